@@ -6,6 +6,7 @@
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/widgets/data_table.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/repaired.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>
@@ -146,6 +147,12 @@ TEST(RangeCaption, SaysWhichCaptureLevelWouldHaveHeldWhatIsNotThere) {
     EXPECT_EQ(rangeCaption(recording, {}, table),
               u"Collectives: nothing recorded in the whole run"_s)
         << "the level holds them: there are none";
+    Diagnostic repaired;
+    repaired.code = kRepairedCode;
+    recording.summary.diagnostics.push_back(repaired);
+    EXPECT_EQ(rangeCaption(recording, {}, table),
+              u"Collectives: nothing salvaged in the whole run"_s)
+        << "whether there were any cannot be told";
 }
 
 TEST(WhereText, SaysWhatIsSelected) {

@@ -81,7 +81,9 @@ QString rangeCaption(const OpenRecording& recording, const Selection& selection,
         return u"%1 not recorded: record with --capture %2"_s.arg(rangeKindName(table.kind),
                                                                   fromUtf8(toWord(least)));
     if (table.rows.empty())
-        return u"%1: nothing recorded %2"_s.arg(rangeKindName(table.kind), where);
+        return u"%1: nothing %2 %3"_s.arg(rangeKindName(table.kind),
+                                          wasSalvaged(recording) ? u"salvaged"_s : u"recorded"_s,
+                                          where);
     const QString lanes = table.lanes == table.ranks
                               ? counted(table.ranks, u"rank"_s)
                               : counted(table.lanes, rangeKindLane(table.kind));

@@ -222,7 +222,9 @@ public:
                 const Theme& theme)
         : m_painter(painter), m_viewport(viewport), m_frame(frame), m_theme(theme), m_lanes(theme) {
         const RecordingPtr& recording = viewport.recording();
-        if (!recording || recording->isImported()) return;
+        if (!recording) return;
+        m_salvaged = wasSalvaged(*recording);
+        if (recording->isImported()) return;
         m_lacksLight = isBelow(*recording, CaptureLevel::kLight);
         m_lacksFull = isBelow(*recording, CaptureLevel::kFull);
     }
@@ -236,8 +238,10 @@ public:
         const LaneFrame* lane = frameOf(row.key);
         if (lane == nullptr) return;
         const bool lacks = isFullOnly(row.role) ? m_lacksFull : m_lacksLight;
-        if (lacks && row.kind != LaneRow::Kind::kCounter && isEmpty(row))
-            return paintNotRecorded(m_painter, area, row, m_theme);
+        if ((lacks || m_salvaged) && row.kind != LaneRow::Kind::kCounter && isEmpty(row))
+            return lacks ? paintNotRecorded(m_painter, area, row, m_theme)
+                         : paintLeftOut(m_painter, area, QObject::tr("nothing was salvaged here"),
+                                        m_theme);
         if (row.kind == LaneRow::Kind::kTrack)
             return m_lanes.paintTrack(m_painter, area, row, *m_frame, m_viewport.scale());
         if (row.kind == LaneRow::Kind::kCounter)
@@ -283,6 +287,7 @@ private:
     const Theme& m_theme;
     LanePainter m_lanes;
     bool m_lacksLight = false, m_lacksFull = false;  ///< by its capture level
+    bool m_salvaged = false;
 };
 
 /// Headers whose rows scroll below them; returns how low they reach.
