@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 namespace shardscope::desktop {
 
@@ -54,9 +55,9 @@ void spreadWords(std::vector<WordPlace>& words, double left, double right) {
         word.left = std::max(word.left, left);
         left = word.right() + kBetween;
     }
-    for (auto word = words.rbegin(); word != words.rend(); ++word) {
-        word->left = std::min(word->left, right - word->width);
-        right = word->left - kBetween;
+    for (WordPlace& word : std::ranges::reverse_view(words)) {
+        word.left = std::min(word.left, right - word.width);
+        right = word.left - kBetween;
     }
 }
 
