@@ -29,6 +29,12 @@ struct AnalyzeOptions {
     bool json = false, csv = false, explain = false, all = false, fresh = false;
 };
 
+std::vector<std::string> questionKeys() {
+    std::vector<std::string> keys;
+    for (const questions::Question& each : questions::allQuestions()) keys.emplace_back(each.key);
+    return keys;
+}
+
 Result<questions::Selection> selectionOf(const AnalyzeOptions& options) {
     questions::Selection selection;
     for (const std::uint32_t rank : options.ranks) selection.ranks.push_back({rank});
@@ -50,13 +56,9 @@ Result<std::vector<const questions::Question*>> questionsOf(const std::vector<st
     std::vector<const questions::Question*> wanted;
     for (const std::string& name : names) {
         const questions::Question* question = questions::findQuestion(name);
-        if (question == nullptr) {
-            std::vector<std::string> known;
-            for (const questions::Question& each : questions::allQuestions())
-                known.emplace_back(each.key);
+        if (question == nullptr)
             return failure(ErrorCode::kUsage, fmt::format("there is no question '{}'{}", name,
-                                                          run::suggestion(name, known)));
-        }
+                                                          run::suggestion(name, questionKeys())));
         wanted.push_back(question);
     }
     return wanted;
@@ -150,7 +152,9 @@ Command addAnalyze(CLI::App& root) {
                 "\nExample:\n  shardscope analyze run.sscope breakdown --steps 3-5 --json");
     app->add_option("recording", options->place.path, "recording to look at, or ssh://HOST/PATH")
         ->required();
-    app->add_option("question", options->questions, "one or more of those below")->required();
+    offer(app->add_option("question", options->questions, "one or more of those below"), "QUESTION",
+          questionKeys())
+        ->required();
     app->add_option("--range", options->range, "BEGIN:END in seconds, or with a unit");
     app->add_option("--steps", options->steps, "FIRST-LAST, or several of them with commas");
     addRanks(*app, options->ranks);

@@ -55,9 +55,14 @@ void forEachFormat(Use use) {
     for (const OtherFormat& format : kOthers) use(format.name, format.what);
 }
 
-Result<void> checkFormat(const std::string& name) {
+std::vector<std::string> formatNames() {
     std::vector<std::string> names;
     forEachFormat([&](const char* each, const char*) { names.emplace_back(each); });
+    return names;
+}
+
+Result<void> checkFormat(const std::string& name) {
+    const std::vector<std::string> names = formatNames();
     if (std::find(names.begin(), names.end(), name) != names.end()) return {};
     return failure(ErrorCode::kUsage,
                    fmt::format("unknown format '{}'{}: there is {}", name,
@@ -175,7 +180,8 @@ Command addExport(CLI::App& root) {
     app->add_option("recording", arguments->place.path,
                     "recording to read, or ssh://HOST/PATH, or a checkpoint")
         ->required();
-    app->add_option("--format", arguments->format, "what to write, see below")
+    offer(app->add_option("--format", arguments->format, "what to write, see below"), "FORMAT",
+          formatNames())
         ->capture_default_str();
     addOutput(*app, arguments->options.output, "file to write; kineto: folder of several ranks")
         ->required();
@@ -184,8 +190,9 @@ Command addExport(CLI::App& root) {
     app->add_option("--steps", arguments->steps, "FIRST-LAST, whole steps")->excludes(range);
     addRanks(*app, arguments->ranks);
     app->add_option("--view", arguments->options.view, "csv: " + interchange::csvViews());
-    app->add_option("--report", arguments->report,
-                    "json: overview (as of `report --json`), info, verification");
+    offer(app->add_option("--report", arguments->report,
+                          "json: overview (as of `report --json`), info, verification"),
+          "REPORT", {kReports.begin(), kReports.end()});
     app->add_flag("--hta", arguments->options.integerMicroseconds,
                   "kineto: whole microseconds, because HTA rounds fractions away");
     addForce(*app, arguments->options.overwrite, "the output if it is of the same format");

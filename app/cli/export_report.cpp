@@ -20,8 +20,8 @@ Result<std::string> documentOf(const RecordingPlace& place, const OpenedRecordin
                                const std::string& report) {
     if (report == "verification") return verification(place);
     if (report != "overview" && report != "info")
-        return failure(ErrorCode::kUsage,
-                       "unknown report '" + report + "': there is overview, info, verification");
+        return failure(ErrorCode::kUsage, fmt::format("unknown report '{}': there is {}", report,
+                                                      fmt::join(kReports, ", ")));
     if (report == "info") {
         const auto summary = recording->summary();
         if (!summary) return failure(summary);

@@ -4,9 +4,12 @@
 #include "app/cli/open_recording.h"
 #include "storage/interchange/export.h"
 
+#include <array>
 #include <string>
 
 namespace shardscope::cli {
+
+inline constexpr std::array kReports{"overview", "info", "verification"};
 
 /// Of the recording at `place` that `reader` reads. `report` is "overview" (what `report --json`
 /// prints), "info" or "verification" (what `info --json` prints, without and with --verify). kUsage

@@ -50,6 +50,13 @@ std::string row(const std::string& name, const std::string& text) {
 
 }  // namespace
 
+std::string argumentName(const CLI::Option& option) {
+    std::string name = option.get_type_name();
+    for (const char* check : {":{", ":INT in", ":FLOAT in", ":POSITIVE"})
+        name.resize(std::min(name.find(check), name.size()));
+    return name;
+}
+
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
                                      CLI::AppFormatMode mode) const {
     // A verb explains itself in full; the list of all verbs stays a list.
@@ -92,9 +99,7 @@ std::string HelpFormatter::make_option_name(const CLI::Option* option, bool isPo
 
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
     if (option->get_type_size() == 0 || option->get_type_name().empty()) return {};
-    // What is checked stands behind it: "stdio:{stdio}".
-    const std::string name = option->get_type_name();
-    return " " + name.substr(0, name.find(":{"));
+    return " " + argumentName(*option);
 }
 
 std::string HelpFormatter::make_subcommand(const CLI::App* command) const {

@@ -9,6 +9,9 @@
 
 namespace shardscope::cli {
 
+/// What stands behind an option, without what is checked of it: "LEVEL" of "LEVEL:{full,light}".
+[[nodiscard]] std::string argumentName(const CLI::Option& option);
+
 class HelpFormatter : public CLI::Formatter {
 public:
     [[nodiscard]] std::string make_help(const CLI::App* app, std::string name,

@@ -1,8 +1,6 @@
 // `shardscope`: finds the subcommand, runs it, turns its outcome into an exit status.
 #include "app/cli/console.h"
-#include "app/cli/help_formatter.h"
-#include "app/cli/verbs.h"
-#include "app/cli/version.h"
+#include "app/cli/root_command.h"
 #include "engine/launch/ssh/key_answer.h"
 #include "engine/run/config/near_miss.h"
 #include "storage/model/result.h"
@@ -15,20 +13,11 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
-#include <memory>
 #include <new>
 #include <vector>
 
 namespace shardscope::cli {
 namespace {
-
-constexpr const char* kFooter = R"(Examples:
-  shardscope record --strategy zero3 --ranks 2 --model shakespeare --output run.sscope
-  shardscope report run.sscope
-  shardscope COMMAND --help
-
-Exit status: 0 ok, 1 failure, 2 usage, 3 input unreadable, 4 launch failed,
-5 a training rank failed, 130 interrupted.)";
 
 /// The word where a subcommand was expected, when there is one and it names none.
 std::string unknownCommand(const CLI::App& root, int argc, char** argv) {
@@ -87,15 +76,8 @@ int run(int argc, char** argv) {
         tellError(complaint);
         return static_cast<int>(ErrorCode::kFailure);
     }
-    CLI::App root("Trains transformers on several ranks and records where time and memory go.",
-                  "shardscope");
-    root.formatter(std::make_shared<HelpFormatter>());
-    root.set_version_flag("--version", productVersion());
-    root.set_help_flag("-h,--help", "print this help and exit");
-    root.footer(kFooter);
-    root.require_subcommand(1);
-    std::vector<Command> commands;
-    for (const auto addVerb : kVerbs) commands.push_back(addVerb(root));
+    CLI::App root;
+    const std::vector<Command> commands = addCommands(root);
     if (const auto complaint = unknownCommand(root, argc, argv); !complaint.empty()) {
         return usageError(complaint);
     }

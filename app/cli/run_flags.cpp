@@ -1,6 +1,11 @@
 #include "app/cli/run_flags.h"
 
+#include "app/cli/shared_options.h"
+
 #include <fmt/format.h>
+
+#include <string>
+#include <vector>
 
 namespace shardscope::cli {
 namespace {
@@ -28,17 +33,26 @@ std::string defaultText(const run::RunOption& option) {
     return text == "\n" ? "a new line" : text;
 }
 
+std::vector<std::string> wordsOf(const run::RunOption& option) {
+    std::vector<std::string> words;
+    if (option.choices == nullptr) return words;
+    for (const run::OptionChoice& choice : option.choices()) words.emplace_back(choice.word);
+    return words;
+}
+
 /// "sampling temperature; 0 = greedy [0.8]"
 std::string helpText(const run::RunOption& option) {
     std::string text = option.help;
-    if (option.choices != nullptr) {
-        std::string words;
-        for (const run::OptionChoice& choice : option.choices())
-            words.append(words.empty() ? "" : ", ").append(choice.word);
-        text += fmt::format(" ({})", words);
-    }
+    if (option.choices != nullptr) text += fmt::format(" ({})", fmt::join(wordsOf(option), ", "));
     const std::string usual = defaultText(option);
     return usual.empty() ? text : fmt::format("{} [{}]", text, usual);
+}
+
+void typed(CLI::Option* added, const run::RunOption& option) {
+    if (option.choices == nullptr)
+        added->type_name(option.argument);
+    else
+        offer(added, option.argument, wordsOf(option));
 }
 
 }  // namespace
@@ -49,8 +63,8 @@ void RunFlags::addTo(CLI::App& app, const Filter& wanted) {
         CLI::Option* added =
             option.isSwitch()
                 ? app.add_flag(switchNames(option.flag), m_switches[option.key], helpText(option))
-                : app.add_option(flagNames(option), m_texts[option.key], helpText(option))
-                      ->type_name(option.argument);
+                : app.add_option(flagNames(option), m_texts[option.key], helpText(option));
+        if (!option.isSwitch()) typed(added, option);
         // As with every compiler: the last one counts.
         added->group(toWord(option.section))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
         m_options[option.key] = added;

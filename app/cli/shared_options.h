@@ -9,6 +9,15 @@
 
 namespace shardscope::cli {
 
+/// An argument that is one of these words, or of other ones where nobody checks it: completions in
+/// shells offer them; the help shows `argument` alone.
+inline CLI::Option* offer(CLI::Option* option, const std::string& argument,
+                          const std::vector<std::string>& words) {
+    std::string all;
+    for (const std::string& each : words) all += (all.empty() ? "" : ",") + each;
+    return option->type_name(argument + ":{" + all + "}");
+}
+
 /// -o, --output
 inline CLI::Option* addOutput(CLI::App& app, std::string& output, const std::string& help) {
     return app.add_option("-o,--output", output, help)->type_name("FILE");

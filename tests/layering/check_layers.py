@@ -52,7 +52,8 @@ ARROWS = {
     "profiler/questions": ["profiler/analysis", "storage/recording/read", "storage/interchange",
                            "engine/run/config", "engine/run/theory"],
     "app/cli": ["storage", "profiler/analysis", "profiler/questions", "engine/run", "engine/control", "engine/launch",
-                "engine/checkpoint", "engine/tokens"],
+                "engine/checkpoint", "engine/tokens", "app/manual"],
+    "app/manual": [],
     "app/desktop/session": ["engine/run"],
     "app/desktop/models": ["profiler/analysis", "profiler/questions", "engine/run"],
     "app/desktop/widgets": ["app/desktop/models"],
@@ -62,7 +63,7 @@ ARROWS = {
                           "app/desktop/session", "storage/recording/read", "storage/recording/remote",
                           "profiler/analysis", "profiler/questions",
                           "engine/run", "engine/checkpoint", "engine/tokens"],
-    "app/desktop": ["app/desktop", "storage/recording", "profiler/analysis", "engine/run"],
+    "app/desktop": ["app/desktop", "app/manual", "storage/recording", "profiler/analysis", "engine/run"],
 }
 # What only some folders may name: (what, pattern of a line, folders).
 ONLY_IN = [

@@ -34,26 +34,23 @@ Result<QSize> parseSize(const QString& text) {
 }
 
 void declare(QCommandLineParser& parser) {
-    parser.setApplicationDescription(QCoreApplication::translate(
-        "options", "Looks at recordings of training runs, and starts new runs."));
-    parser.addPositionalArgument(
-        u"FILE"_s,
-        u"What to open: a recording (.sscope), ssh://HOST/PATH, or whatever `shardscope import` "
-        u"reads: "
-        u"traces of other tools, several of them or a folder with one a rank."_s,
-        u"[FILE...]"_s);
-    parser.addOptions(
-        {{u"page"_s, u"Page to show: %1."_s.arg(pageIds().join(u", "_s)), u"NAME"_s},
-         {u"screenshot"_s, u"Write the page to OUT.png and exit; needs no display."_s,
-          u"OUT.png"_s},
-         {u"size"_s, u"Size of the window, e.g. 1600x1000."_s, u"WxH"_s},
-         {u"ssh-command"_s, u"What reaches the host of ssh://HOST/PATH."_s, u"WORDS"_s},
-         {u"theme"_s, u"light or dark."_s, u"NAME"_s},
-         {{u"h"_s, u"help"_s}, u"Show this help."_s},
-         {{u"v"_s, u"version"_s}, u"Show the version."_s}});
+    parser.setApplicationDescription(u"%1."_s.arg(QLatin1String(kPurpose)));
+    parser.addPositionalArgument(u"FILE"_s, QLatin1String(kWhatToOpen), u"[FILE...]"_s);
+    parser.addOptions(optionList());
 }
 
 }  // namespace
+
+QList<QCommandLineOption> optionList() {
+    return {
+        {u"page"_s, u"Page to show: %1."_s.arg(pageIds().join(u", "_s)), u"NAME"_s},
+        {u"screenshot"_s, u"Write the page to OUT.png and exit; needs no display."_s, u"OUT.png"_s},
+        {u"size"_s, u"Size of the window, e.g. 1600x1000."_s, u"WxH"_s},
+        {u"ssh-command"_s, u"What reaches the host of ssh://HOST/PATH."_s, u"WORDS"_s},
+        {u"theme"_s, u"light or dark."_s, u"NAME"_s},
+        {{u"h"_s, u"help"_s}, u"Show this help."_s},
+        {{u"v"_s, u"version"_s}, u"Show the version."_s}};
+}
 
 Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
     QCommandLineParser parser;
@@ -63,9 +60,7 @@ Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
                        parser.errorText().toStdString() + " See shardscope-desktop --help.");
     }
     if (parser.isSet(u"help"_s)) {
-        print(
-            parser.helpText() +
-            u"\nExample:\n  shardscope-desktop run.sscope --page timeline --screenshot timeline.png --size 1600x1000\n"_s);
+        print(parser.helpText() + u"\nExample:\n  %1\n"_s.arg(QLatin1String(kExample)));
         return std::optional<AppOptions>();
     }
     if (parser.isSet(u"version"_s)) {

@@ -108,8 +108,10 @@ void MainWindow::layOut() {
 void MainWindow::addPageCommands() {
     int number = 1;
     for (const PageEntry& entry : allPages()) {
-        m_commands.add(u"page."_s + entry.id, tr("Pages"), entry.name,
-                       {QKeySequence(QString::number(number++))},
+        // The palette leads to those beyond the ninth.
+        QList<QKeySequence> keys;
+        if (number <= 9) keys << QKeySequence(QString::number(number++));
+        m_commands.add(u"page."_s + entry.id, tr("Pages"), entry.name, keys,
                        [this, id = entry.id] { showPage(id); });
     }
 }

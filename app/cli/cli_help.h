@@ -1,0 +1,13 @@
+// The command line of `shardscope` as app/manual takes it: what CLI11 was told, verb by verb.
+#pragma once
+
+#include "app/manual/program_help.h"
+
+#include <CLI/CLI.hpp>
+
+namespace shardscope::cli {
+
+/// Without what is hidden from the help. `root` is what addCommands() made.
+[[nodiscard]] manual::Program programHelp(const CLI::App& root);
+
+}  // namespace shardscope::cli
