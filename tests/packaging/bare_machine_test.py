@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What tests/packaging/bare_machine says before it makes anything. It is run by hand: it takes hours."""
+"""What tests/packaging/{bare_machine,installed_packages} say before they make anything. They are run by
+hand: they take minutes to hours."""
 from __future__ import annotations
 
 import os
@@ -42,6 +43,25 @@ class BareMachine(unittest.TestCase):
             status, text = self.run_it(path=folder)
         self.assertEqual(status, 1, text)
         self.assertIn("apt-get install mmdebstrap" if os.geteuid() == 0 else "needs root", text)
+
+
+class InstalledPackages(unittest.TestCase):
+    def run_it(self, *options):
+        done = subprocess.run(["/bin/bash", SCRIPT.parent / "installed_packages", *options],
+                              capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_options(self):
+        self.assertEqual(self.run_it("--help")[0], 0)
+        for wrong in (["--suite", "sid"], ["--suite"], ["--hot"]):
+            status, text = self.run_it(*wrong)
+            self.assertEqual(status, 2, text)
+            self.assertIn(wrong[0], text)
+
+    def test_says_how_packages_are_made(self):
+        status, text = self.run_it("/nowhere/shardscope.deb")
+        self.assertEqual(status, 1, text)
+        self.assertIn("packaging/packages", text)
 
 
 if __name__ == "__main__":

@@ -21,16 +21,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Of every Debian, whatever else was left out (essential, or what apt and dpkg need themselves).
 EVERYWHERE = "apt bash coreutils dash dpkg findutils grep mawk sed tar util-linux".split()
 # Named where a user who does not have it is told so, or only where it is there already.
-OPTIONAL = {"mmdebstrap", "mount", "nvcc", "sudo", "unshare"}
+OPTIONAL = {"dpkg-shlibdeps", "mmdebstrap", "mount", "nvcc", "sudo", "unshare", "useradd"}
 PROGRAMS = {  # package: programs
     "apt": "apt-config apt-get", "bash": "bash", "dash": "sh", "dpkg": "dpkg dpkg-query", "findutils": "find xargs",
     "coreutils": "basename cat chmod chroot cp cut date dirname du echo env head id install ln ls mkdir mkfifo mknod mktemp "
                  "mv nproc paste printf pwd readlink realpath rm rmdir seq sha256sum sleep sort stat tail "
                  "tee touch tr true uniq wc",
     "grep": "grep", "tar": "tar", "mawk": "awk", "sed": "sed", "util-linux": "flock su",
-    "cmake": "cmake ctest", "g++": "g++", "ninja-build": "ninja", "ccache": "ccache", "mold": "mold",
+    "cmake": "cmake cpack ctest", "g++": "g++", "ninja-build": "ninja", "ccache": "ccache", "mold": "mold",
     "git": "git", "python3": "python3", "unzip": "unzip", "pkg-config": "pkg-config",
-    "protobuf-compiler": "protoc", "sqlite3": "sqlite3", "qemu-user": "qemu-x86_64",
+    "protobuf-compiler": "protoc", "sqlite3": "sqlite3", "qemu-user": "qemu-x86_64", "fish": "fish", "zsh": "zsh", "groff-base": "groff",
     "binutils": "ar readelf strip", "libc-bin": "ldd", "iproute2": "ip tc",
 }
 # What packages of the list depend on.
