@@ -1,7 +1,7 @@
 // The Training page: what it says of selected steps, smoothing, spreads, targets, other runs.
 #include "app/desktop/models/curves.h"
 #include "app/desktop/models/targets.h"
-#include "app/desktop/pages/training/training_model.h"
+#include "app/desktop/models/training_figures.h"
 #include "app/desktop/pages/training/training_page.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "tests/app/desktop/window_fixture.h"

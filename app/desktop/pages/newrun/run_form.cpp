@@ -1,6 +1,7 @@
 #include "app/desktop/pages/newrun/run_form.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/models/theory_bars.h"
 #include "app/desktop/pages/newrun/run_option_texts.h"
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/theory.h"
@@ -15,21 +16,6 @@ using namespace Qt::StringLiterals;
 using run::RunConfig;
 using run::Strategy;
 
-StackedBar memoryBar(const RunConfig& config, const QString& label, bool chosen) {
-    const theory::MemoryByCategory categories = theory::memoryTheory(config);
-    StackedBar bar;
-    bar.label = label;
-    bar.emphasised = chosen;
-    bar.total = formatBytes(theory::total(categories));
-    for (MemoryCategory category : stackOrder()) {
-        const Bytes size = categories[static_cast<std::size_t>(category)];
-        if (size.count <= 0) continue;
-        bar.segments.push_back({static_cast<double>(size.count), meaningOf(category),
-                                QString::fromLatin1(toWord(category)), formatBytes(size)});
-    }
-    return bar;
-}
-
 std::vector<StackedBar> memoryBars(const RunConfig& config) {
     std::vector<StackedBar> bars;
     RunConfig single = config;
@@ -38,10 +24,10 @@ std::vector<StackedBar> memoryBars(const RunConfig& config) {
     single.keepGathered = single.keepGradients = false;
     single.shardRanks = single.vocabularyPieces = 0;
     single.ranks = 1;
-    bars.push_back(memoryBar(single, u"single × 1"_s, config.strategy == Strategy::kSingle));
+    bars.push_back(theoryBar(single, u"single × 1"_s, config.strategy == Strategy::kSingle));
     const bool sharded = config.strategy == Strategy::kZero3;
     if (!sharded && config.strategy != Strategy::kSingle)
-        bars.push_back(memoryBar(
+        bars.push_back(theoryBar(
             config, u"%1 × %2"_s.arg(fromUtf8(toWord(config.strategy))).arg(config.ranks), true));
     std::vector<int> ranks{2, 4};
     if (sharded && config.ranks != 2 && config.ranks != 4) ranks.push_back(config.ranks);
@@ -53,7 +39,7 @@ std::vector<StackedBar> memoryBars(const RunConfig& config) {
         zero3.shardRanks = 0;
         zero3.ranks = count;
         bars.push_back(
-            memoryBar(zero3, u"ZeRO-3 × %1"_s.arg(count), sharded && count == config.ranks));
+            theoryBar(zero3, u"ZeRO-3 × %1"_s.arg(count), sharded && count == config.ranks));
     }
     return bars;
 }

@@ -1,6 +1,7 @@
 // The six cards of the Overview.
 #include "app/desktop/models/recording_texts.h"
 #include "app/desktop/models/targets.h"
+#include "app/desktop/models/training_figures.h"
 #include "app/desktop/pages/overview/overview_model.h"
 
 #include <cmath>
@@ -67,15 +68,6 @@ CardContent throughputCard(const SelectedPart& part) {
     return card;
 }
 
-/// MFU of each step: throughput in the same proportion.
-QVector<QPointF> mfuTrend(const SelectedPart& part) {
-    const auto& report = *part.report;
-    QVector<QPointF> points = trendOf(part.figures->curves.throughput);
-    if (!report.mfu.value || report.tokensPerSecond.value_or(0) <= 0) return {};
-    for (QPointF& point : points) point.ry() *= *report.mfu.value / *report.tokensPerSecond;
-    return points;
-}
-
 CardContent mfuCard(const SelectedPart& part, const Targets& targets) {
     const auto& mfu = part.report->mfu;
     CardContent card;
@@ -85,7 +77,7 @@ CardContent mfuCard(const SelectedPart& part, const Targets& targets) {
         u"Model FLOPs per second divided by the peak of all ranks.\nVariant %1: 6N + 12·L·C·T "
         u"FLOPs "
         u"per token.\nPeak: %2"_s.arg(fromUtf8(mfu.variant), fromUtf8(mfu.peakSource));
-    card.trend = mfuTrend(part);
+    card.trend = trendOf(mfuCurve(part));
     const auto& devices = part.summary->devices;
     const bool gpu = !devices.empty();
     if (const auto use = part.report->measuredPeakUse) {

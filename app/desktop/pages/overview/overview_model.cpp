@@ -22,21 +22,6 @@ QString ranksText(std::size_t ranks) {
     return ranks == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(ranks);
 }
 
-StackedBar barOf(const QString& label, const analysis::LedgerParts& parts) {
-    StackedBar bar;
-    bar.label = label;
-    Duration sum;
-    for (LedgerPart part : kAll<LedgerPart>) {
-        const Duration value = parts[at(part)];
-        sum += value;
-        if (value.ns == 0) continue;
-        bar.segments.push_back({value.milliseconds(), meaningOf(part),
-                                QString::fromLatin1(toWord(part)), formatDuration(value)});
-    }
-    bar.total = formatDuration(sum);
-    return bar;
-}
-
 }  // namespace
 
 namespace {
@@ -114,24 +99,6 @@ QString overviewSubline(const SelectedPart& part) {
             formatCount(static_cast<std::int64_t>(report.dropped)),
             formatCount(static_cast<std::int64_t>(report.events + report.dropped)));
     return parts.join(u' ');
-}
-
-std::vector<StackedBar> ledgerBars(const LedgerView& ledger) {
-    std::vector<StackedBar> bars;
-    for (std::size_t i = 0; i < ledger.ranks.size(); ++i)
-        bars.push_back(barOf(u"rank %1"_s.arg(ledger.ranks[i].value), ledger.ofRanks[i].mean()));
-    return bars;
-}
-
-std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger) {
-    std::vector<LegendEntry> entries;
-    const auto& total = ledger.all.parts;
-    for (LedgerPart part : kAll<LedgerPart>) {
-        if (total[at(part)].ns > 0) {
-            entries.push_back({QString::fromLatin1(toWord(part)), meaningOf(part), false});
-        }
-    }
-    return entries;
 }
 
 std::vector<TableColumn> partsColumns(const LedgerView& ledger) {

@@ -5,6 +5,7 @@
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/heat_data.h"
+#include "app/desktop/models/ledger_bars.h"
 #include "app/desktop/models/ledger_view.h"
 #include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/table_model.h"
@@ -46,8 +47,6 @@ struct Finding {
                                                      const LedgerView& ledger);
 /// Of any recording.
 [[nodiscard]] CardContent memoryCard(const SelectedPart& part);
-[[nodiscard]] std::vector<StackedBar> ledgerBars(const LedgerView& ledger);
-[[nodiscard]] std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger);
 /// What a heat map of the ledger can show: a part's share of the step; all that is blocked.
 struct HeatChoice {
     QString name;

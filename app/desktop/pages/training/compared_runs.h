@@ -3,20 +3,13 @@
 #pragma once
 
 #include "app/desktop/loading/job_thread.h"
-#include "app/desktop/models/step_figures.h"
+#include "app/desktop/models/training_figures.h"
 
 #include <QObject>
 #include <QString>
 #include <vector>
 
 namespace shardscope::desktop {
-
-struct ComparedRun {
-    QString path;
-    QString name;  ///< of the file
-    int ranks = 0;
-    StepCurves curves;
-};
 
 class ComparedRuns : public QObject {
     Q_OBJECT

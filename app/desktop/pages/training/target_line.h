@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/desktop/models/targets.h"
-#include "app/desktop/pages/training/training_model.h"
+#include "app/desktop/models/training_figures.h"
 
 #include <QWidget>
 #include <array>

@@ -2,8 +2,8 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/step_split.h"
+#include "app/desktop/models/training_figures.h"
 #include "app/desktop/pages/training/target_line.h"
-#include "app/desktop/pages/training/training_model.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/stacked_columns.h"

@@ -1,17 +1,24 @@
-// What the Training page says: curves over steps, how they are spread, slow steps, targets. Of the
+// What is said of training: curves over steps, how they are spread, slow steps, targets. Of the
 // selected steps where some are selected. Pure.
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/targets.h"
-#include "app/desktop/pages/training/compared_runs.h"
 
 #include <QString>
 #include <optional>
 #include <vector>
 
 namespace shardscope::desktop {
+
+/// Curves of another recording, beside those of the open one.
+struct ComparedRun {
+    QString path;
+    QString name;  ///< of the file
+    int ranks = 0;
+    StepCurves curves;
+};
 
 struct MetricChart {
     QString key;    ///< "loss"
@@ -55,10 +62,14 @@ struct TargetRow {
     QString value;  ///< "12.3 %", or why it cannot be told
     std::optional<TargetVerdict> verdict;
     bool unsure = false;  ///< what it stands on is not to be relied on: it neither passes nor fails
+    std::optional<double> share = {};  ///< the value; none: it cannot be told
 };
 /// MFU, scaling, communication. The one-rank run among `others` is scaling's baseline.
 [[nodiscard]] std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targets,
                                                 const std::vector<ComparedRun>& others);
+
+/// MFU of each step: throughput in the same proportion as the report's. None where that is unknown.
+[[nodiscard]] QVector<QPointF> mfuCurve(const SelectedPart& part);
 
 [[nodiscard]] QString trainingHeadline(const OpenRecording& recording,
                                        const Selection& selection = {});

@@ -1,4 +1,4 @@
-#include "app/desktop/pages/training/training_model.h"
+#include "app/desktop/models/training_figures.h"
 
 #include "app/desktop/models/curves.h"
 #include "app/desktop/models/format.h"
@@ -128,6 +128,7 @@ TargetRow scalingRow(const OpenRecording& recording, const Selection& selection,
     }
     const double scaling = quantileOf(all, 0.5) / recording.summary.run.worldSize /
                            std::max(quantileOf(one, 0.5), 1e-12);
+    row.share = scaling;
     row.value = formatPercent(scaling);
     row.verdict = atLeast(scaling, targets.scaling);
     return row;
@@ -144,6 +145,7 @@ TargetRow communicationRow(const SelectedPart& part, const Targets& targets) {
         return row;
     }
     const double share = static_cast<double>(blocked.ns) / static_cast<double>(wall.ns);
+    row.share = share;
     row.value = formatPercent(share);
     if (part.summary->run.worldSize > 1) row.verdict = atMost(share, targets.communication);
     return row;
@@ -248,6 +250,7 @@ std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targe
                                   const std::vector<ComparedRun>& others) {
     TargetRow mfu{u"MFU"_s, {}, {}};
     if (const auto& value = part.report->mfu.value) {
+        mfu.share = *value;
         mfu.value = formatPercent(*value);
         mfu.verdict = atLeast(*value, targets.mfu);
         mfu.unsure = part.report->mfu.unsure;
@@ -258,6 +261,14 @@ std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targe
                                 communicationRow(part, targets)};
     for (TargetRow& row : rows) row.unsure = row.unsure || part.report->dropped > 0;
     return rows;
+}
+
+QVector<QPointF> mfuCurve(const SelectedPart& part) {
+    const auto& report = *part.report;
+    if (!report.mfu.value || report.tokensPerSecond.value_or(0) <= 0) return {};
+    QVector<QPointF> points = part.figures->curves.throughput;
+    for (QPointF& point : points) point.ry() *= *report.mfu.value / *report.tokensPerSecond;
+    return points;
 }
 
 QString trainingHeadline(const OpenRecording& recording, const Selection& selection) {
