@@ -1,6 +1,7 @@
 // `shardscope report`: explains a run from its recording.
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/dashboard.h"
 #include "app/cli/kept_text.h"
 #include "app/cli/open_recording.h"
 #include "app/cli/report_of.h"
@@ -24,6 +25,7 @@ struct ReportOptions {
     bool all = false;
     bool hta = false;  ///< HTA's numbers for ranks without a device as well
     bool fresh = false;
+    DashboardOptions dashboard;
 };
 
 Result<Computed> computed(const ReportOptions& options) {
@@ -38,6 +40,7 @@ Result<Computed> computed(const ReportOptions& options) {
 }
 
 int run(const ReportOptions& options) {
+    if (!options.dashboard.output.empty()) return drawDashboard(options.place, options.dashboard);
     const std::string question =
         fmt::format("report {}{}{}", options.hta ? "--hta " : "", options.all ? "--all " : "",
                     options.json ? "--json" : options.place.path);
@@ -48,15 +51,35 @@ int run(const ReportOptions& options) {
     return printLast(columns ? wrapped(*text, *columns) : *text);
 }
 
+CLI::Option* addDashboard(CLI::App& app, DashboardOptions& options) {
+    auto* dashboard = app.add_option("--dashboard", options.output,
+                                     "draw the run on one sheet instead: .pdf, .svg or .png; needs "
+                                     "shardscope-desktop, but no display")
+                          ->type_name("FILE");
+    offer(app.add_option("--paper", options.paper, "of a dashboard: a4, a3 or letter [a4]"),
+          "PAPER", {"a4", "a3", "letter"})
+        ->needs(dashboard);
+    app.add_option("--size", options.size, "of a dashboard in pixels, instead of the paper's shape")
+        ->type_name("WxH")
+        ->needs(dashboard);
+    offer(app.add_option("--theme", options.theme, "of a dashboard: light or dark [light]"),
+          "THEME", {"light", "dark"})
+        ->needs(dashboard);
+    return dashboard;
+}
+
 }  // namespace
 
 Command addReport(CLI::App& root) {
     auto options = std::make_shared<ReportOptions>();
     CLI::App* app = root.add_subcommand("report", "explain a run from its recording");
-    app->footer("Example:\n  shardscope report run.sscope --json");
+    app->footer(
+        "Examples:\n  shardscope report run.sscope --json\n"
+        "  shardscope report run.sscope --dashboard run.pdf --paper a3");
     app->add_option("recording", options->place.path, "recording to explain, or ssh://HOST/PATH")
         ->required();
-    addJson(*app, options->json, "shardscope.report/1");
+    auto* json = addJson(*app, options->json, "shardscope.report/1");
+    addDashboard(*app, options->dashboard)->excludes(json);
     app->add_flag("--all", options->all,
                   "show every rank and finding, not only the spread and the worst of many");
     app->add_flag("--hta", options->hta,

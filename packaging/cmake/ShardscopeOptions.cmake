@@ -97,7 +97,7 @@ set(SHARDSCOPE_HAVE_DESKTOP OFF)
 if(SHARDSCOPE_WITH_DESKTOP STREQUAL "OFF")
     shardscope_note("DESKTOP: left out, switched off")
 else()
-    find_package(Qt6 6.4 QUIET COMPONENTS Widgets Charts Svg Test)
+    find_package(Qt6 6.4 QUIET COMPONENTS Widgets Charts PrintSupport Svg Test)
     if(Qt6_FOUND)
         set(SHARDSCOPE_HAVE_DESKTOP ON)
         # Without the paths for QFINDTESTDATA: the compiler cache of another clone has such files.

@@ -6,6 +6,7 @@
 #include "app/desktop/loading/recording_loader.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/session/recorder_session.h"
+#include "app/desktop/widgets/picture_file.h"
 
 #include <QString>
 #include <QStringList>
@@ -37,6 +38,7 @@ inline constexpr QLatin1StringView kOverview{"overview"};
 inline constexpr QLatin1StringView kTimeline{"timeline"};
 inline constexpr QLatin1StringView kMemory{"memory"};
 inline constexpr QLatin1StringView kTraining{"training"};
+inline constexpr QLatin1StringView kDashboard{"dashboard"};
 }  // namespace page_ids
 
 class Page : public QWidget {
@@ -53,6 +55,9 @@ public:
 
     using QWidget::QWidget;
     [[nodiscard]] virtual std::vector<KeyNote> keyNotes() const { return {}; }
+    /// What it shows, for a file or paper: as it is seen, or composed anew for `size` where it can
+    /// be.
+    [[nodiscard]] virtual DrawnPicture drawn(QSize size, bool dark);
 
 Q_SIGNALS:
     /// Let the user choose a recording.

@@ -1,5 +1,6 @@
 #include "app/desktop/pages/pages.h"
 
+#include "app/desktop/pages/dashboard/dashboard_page.h"
 #include "app/desktop/pages/live/live_page.h"
 #include "app/desktop/pages/memory/memory_page.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
@@ -12,8 +13,8 @@ namespace shardscope::desktop {
 
 const std::vector<PageEntry>& allPages() {
     static const std::vector<PageEntry> pages{
-        StartPage::entry(),    NewRunPage::entry(), LivePage::entry(),    OverviewPage::entry(),
-        TimelinePage::entry(), MemoryPage::entry(), TrainingPage::entry()};
+        StartPage::entry(),    NewRunPage::entry(), LivePage::entry(),     OverviewPage::entry(),
+        TimelinePage::entry(), MemoryPage::entry(), TrainingPage::entry(), DashboardPage::entry()};
     return pages;
 }
 

@@ -1,10 +1,12 @@
 #include "app/desktop/shell/app_options.h"
 
 #include "app/desktop/pages/pages.h"
+#include "app/desktop/widgets/picture_file.h"
 #include "storage/recording/remote/remote_address.h"
 
 #include <QCommandLineParser>
 #include <QFile>
+#include <QLoggingCategory>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -45,6 +47,10 @@ QList<QCommandLineOption> optionList() {
     return {
         {u"page"_s, u"Page to show: %1."_s.arg(pageIds().join(u", "_s)), u"NAME"_s},
         {u"screenshot"_s, u"Write the page to OUT.png and exit; needs no display."_s, u"OUT.png"_s},
+        {u"dashboard"_s,
+         u"Write the dashboard to OUT (.png, .svg or .pdf) and exit; needs no display."_s,
+         u"OUT"_s},
+        {u"paper"_s, u"Of a dashboard: %1."_s.arg(papers().join(u", "_s)), u"NAME"_s},
         {u"size"_s, u"Size of the window, e.g. 1600x1000."_s, u"WxH"_s},
         {u"ssh-command"_s, u"What reaches the host of ssh://HOST/PATH."_s, u"WORDS"_s},
         {u"theme"_s, u"light or dark."_s, u"NAME"_s},
@@ -90,6 +96,11 @@ Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
         return failure(ErrorCode::kUsage, "--screenshot " + options.screenshot.toStdString() +
                                               ": pictures are written as PNG; give the file a name "
                                               "that ends in .png.");
+    options.dashboard = parser.value(u"dashboard"_s);
+    if (parser.isSet(u"paper"_s)) options.paper = parser.value(u"paper"_s);
+    if (!options.dashboard.isEmpty())
+        if (auto checked = checkPictureFile(options.dashboard, options.paper); !checked)
+            return failure(checked);
     if (parser.isSet(u"size"_s)) {
         const auto size = parseSize(parser.value(u"size"_s));
         if (!size) return failure(size);
@@ -112,10 +123,13 @@ void choosePlatform(int argc, char** argv) {
     bool hidden =
         qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY");
     for (int i = 1; i < argc; ++i) {
-        hidden = hidden || std::strncmp(argv[i], "--screenshot", 12) == 0 ||
-                 std::strncmp(argv[i], "-screenshot", 11) == 0;
+        for (const char* each : {"--screenshot", "-screenshot", "--dashboard", "-dashboard"})
+            hidden = hidden || std::strncmp(argv[i], each, std::strlen(each)) == 0;
     }
-    if (hidden) qputenv("QT_QPA_PLATFORM", "offscreen");
+    if (!hidden) return;
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    // that this platform cannot do what nobody sees
+    QLoggingCategory::setFilterRules(u"default.warning=false"_s);
 }
 
 }  // namespace shardscope::desktop

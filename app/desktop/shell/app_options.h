@@ -26,6 +26,8 @@ struct AppOptions {
     QString sshCommand;
     QString page;        ///< empty: Overview with a file, else Start
     QString screenshot;  ///< PNG to write instead of showing a window
+    QString dashboard;   ///< the same, of the dashboard: PNG, SVG or PDF
+    QString paper{QStringLiteral("a4")};
     QSize size{1440, 900};
     bool sizeGiven = false;
     std::optional<bool> dark;  ///< nullopt: as last time, else as the system

@@ -5,6 +5,7 @@
 #include "app/desktop/shell/main_window.h"
 #include "app/desktop/shell/screenshot.h"
 #include "app/desktop/widgets/icon.h"
+#include "app/desktop/widgets/picture_file.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/remote/remote_address.h"
 
@@ -33,8 +34,21 @@ bool wantsDark(const AppOptions& options, const QSettings& settings) {
                           : QApplication::palette().color(QPalette::Window).lightnessF() < 0.5F;
 }
 
-int takeScreenshot(MainWindow& window, const AppOptions& options) {
-    ScreenshotJob job(window, options.screenshot);
+/// Of the page that is shown, which is the dashboard.
+Result<void> writeDashboard(MainWindow& window, const AppOptions& options) {
+    const QSize size = options.sizeGiven ? options.size : pageSize(options.paper);
+    Page* page = window.page(window.currentPage());
+    auto written = writePicture(page->drawn(size, options.dark.value_or(false)), options.dashboard,
+                                options.paper);
+    if (written) std::printf("wrote %s\n", options.dashboard.toLocal8Bit().constData());
+    return written;
+}
+
+int drawAndEnd(MainWindow& window, const AppOptions& options) {
+    ScreenshotJob job(window, [&options](MainWindow& shown) {
+        return options.dashboard.isEmpty() ? writeWindow(shown, options.screenshot)
+                                           : writeDashboard(shown, options);
+    });
     QObject::connect(
         &job, &ScreenshotJob::done, qApp, [](int status) { QApplication::exit(status); },
         Qt::QueuedConnection);
@@ -75,13 +89,14 @@ int runDesktop(int argc, char** argv) {
     const bool dark = wantsDark(options, settings);
     QApplication::setStyle(QStyleFactory::create(u"Fusion"_s));
     QApplication::setFont(textFont(kTextPixels));
-    const bool shows = options.screenshot.isEmpty();
+    const bool shows = options.screenshot.isEmpty() && options.dashboard.isEmpty();
     MainWindow window(folders, shows);
     window.useTheme(dark);
     window.setSshCommand(options.sshCommand);
     if (!options.files.isEmpty()) window.openFiles(options.files);
     if (!options.page.isEmpty()) window.showPage(options.page);
-    if (!shows) return takeScreenshot(window, options);
+    if (!options.dashboard.isEmpty()) window.showPage(page_ids::kDashboard);
+    if (!shows) return drawAndEnd(window, options);
     QObject::connect(&window, &MainWindow::themeChanged, &window,
                      [&](bool chosen) { settings.setValue(u"dark"_s, chosen); });
     window.resize(options.size);

@@ -5,6 +5,7 @@
 #include <QPixmap>
 #include <QTimer>
 #include <cstdio>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -15,8 +16,8 @@ constexpr int kQuietRounds = 4;
 
 }  // namespace
 
-ScreenshotJob::ScreenshotJob(MainWindow& window, const QString& path, QObject* parent)
-    : QObject(parent), m_window(window), m_path(path) {
+ScreenshotJob::ScreenshotJob(MainWindow& window, Write write, QObject* parent)
+    : QObject(parent), m_window(window), m_write(std::move(write)) {
     connect(&window.loader(), &RecordingLoader::openFailed, this,
             [this](const QString&, const QString& message) {
                 std::fprintf(stderr, "%s\n", message.toLocal8Bit().constData());
@@ -35,18 +36,22 @@ void ScreenshotJob::settle() {
     if (m_quietRounds < kQuietRounds) {
         QTimer::singleShot(kRoundMs, this, &ScreenshotJob::settle);
     } else {
-        grab();
+        finish();
     }
 }
 
-void ScreenshotJob::grab() {
+void ScreenshotJob::finish() {
     m_done = true;
-    const bool saved = m_window.grab().save(m_path, "PNG");
-    if (!saved) {
-        std::fprintf(stderr, "%s could not be written; is its folder there and writable?\n",
-                     m_path.toLocal8Bit().constData());
-    }
-    Q_EMIT done(saved ? 0 : static_cast<int>(ErrorCode::kFailure));
+    const auto written = m_write(m_window);
+    if (!written) std::fprintf(stderr, "%s\n", written.error().message.c_str());
+    Q_EMIT done(written ? 0 : exitStatus(written.error()));
+}
+
+Result<void> writeWindow(MainWindow& window, const QString& path) {
+    if (window.grab().save(path, "PNG")) return {};
+    return failure(ErrorCode::kFailure, path.toStdString() +
+                                            " could not be written; is its folder "
+                                            "there and writable?");
 }
 
 }  // namespace shardscope::desktop

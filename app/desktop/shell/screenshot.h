@@ -1,9 +1,12 @@
-// Renders one page into a PNG without a display: waits until the loader has answered all
-// questions, grabs the window, ends the program. GUI thread.
+// Renders one page into a file without a display: waits until the loader has answered all
+// questions, draws, ends the program. GUI thread.
 #pragma once
+
+#include "storage/model/result.h"
 
 #include <QObject>
 #include <QString>
+#include <functional>
 
 namespace shardscope::desktop {
 
@@ -13,8 +16,10 @@ class ScreenshotJob : public QObject {
     Q_OBJECT
 
 public:
+    /// Writes what is shown by then.
+    using Write = std::function<Result<void>(MainWindow& window)>;
     /// `window` outlives the job.
-    ScreenshotJob(MainWindow& window, const QString& path, QObject* parent = nullptr);
+    ScreenshotJob(MainWindow& window, Write write, QObject* parent = nullptr);
     void start();
 
 Q_SIGNALS:
@@ -23,12 +28,15 @@ Q_SIGNALS:
 
 private:
     void settle();
-    void grab();
+    void finish();
 
     MainWindow& m_window;
-    QString m_path;
+    Write m_write;
     int m_quietRounds = 0;
     bool m_done = false;
 };
+
+/// The window as a PNG file. kFailure where it cannot be written.
+Result<void> writeWindow(MainWindow& window, const QString& path);
 
 }  // namespace shardscope::desktop

@@ -122,6 +122,11 @@ void ChartPanel::setCompact(bool compact) {
     rebuild();
 }
 
+void ChartPanel::setNamed(bool named) {
+    m_named = named;
+    update();
+}
+
 void ChartPanel::setHighlight(std::optional<AxisRange> range) {
     m_highlight = range;
     update();
@@ -279,13 +284,16 @@ void ChartPanel::paintHeader(QPainter& painter) const {
 
 void ChartPanel::paintLegend(QPainter& painter, double left) const {
     const auto shown = [](const LineSeries& line) { return !line.points.isEmpty() && !line.pale; };
-    if (std::ranges::count_if(m_content.lines, shown) < 2) return;
+    if (!m_named || std::ranges::count_if(m_content.lines, shown) < 2) return;
     const Theme& theme = Theme::of(this);
     double right = width() - 12;
+    double needed = 0;
+    for (const LineSeries& line : m_content.lines)
+        if (shown(line)) needed += QFontMetricsF(painter.font()).horizontalAdvance(line.name) + 36;
+    if (right - needed + 16 < left) return;
     for (const auto& line : std::views::reverse(m_content.lines)) {
         if (!shown(line)) continue;
         const double wide = QFontMetricsF(painter.font()).horizontalAdvance(line.name);
-        if (right - wide - 20 < left) return;
         painter.setPen(theme.quietText);
         painter.drawText(QRectF(right - wide, 0, wide + 1, kHeader), Qt::AlignVCenter, line.name);
         painter.setPen(

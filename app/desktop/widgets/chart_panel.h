@@ -40,6 +40,8 @@ public:
     void setWholeNumbers(bool whole);
     /// Whether cursor and hover speak of points: not on a strip that only shows where one is.
     void setCompact(bool compact);
+    /// Whether names of lines stand in the title's line, where all of them have room.
+    void setNamed(bool named);
     /// A stretch of x drawn with a tint: the selection.
     void setHighlight(std::optional<AxisRange> range);
     /// Said where there is no point at all.
@@ -108,7 +110,8 @@ private:
     std::vector<ChartMark> m_verticalMarks, m_horizontalMarks;
     std::optional<AxisRange> m_range, m_zoom, m_highlight;
     std::optional<double> m_cursor;
-    bool m_startsAtZero = false, m_logX = false, m_logY = false, m_whole = true, m_compact = false;
+    bool m_startsAtZero = false, m_logX = false, m_logY = false, m_whole = true, m_compact = false,
+         m_named = true;
 
     AxisRange m_all, m_vertical;  ///< all of x; what of y is shown
     ChartPlot m_plot;

@@ -15,6 +15,7 @@
 
 #include <QGraphicsLayout>
 #include <QGraphicsScene>
+#include <QPaintEngine>
 #include <QPixmap>
 #include <cmath>
 #include <map>
@@ -80,6 +81,18 @@ QVector<QPointF> drawable(const QVector<QPointF>& points, const AxisRange& horiz
 QColor lineColour(const Theme& theme, Meaning meaning) {
     if (theme.dark && meaning == Meaning::kCompute) return theme.accent;
     return theme.fill(meaning).colour;
+}
+
+constexpr double kBarShare = 0.92;  ///< of a histogram's column
+constexpr double kDotSize = 7;
+
+/// Without bars and dots.
+ChartContent linesOf(ChartContent content) {
+    content.histogram.reset();
+    std::erase_if(content.lines,
+                  [](const LineSeries& line) { return !line.joined || line.points.size() < 2; });
+    for (LineSeries& line : content.lines) line.dots = false;
+    return content;
 }
 
 struct ChartPlot::Scene {
@@ -159,7 +172,7 @@ struct ChartPlot::Scene {
         }
         if (!line.dots && line.joined && points.size() > 1) return;
         auto* dots = new QScatterSeries;
-        dots->setMarkerSize(7);
+        dots->setMarkerSize(kDotSize);
         dots->setBrush(line.joined ? look->window : pen.color());
         dots->setPen(QPen(pen.color(), 1.6));
         add(dots);
@@ -193,7 +206,7 @@ struct ChartPlot::Scene {
         set->setBrush(lineColour(theme, histogram.meaning));
         set->setPen(Qt::NoPen);
         auto* series = new QBarSeries;
-        series->setBarWidth(0.92);
+        series->setBarWidth(kBarShare);
         series->append(set);
         const auto place = [&](double x) { return (x - histogram.low) / histogram.width - 0.5; };
         QAbstractAxis* places = makeAxis({place(h.low), place(h.high)});
@@ -241,6 +254,9 @@ struct ChartPlot::Scene {
         madeAcross = across;
         madeUp = up;
     }
+    void draw(QPainter& painter, const QRectF& area);
+    void drawBars(QPainter& painter, const QRectF& area) const;
+    void drawDots(QPainter& painter, const QRectF& area, const LineSeries& line) const;
     void render(const QSizeF& size, double ratio) {
         across = withMargin(wantedAcross, size.width());
         up = withMargin(wantedUp, size.height());
@@ -259,6 +275,50 @@ struct ChartPlot::Scene {
     }
 };
 
+/// Lines by Qt Charts; its bars and dots are clipped by what a scaled picture keeps of their clips,
+/// and are drawn here.
+void ChartPlot::Scene::draw(QPainter& painter, const QRectF& area) {
+    across = withMargin(wantedAcross, area.width());
+    up = withMargin(wantedUp, area.height());
+    const QSizeF outer = area.size() + QSizeF(2 * kMargin, 2 * kMargin);
+    const ChartContent whole = std::exchange(shown, linesOf(shown));
+    make(outer);
+    scene.render(&painter, QRectF(area.topLeft() - QPointF(kMargin, kMargin), outer),
+                 QRectF({}, outer));
+    shown = whole;
+    changed = true;
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    if (shown.histogram) drawBars(painter, area);
+    for (const LineSeries& line : shown.lines)
+        if (line.dots || !line.joined || line.points.size() == 1) drawDots(painter, area, line);
+    painter.restore();
+}
+
+void ChartPlot::Scene::drawBars(QPainter& painter, const QRectF& area) const {
+    const Histogram& bars = *shown.histogram;
+    constexpr double kGapShare = (1 - kBarShare) / 2;
+    for (std::size_t i = 0; i < bars.counts.size(); ++i) {
+        const double low = bars.low + bars.width * (static_cast<double>(i) + kGapShare);
+        const double left = wantedAcross.position(low, area.width());
+        const double right = wantedAcross.position(low + bars.width * kBarShare, area.width());
+        const double high = wantedUp.position(bars.counts[i], area.height());
+        painter.fillRect(QRectF(area.left() + left, area.bottom() - high, right - left, high),
+                         lineColour(*look, bars.meaning));
+    }
+}
+
+void ChartPlot::Scene::drawDots(QPainter& painter, const QRectF& area,
+                                const LineSeries& line) const {
+    const QColor colour = lineColour(*look, line.meaning);
+    painter.setPen(QPen(colour, 1.6));
+    painter.setBrush(line.joined ? look->window : colour);
+    for (const QPointF& point : drawable(line.points, wantedAcross, wantedUp))
+        painter.drawEllipse(QPointF(area.left() + wantedAcross.position(point.x(), area.width()),
+                                    area.bottom() - wantedUp.position(point.y(), area.height())),
+                            kDotSize / 2, kDotSize / 2);
+}
+
 ChartPlot::ChartPlot() : m_scene(std::make_unique<Scene>()) {}
 ChartPlot::~ChartPlot() = default;
 
@@ -273,6 +333,11 @@ void ChartPlot::set(const ChartContent& content, const AxisRange& horizontal,
 }
 
 void ChartPlot::paint(QPainter& painter, const QRectF& area) {
+    // what is kept or printed stays lines and text
+    if (painter.paintEngine()->type() == QPaintEngine::Picture) {
+        m_scene->draw(painter, area);
+        return;
+    }
     const double ratio = painter.device()->devicePixelRatioF();
     QPixmap& picture = m_scene->picture;
     const QSize wanted = ((area.size() + QSizeF(2 * kMargin, 2 * kMargin)) * ratio).toSize();

@@ -73,7 +73,10 @@ void Legend::paintEvent(QPaintEvent*) {
         const QRectF swatch(places[i].x(), places[i].y() + (kLine - kSwatch) / 2.0, kSwatch,
                             kSwatch);
         if (m_entries[i].dashed) {
-            painter.setPen(QPen(theme.text, 1.2, Qt::DashLine));
+            // theory has the text's colour; of several each has its own
+            const Fill fill = theme.fill(m_entries[i].meaning);
+            painter.setPen(
+                QPen(fill.colour.isValid() ? fill.colour : theme.text, 1.2, Qt::DashLine));
             painter.drawLine(QPointF(swatch.left() - 2, swatch.center().y()),
                              QPointF(swatch.right() + 2, swatch.center().y()));
         } else if (m_entries[i].meaning == Meaning::kReserved) {

@@ -100,7 +100,12 @@ void paintFill(QPainter& painter, const QRectF& area, const Fill& fill, const Th
         const double height = area.height();
         const double first = std::floor((area.left() - height) / 6) * 6;
         for (double x = first; x < area.right(); x += 6) {
-            painter.drawLine(QPointF(x, area.bottom()), QPointF(x + height, area.top()));
+            // SVG knows no clipping
+            const double before = std::max(area.left() - x, 0.0);
+            const double beyond = std::max(x + height - area.right(), 0.0);
+            if (before + beyond < height)
+                painter.drawLine(QPointF(x + before, area.bottom() - before),
+                                 QPointF(x + height - beyond, area.top() + beyond));
         }
         painter.restore();
     }

@@ -21,10 +21,19 @@ expect() { # STATUS DESCRIPTION COMMAND...
 }
 
 "$2" "$folder/run.sscope" 6 || exit 1
-for page in start newrun live overview timeline memory training; do
+for page in start newrun live overview timeline memory training dashboard; do
     expect 0 "page $page" "$desktop" "$folder/run.sscope" --page "$page" --screenshot "$folder/$page.png" --size 1024x640 --theme dark
     [ -s "$folder/$page.png" ] || { echo "page $page: no picture"; failures=$((failures + 1)); }
 done
+for kind in png svg pdf; do
+    expect 0 "dashboard as $kind" "$desktop" "$folder/run.sscope" --dashboard "$folder/sheet.$kind" --paper a3
+    [ -s "$folder/sheet.$kind" ] || { echo "dashboard as $kind: no picture"; failures=$((failures + 1)); }
+    [ -s "$folder/err" ] && { echo "dashboard as $kind: it spoke"; cat "$folder/err"; failures=$((failures + 1)); }
+done
+expect 2 "dashboard of no kind" "$desktop" "$folder/run.sscope" --dashboard "$folder/sheet.gif"
+expect 2 "no such paper" "$desktop" "$folder/run.sscope" --dashboard "$folder/sheet.pdf" --paper b5
+expect 1 "unwritable dashboard" "$desktop" "$folder/run.sscope" --dashboard "$folder/no/such/sheet.pdf"
+expect 3 "dashboard of nothing" "$desktop" "$folder/missing.sscope" --dashboard "$folder/sheet.pdf"
 expect 2 "unknown page" "$desktop" --page nowhere --screenshot "$folder/x.png"
 expect 2 "unknown option" "$desktop" --nothing
 expect 3 "missing file" "$desktop" "$folder/missing.sscope" --screenshot "$folder/x.png"

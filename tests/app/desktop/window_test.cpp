@@ -341,7 +341,8 @@ TEST_F(WindowTest, AScreenshotWaitsForThePageAndIsWritten) {
     const QString picture = m_folder.filePath(u"out.png"_s);
     m_window->openFile(path);
     m_window->showPage(u"timeline"_s);
-    ScreenshotJob job(*m_window, picture);
+    ScreenshotJob job(*m_window,
+                      [picture](MainWindow& window) { return writeWindow(window, picture); });
     QSignalSpy done(&job, &ScreenshotJob::done);
     job.start();
     ASSERT_TRUE(done.wait(10'000));

@@ -1,0 +1,310 @@
+#include "app/desktop/pages/dashboard/dashboard_model.h"
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/ledger_bars.h"
+#include "app/desktop/models/recording_texts.h"
+#include "app/desktop/models/step_split.h"
+#include "app/desktop/models/theory_bars.h"
+#include "app/desktop/models/training_figures.h"
+#include "engine/run/config/run_config.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+std::optional<run::RunConfig> configOf(const SelectedPart& part) {
+    auto config = run::parseRunConfigJson(part.summary->run.configJson);
+    return config ? std::optional(std::move(*config)) : std::nullopt;
+}
+
+DashboardTile absent(const QString& title, const QString& why) {
+    return {title, {}, AbsentTile{why}};
+}
+
+QString notOurs() {
+    return u"cannot be told: the trace does not say what run it is of"_s;
+}
+
+DashboardTile metricTile(const SelectedPart& part, const MetricChart& chart) {
+    ChartTile tile;
+    tile.unit = chart.unit;
+    tile.bottom = u"step"_s;
+    tile.lines = chart.series;
+    tile.startsAtZero = chart.key != u"loss"_s;
+    tile.absent = missingMetrics(*part.recording).isEmpty() ? u"This run did not report it."_s
+                                                            : u"not recorded"_s;
+    return {chart.title, chart.definition, std::move(tile)};
+}
+
+DashboardTile metric(const SelectedPart& part, const std::vector<MetricChart>& charts,
+                     const QString& key) {
+    const auto chart = std::find_if(charts.begin(), charts.end(),
+                                    [&](const MetricChart& each) { return each.key == key; });
+    return chart == charts.end() ? absent(key, u"not recorded"_s) : metricTile(part, *chart);
+}
+
+DashboardTile spreadTile(const Spread& spread) {
+    ChartTile tile;
+    tile.unit = u"steps"_s;
+    tile.bottom = spread.unit;
+    tile.histogram = spread.histogram;
+    tile.marks = spread.marks;
+    tile.whole = false;
+    tile.absent = u"Fewer than two steps: there is no distribution."_s;
+    return {spread.title, {}, std::move(tile)};
+}
+
+DashboardTile mfuTile(const SelectedPart& part, const Targets& targets) {
+    ChartTile tile;
+    tile.unit = u"%"_s;
+    tile.bottom = u"step"_s;
+    LineSeries line{u"MFU"_s, mfuCurve(part), Meaning::kCompute};
+    for (QPointF& point : line.points) point.ry() *= 100;
+    if (!line.points.isEmpty()) tile.lines = {std::move(line)};
+    tile.targets = {{targets.mfu * 100, u"target %1"_s.arg(formatPercent(targets.mfu)), true}};
+    tile.absent = fromUtf8(part.report->mfu.reason);
+    return {u"Model FLOP utilisation"_s,
+            u"Variant %1 over the peak of all ranks: %2"_s.arg(
+                fromUtf8(part.report->mfu.variant), fromUtf8(part.report->mfu.peakSource)),
+            std::move(tile)};
+}
+
+DashboardTile overlapTile(const SelectedPart& part) {
+    ChartTile tile;
+    tile.unit = u"%"_s;
+    tile.bottom = u"step"_s;
+    LineSeries line{u"hidden"_s, {}, Meaning::kGather};
+    for (const analysis::StepOverlap& step : part.report->overlapByStep)
+        if (step.communication.ns > 0)
+            line.points.push_back({static_cast<double>(step.step.value),
+                                   100 * share(step.hidden, step.communication)});
+    if (!line.points.isEmpty()) tile.lines = {std::move(line)};
+    if (const auto limit = part.report->overlap.limit())
+        tile.targets = {{*limit * 100, u"limit %1"_s.arg(formatPercent(*limit)), true}};
+    tile.absent = part.summary->run.worldSize == 1 ? u"none: the run has one rank"_s
+                                                   : u"no communication within steps"_s;
+    return {
+        u"Communication hidden by compute"_s,
+        u"Of each step's communication on all ranks what compute of the same rank covers. Dashed: "
+        u"the most that this schedule could hide, of moving data."_s,
+        std::move(tile)};
+}
+
+Gauge gaugeOf(const TargetRow& row, double target, const QString& definition) {
+    Gauge gauge{row.name, row.value, row.share, target, {}, true, definition};
+    if (!row.share) {
+        gauge.value = unknownText();
+        gauge.definition = row.value;
+        gauge.verdict = u"cannot be told"_s;
+        return gauge;
+    }
+    if (!row.verdict) return gauge;
+    gauge.verdict = row.unsure ? unsureWord() : row.verdict->text;
+    gauge.good = row.verdict->passes && !row.unsure;
+    return gauge;
+}
+
+DashboardTile gaugesTile(const SelectedPart& part, const Targets& targets) {
+    const auto rows = targetRows(part, targets, {});
+    GaugesTile tile{
+        {gaugeOf(rows[0], targets.mfu, u"Model FLOPs per second over the peak of all ranks."_s),
+         gaugeOf(rows[2], targets.communication, u"Of step time, over all ranks."_s)}};
+    Gauge overlap{u"Overlap, of its limit"_s,
+                  unknownText(),
+                  part.report->overlap.reachedOfLimit(),
+                  {},
+                  {},
+                  true,
+                  u"Of moving data: what is hidden of what this schedule could hide."_s};
+    if (overlap.share) overlap.value = formatPercent(*overlap.share);
+    tile.gauges.push_back(overlap);
+    tile.gauges.push_back(gaugeOf(
+        rows[1], targets.scaling,
+        u"Throughput over that of one rank times the ranks; needs a recording of one rank."_s));
+    return {u"Against targets"_s, {}, std::move(tile)};
+}
+
+DashboardTile ledgerTile(const SelectedPart& part) {
+    const LedgerView& ledger = part.figures->ledger;
+    const QString title = u"Where a step goes"_s;
+    if (ledger.empty()) return absent(title, u"phases of steps were not recorded"_s);
+    BarsTile tile{ledgerBars(ledger), ledgerLegend(ledger), BarUnit::kMilliseconds,
+                  u"ms a step, mean"_s};
+    if (tile.bars.size() > kMostRankBars) tile.bars = {meanBar(ledger)};
+    return {title, u"Of each rank, the mean over the steps."_s, std::move(tile)};
+}
+
+DashboardTile splitTile(const SelectedPart& part) {
+    StepSplit split = stepSplit(part.figures->ledger.steps);
+    const QString title = u"Each step, by what it was spent on"_s;
+    if (split.columns.empty()) return absent(title, u"phases of steps were not recorded"_s);
+    return {title, u"Mean over the ranks."_s,
+            ColumnsTile{std::move(split.columns), std::move(split.legend)}};
+}
+
+/// Of the ranks that need most.
+DashboardTile peakTile(const SelectedPart& part) {
+    constexpr std::size_t kMost = 3;
+    QString title = u"Peak memory by category"_s;
+    std::vector<const analysis::RankMemory*> known;
+    for (const auto& each : part.report->memory)
+        if (each.known) known.push_back(&each);
+    if (known.empty()) return absent(title, u"memory was not recorded"_s);
+    std::stable_sort(known.begin(), known.end(),
+                     [](const auto* a, const auto* b) { return a->peak > b->peak; });
+    if (known.size() > kMost) {
+        title = u"Peak memory, the highest %1 of %2 ranks"_s.arg(kMost).arg(known.size());
+        known.resize(kMost);
+    }
+    std::sort(known.begin(), known.end(),
+              [](const auto* a, const auto* b) { return a->rank.value < b->rank.value; });
+    BarsTile tile;
+    tile.unit = BarUnit::kBytes;
+    std::set<MemoryCategory> seen;
+    for (const auto* memory : known) {
+        StackedBar bar;
+        bar.label = u"rank %1"_s.arg(memory->rank.value);
+        bar.total = formatBytes(memory->peak);
+        bar.mark = static_cast<double>(memory->theory.count);
+        for (const MemoryCategory category : stackOrder()) {
+            const Bytes size = memory->byCategory[static_cast<std::size_t>(category)];
+            if (size.count <= 0) continue;
+            seen.insert(category);
+            bar.segments.push_back({static_cast<double>(size.count), meaningOf(category),
+                                    QString::fromLatin1(toWord(category)), formatBytes(size)});
+        }
+        tile.bars.push_back(std::move(bar));
+    }
+    for (const MemoryCategory category : stackOrder())
+        if (seen.contains(category))
+            tile.legend.push_back(
+                {QString::fromLatin1(toWord(category)), meaningOf(category), false});
+    return {title, u"At the moment at which a rank held most; dashed: theory."_s, std::move(tile)};
+}
+
+DashboardTile stagesTile(const std::optional<run::RunConfig>& config) {
+    const QString title = u"Memory of a rank by ZeRO stage, theory"_s;
+    if (!config) return absent(title, notOurs());
+    return {title, u"The same run by each strategy, at the moment at which most is held."_s,
+            BarsTile{stageBars(*config), {}, BarUnit::kBytes, {}}};
+}
+
+DashboardTile scalingTile(const SelectedPart& part, const std::optional<run::RunConfig>& config) {
+    const QString title = u"Memory of a rank over ranks, theory"_s;
+    if (!config) return absent(title, notOurs());
+    ChartTile tile;
+    tile.unit = u"MiB"_s;
+    tile.bottom = u"ranks"_s;
+    tile.lines = stageCurves(*config);
+    for (LineSeries& line : tile.lines) line.dashed = true;
+    if (const auto* worst = part.report->worstMemory()) {
+        LineSeries measured{
+            u"measured"_s,
+            {{static_cast<double>(config->ranks), static_cast<double>(worst->managed().count)}},
+            Meaning::kOptimizer};
+        measured.dots = true;
+        measured.joined = false;
+        tile.lines.push_back(std::move(measured));
+    }
+    constexpr double kMebi = 1 << 20;
+    for (LineSeries& line : tile.lines)
+        for (QPointF& point : line.points) point.ry() /= kMebi;
+    tile.logarithmic = true;
+    tile.startsAtZero = false;
+    return {title,
+            u"What a rank of the same run would hold at its peak; micro-batch and model stay."_s,
+            std::move(tile)};
+}
+
+DashboardTile parametersTile(const std::optional<run::RunConfig>& config) {
+    const QString title = u"Parameters of the model"_s;
+    if (!config) return absent(title, notOurs());
+    return {title, u"Of all blocks together."_s,
+            BarsTile{parameterBars(*config), {}, BarUnit::kCount, u"parameters"_s}};
+}
+
+DashboardTile flowTile(const std::optional<FlowOfStep>& flow) {
+    const QString title = u"Flow of a step"_s;
+    if (!flow) return absent(title, u"no step was recorded"_s);
+    auto rows = stepFlow(flow->step, flow->events);
+    if (rows.empty()) return absent(title, u"phases of steps were not recorded"_s);
+    return {
+        u"Flow of step %1 on rank %2"_s.arg(flow->step.step.value).arg(flow->step.rank.value),
+        u"What is fetched, computed, released and reduced, and when; numbers are blocks. The step "
+        u"whose time is nearest to the median."_s,
+        FlowTile{std::move(rows), (flow->step.end - flow->step.start).milliseconds()}};
+}
+
+QString summaryOf(const SelectedPart& part) {
+    const auto& report = *part.report;
+    QStringList words;
+    if (report.tokensPerSecond) words << u"%1 tok/s"_s.arg(formatNumber(*report.tokensPerSecond));
+    if (report.stepSecondsMedian)
+        words << u"median step %1 of %2"_s
+                     .arg(formatDuration(
+                         {static_cast<std::int64_t>(*report.stepSecondsMedian * 1e9)}))
+                     .arg(report.steadySteps);
+    if (report.mfu.value) words << u"MFU %1"_s.arg(formatPercent(*report.mfu.value));
+    if (const auto* worst = report.worstMemory())
+        words << u"peak memory %1"_s.arg(formatBytes(worst->peak));
+    if (report.lossLast) words << u"loss %1"_s.arg(formatNumber(*report.lossLast));
+    return words.join(u" · "_s);
+}
+
+}  // namespace
+
+QString dashboardHeadline(const SelectedPart& part) {
+    const auto& report = *part.report;
+    if (!part.refusal.isEmpty())
+        return u"Nothing whole lies in the selection: %1."_s.arg(part.refusal);
+    if (!report.stepSecondsMedian)
+        return u"%1 on one sheet; no step's time was recorded."_s.arg(part.recording->label());
+    QString text =
+        u"A step takes %1 (median of %2)"_s
+            .arg(formatDuration({static_cast<std::int64_t>(*report.stepSecondsMedian * 1e9)}))
+            .arg(report.steadySteps);
+    if (report.tokensPerSecond)
+        text = u"%1 tok/s: %2"_s.arg(formatNumber(*report.tokensPerSecond),
+                                     text.replace(0, 1, u"a"_s));
+    if (report.mfu.value) text += u", at %1 MFU"_s.arg(formatPercent(*report.mfu.value));
+    return text + u'.';
+}
+
+Dashboard dashboardOf(const SelectedPart& part, const Targets& targets,
+                      const std::optional<FlowOfStep>& flow) {
+    const OpenRecording& recording = *part.recording;
+    const auto charts = metricCharts(recording, part.selection);
+    const auto spread = spreads(recording, part.selection);
+    const auto config = configOf(part);
+    Dashboard made;
+    made.title = recording.label();
+    made.summary = summaryOf(part);
+    made.notes =
+        QStringList{incompleteText(recording), leftOutText(recording), modelledLinkText(recording)}
+            .join(u' ')
+            .trimmed();
+    made.tiles = {metric(part, charts, u"loss"_s),
+                  metric(part, charts, u"learning_rate"_s),
+                  metric(part, charts, u"gradient_norm"_s),
+                  gaugesTile(part, targets),
+                  metric(part, charts, QString::fromLatin1(kThroughputMetric)),
+                  spreadTile(spread[2]),
+                  spreadTile(spread[1]),
+                  splitTile(part),
+                  ledgerTile(part),
+                  mfuTile(part, targets),
+                  overlapTile(part),
+                  peakTile(part),
+                  stagesTile(config),
+                  scalingTile(part, config),
+                  parametersTile(config),
+                  flowTile(flow)};
+    return made;
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,123 @@
+#include "app/desktop/pages/dashboard/dashboard_page.h"
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/pages/dashboard/dashboard_drawing.h"
+#include "app/desktop/pages/dashboard/dashboard_query.h"
+#include "app/desktop/pages/dashboard/dashboard_sheet.h"
+#include "app/desktop/widgets/theme.h"
+
+#include <QFileDialog>
+#include <QPageLayout>
+#include <QPrintDialog>
+#include <QPrinter>
+#include <QPushButton>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+}  // namespace
+
+PageEntry DashboardPage::entry() {
+    return {page_ids::kDashboard, u"dashboard"_s, tr("Dashboard"),
+            [](PageContext& context, QWidget* parent) -> Page* {
+                return new DashboardPage(context, parent);
+            }};
+}
+
+DashboardPage::DashboardPage(PageContext& context, QWidget* parent)
+    : RecordingPage(context, parent),
+      m_settingsFile(context.settingsFile),
+      m_reading(context.loader, Urgency::kTable),
+      m_sheet(new DashboardSheet(this)) {
+    setUp(
+        m_sheet, entry().icon, tr("A run on one sheet"),
+        tr("Open a recording or start a run: this page then shows its pictures together, to print "
+           "and to keep."),
+        {{0, 0, 0.23, 0.22},
+         {0.26, 0, 0.23, 0.22},
+         {0.52, 0, 0.23, 0.22},
+         {0.78, 0, 0.22, 0.22},
+         {0, 0.26, 0.23, 0.22},
+         {0.26, 0.26, 0.23, 0.22},
+         {0.52, 0.26, 0.23, 0.22},
+         {0.78, 0.26, 0.22, 0.22}},
+        true);
+    m_sheet->hideTitle();
+    connect(m_sheet, &DashboardSheet::hovered, this, &Page::hoverChanged);
+    buildActions();
+}
+
+void DashboardPage::buildActions() {
+    auto* save = new QPushButton(tr("Save as…"), this);
+    save->setToolTip(tr("Write this sheet to a PNG, SVG or PDF file."));
+    connect(save, &QPushButton::clicked, this, &DashboardPage::chooseFile);
+    auto* print = new QPushButton(tr("Print…"), this);
+    print->setToolTip(tr("Print this sheet on one page."));
+    connect(print, &QPushButton::clicked, this, &DashboardPage::choosePrinter);
+    pageFrame().addHeaderWidget(save);
+    pageFrame().addHeaderWidget(print);
+}
+
+std::vector<Page::KeyNote> DashboardPage::keyNotes() const {
+    auto* page = const_cast<DashboardPage*>(this);
+    return {{{}, tr("Save the dashboard as a file"), [page] { page->chooseFile(); }},
+            {{}, tr("Print the dashboard"), [page] { page->choosePrinter(); }}};
+}
+
+void DashboardPage::chooseFile() {
+    if (!m_dashboard) return;
+    auto* dialog = new QFileDialog(this, tr("Save the dashboard"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->setDefaultSuffix(u"pdf"_s);
+    dialog->setNameFilters({tr("PDF (*.pdf)"), tr("SVG (*.svg)"), tr("PNG (*.png)")});
+    connect(dialog, &QFileDialog::fileSelected, this, &DashboardPage::saveTo);
+    dialog->open();
+}
+
+void DashboardPage::choosePrinter() {
+    if (!m_dashboard) return;
+    auto printer = std::make_shared<QPrinter>();
+    printer->setPageOrientation(QPageLayout::Landscape);
+    printer->setDocName(m_dashboard->title);
+    auto* dialog = new QPrintDialog(printer.get(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, qOverload<QPrinter*>(&QPrintDialog::accepted), this, [this, printer] {
+        const QRectF page = printer->pageRect(QPrinter::DevicePixel);
+        const QSize sheet = pageSize(papers().constFirst());
+        const auto wide = static_cast<int>(sheet.width());
+        const QSize size(wide, static_cast<int>(wide * page.height() / page.width()));
+        const auto printed = printPicture(drawn(size, false), *printer);
+        if (!printed) pageFrame().setBanner(fromUtf8(printed.error().message));
+    });
+    dialog->open();
+}
+
+void DashboardPage::saveTo(const QString& path) {
+    const QString paper = papers().constFirst();
+    const auto written = writePicture(drawn(pageSize(paper), Theme::of(this).dark), path, paper);
+    if (!written) pageFrame().setBanner(fromUtf8(written.error().message));
+    Q_EMIT hoverChanged(written ? tr("%1 was written.").arg(path) : QString());
+}
+
+DrawnPicture DashboardPage::drawn(QSize size, bool dark) {
+    return m_dashboard ? drawDashboard(m_dashboard, size, dark) : RecordingPage::drawn(size, dark);
+}
+
+void DashboardPage::present() {
+    if (!hasPart()) return;
+    pageFrame().setHeadline(dashboardHeadline(part()),
+                            tr("Of what is selected; what a picture shows stands on its title."));
+    const PartPtr wanted = currentPart();
+    const Targets targets = readTargets(m_settingsFile);
+    m_reading.ask([wanted, targets](storage::RecordingReader& reader, const auto&,
+                                    const auto&) { return loadDashboard(reader, wanted, targets); },
+                  [this](const DashboardPtr& dashboard) {
+                      m_dashboard = dashboard;
+                      m_sheet->setDashboard(dashboard);
+                  });
+}
+
+}  // namespace shardscope::desktop

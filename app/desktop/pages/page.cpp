@@ -1,0 +1,20 @@
+#include "app/desktop/pages/page.h"
+
+#include "app/desktop/widgets/theme.h"
+
+#include <QPainter>
+#include <QPicture>
+#include <utility>
+
+namespace shardscope::desktop {
+
+DrawnPicture Page::drawn(QSize, bool) {
+    QPicture picture;
+    QPainter painter(&picture);
+    painter.fillRect(rect(), Theme::of(this).window);
+    render(&painter, {}, {}, DrawChildren);
+    painter.end();
+    return {std::move(picture), size(), windowTitle()};
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,156 @@
+#include "app/desktop/widgets/picture_file.h"
+
+#include <QBuffer>
+#include <QFileInfo>
+#include <QImage>
+#include <QPageLayout>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QSaveFile>
+#include <QSvgGenerator>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kAcross = 1600;  ///< pixels that a sheet is composed in
+constexpr double kSharp = 2;   ///< pixels of a PNG file a pixel of the sheet
+constexpr int kDots = 96;      ///< an inch
+constexpr double kPaperMarginMm = 8;
+
+struct Paper {
+    const char* name;
+    QPageSize::PageSizeId id;
+};
+constexpr std::array kPapers{Paper{"a4", QPageSize::A4}, Paper{"a3", QPageSize::A3},
+                             Paper{"letter", QPageSize::Letter}};
+
+const Paper* findPaper(const QString& name) {
+    const auto paper = std::find_if(kPapers.begin(), kPapers.end(), [&](const Paper& each) {
+        return name == QLatin1String(each.name);
+    });
+    return paper == kPapers.end() ? nullptr : &*paper;
+}
+
+QPageLayout layoutOf(const QString& paper) {
+    const Paper* known = findPaper(paper);
+    return {QPageSize(known != nullptr ? known->id : QPageSize::A4), QPageLayout::Landscape,
+            QMarginsF(kPaperMarginMm, kPaperMarginMm, kPaperMarginMm, kPaperMarginMm),
+            QPageLayout::Millimeter};
+}
+
+/// The picture as large as it fits into `area`.
+void play(QPainter& painter, const DrawnPicture& drawn, const QRectF& area) {
+    const double scale =
+        std::min(area.width() / drawn.size.width(), area.height() / drawn.size.height());
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.translate(area.topLeft());
+    painter.scale(scale, scale);
+    painter.drawPicture(QPointF(), drawn.picture);
+}
+
+QByteArray asPng(const DrawnPicture& drawn) {
+    QImage image(drawn.size * kSharp, QImage::Format_RGB32);
+    image.fill(Qt::white);
+    QPainter painter(&image);
+    play(painter, drawn, QRectF({}, QSizeF(image.size())));
+    painter.end();
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    return image.save(&buffer, "PNG") ? bytes : QByteArray();
+}
+
+QByteArray asSvg(const DrawnPicture& drawn) {
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    QSvgGenerator svg;
+    svg.setOutputDevice(&buffer);
+    svg.setSize(drawn.size);
+    svg.setViewBox(QRect({}, drawn.size));
+    svg.setTitle(drawn.title);
+    svg.setResolution(kDots);
+    QPainter painter(&svg);
+    play(painter, drawn, QRectF({}, QSizeF(drawn.size)));
+    painter.end();
+    return bytes;
+}
+
+QByteArray asPdf(const DrawnPicture& drawn, const QString& paper) {
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    QPdfWriter pdf(&buffer);
+    pdf.setTitle(drawn.title);
+    pdf.setResolution(kDots);  // that pictures were kept in: others would scale them once more
+    pdf.setPageLayout(layoutOf(paper));
+    QPainter painter(&pdf);
+    play(painter, drawn, painter.viewport());
+    painter.end();
+    return bytes;
+}
+
+Result<void> save(const QString& path, const QByteArray& bytes) {
+    QSaveFile file(path);
+    if (!bytes.isEmpty() && file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() &&
+        file.commit())
+        return {};
+    return failure(ErrorCode::kFailure, path.toStdString() + " could not be written: " +
+                                            file.errorString().toStdString());
+}
+
+}  // namespace
+
+QStringList papers() {
+    QStringList names;
+    for (const Paper& paper : kPapers) names << QString::fromLatin1(paper.name);
+    return names;
+}
+
+QStringList pictureFormats() {
+    return {u"png"_s, u"svg"_s, u"pdf"_s};
+}
+
+Result<void> checkPictureFile(const QString& path, const QString& paper) {
+    if (!pictureFormats().contains(QFileInfo(path).suffix().toLower()))
+        return failure(ErrorCode::kUsage, path.toStdString() +
+                                              ": give the picture a name that ends in ." +
+                                              pictureFormats().join(u", ."_s).toStdString() + ".");
+    if (findPaper(paper) == nullptr)
+        return failure(ErrorCode::kUsage, "there is no paper " + paper.toStdString() + ", but " +
+                                              papers().join(u", "_s).toStdString() + ".");
+    return {};
+}
+
+QSize pageSize(const QString& paper) {
+    const QRectF area = layoutOf(paper).paintRect(QPageLayout::Millimeter);
+    return {kAcross, static_cast<int>(std::lround(kAcross * area.height() / area.width()))};
+}
+
+Result<void> printPicture(const DrawnPicture& drawn, QPagedPaintDevice& printer) {
+    QPainter painter;
+    if (!painter.begin(&printer))
+        return failure(ErrorCode::kFailure,
+                       "the printer takes no page; is it there and switched on?");
+    // The picture was kept in dots of a screen, and would be scaled by those of the printer.
+    const double scale = static_cast<double>(kDots) / printer.logicalDpiX();
+    const QRectF area = painter.viewport();
+    painter.scale(1 / scale, 1 / scale);
+    play(painter, drawn, {area.topLeft() * scale, area.size() * scale});
+    return {};
+}
+
+Result<void> writePicture(const DrawnPicture& drawn, const QString& path, const QString& paper) {
+    if (auto checked = checkPictureFile(path, paper); !checked) return checked;
+    const QString format = QFileInfo(path).suffix().toLower();
+    if (format == u"png"_s) return save(path, asPng(drawn));
+    if (format == u"svg"_s) return save(path, asSvg(drawn));
+    return save(path, asPdf(drawn, paper));
+}
+
+}  // namespace shardscope::desktop
