@@ -14,6 +14,7 @@
 
 #include <QFile>
 #include <QImage>
+#include <stdexcept>
 
 namespace shardscope::desktop {
 namespace {
