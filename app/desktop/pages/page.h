@@ -37,6 +37,7 @@ inline constexpr QLatin1StringView kOverview{"overview"};
 inline constexpr QLatin1StringView kTimeline{"timeline"};
 inline constexpr QLatin1StringView kMemory{"memory"};
 inline constexpr QLatin1StringView kTraining{"training"};
+inline constexpr QLatin1StringView kProblems{"problems"};
 }  // namespace page_ids
 
 class Page : public QWidget {

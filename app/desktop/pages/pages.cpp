@@ -4,6 +4,7 @@
 #include "app/desktop/pages/memory/memory_page.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/pages/overview/overview_page.h"
+#include "app/desktop/pages/problems/problems_page.h"
 #include "app/desktop/pages/start/start_page.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/pages/training/training_page.h"
@@ -12,8 +13,9 @@ namespace shardscope::desktop {
 
 const std::vector<PageEntry>& allPages() {
     static const std::vector<PageEntry> pages{
-        StartPage::entry(),    NewRunPage::entry(), LivePage::entry(),    OverviewPage::entry(),
-        TimelinePage::entry(), MemoryPage::entry(), TrainingPage::entry()};
+        StartPage::entry(),    NewRunPage::entry(),   LivePage::entry(),
+        OverviewPage::entry(), TimelinePage::entry(), MemoryPage::entry(),
+        TrainingPage::entry(), ProblemsPage::entry()};
     return pages;
 }
 

@@ -162,7 +162,7 @@ void MainWindow::connectBars() {
     connect(m_topBar, &TopBar::clearRequested, &m_selection, &SelectionModel::clear);
     connect(m_topBar, &TopBar::backRequested, &m_selection, &SelectionModel::goBack);
     connect(m_topBar, &TopBar::forwardRequested, &m_selection, &SelectionModel::goForward);
-    connect(m_topBar, &TopBar::problemsRequested, this, [this] { showPage(page_ids::kOverview); });
+    connect(m_topBar, &TopBar::problemsRequested, this, [this] { showPage(page_ids::kProblems); });
     connect(m_topBar, &TopBar::themeToggled, this, [this] { useTheme(!isDark()); });
     connect(m_topBar, &TopBar::keysRequested, this,
             [this] { m_commands.find(u"keys"_s)->trigger(); });
