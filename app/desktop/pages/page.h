@@ -4,6 +4,7 @@
 
 #include "app/desktop/loading/part_loader.h"
 #include "app/desktop/loading/recording_loader.h"
+#include "app/desktop/models/compared_files.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/session/recorder_session.h"
 
@@ -22,6 +23,7 @@ struct PageContext {
     SelectionModel& selection;
     PartLoader& part;
     RecorderSession& session;
+    ComparedFiles& compared;
     QString recordingsFolder;   ///< where recordings go unless one says otherwise
     QString recentFile;         ///< keeps which recordings were opened; empty: nothing is kept
     bool remembers = true;      ///< whether what is opened now is added to them
@@ -37,6 +39,7 @@ inline constexpr QLatin1StringView kOverview{"overview"};
 inline constexpr QLatin1StringView kTimeline{"timeline"};
 inline constexpr QLatin1StringView kMemory{"memory"};
 inline constexpr QLatin1StringView kTraining{"training"};
+inline constexpr QLatin1StringView kCompare{"compare"};
 inline constexpr QLatin1StringView kProblems{"problems"};
 }  // namespace page_ids
 
@@ -54,6 +57,8 @@ public:
 
     using QWidget::QWidget;
     [[nodiscard]] virtual std::vector<KeyNote> keyNotes() const { return {}; }
+    /// Whether it waits for something that the loader does not know of.
+    [[nodiscard]] virtual bool isReading() const { return false; }
 
 Q_SIGNALS:
     /// Let the user choose a recording.

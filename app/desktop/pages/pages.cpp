@@ -1,5 +1,6 @@
 #include "app/desktop/pages/pages.h"
 
+#include "app/desktop/pages/compare/compare_page.h"
 #include "app/desktop/pages/live/live_page.h"
 #include "app/desktop/pages/memory/memory_page.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
@@ -15,7 +16,7 @@ const std::vector<PageEntry>& allPages() {
     static const std::vector<PageEntry> pages{
         StartPage::entry(),    NewRunPage::entry(),   LivePage::entry(),
         OverviewPage::entry(), TimelinePage::entry(), MemoryPage::entry(),
-        TrainingPage::entry(), ProblemsPage::entry()};
+        TrainingPage::entry(), ComparePage::entry(),  ProblemsPage::entry()};
     return pages;
 }
 

@@ -13,8 +13,9 @@ namespace shardscope::desktop {
 struct AppOptions {
     QStringList files;  ///< to open: one recording, or traces that become one
     QString sshCommand;
-    QString page;        ///< empty: Overview with a file, else Start
-    QString screenshot;  ///< PNG to write instead of showing a window
+    QStringList compared;  ///< what it is compared with
+    QString page;          ///< empty: Overview with a file, else Start
+    QString screenshot;    ///< PNG to write instead of showing a window
     QSize size{1440, 900};
     bool sizeGiven = false;
     std::optional<bool> dark;  ///< nullopt: as last time, else as the system

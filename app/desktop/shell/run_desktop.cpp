@@ -79,6 +79,7 @@ int runDesktop(int argc, char** argv) {
     MainWindow window(folders, shows);
     window.useTheme(dark);
     window.setSshCommand(options.sshCommand);
+    window.compared().set(options.compared);
     if (!options.files.isEmpty()) window.openFiles(options.files);
     if (!options.page.isEmpty()) window.showPage(options.page);
     if (!shows) return takeScreenshot(window, options);
