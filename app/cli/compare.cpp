@@ -95,9 +95,9 @@ Result<questions::Compared> compare(const CompareArguments& arguments) {
     if (arguments.scaling) {
         auto answer = questions::scalingOfRecordings(scaled, arguments.anyway);
         if (!answer) return failure(answer);
-        return questions::Compared{std::move(*answer)};
+        return questions::Compared{std::move(*answer), false, {}};
     }
-    return questions::compareRecordings(readers, {arguments.anyway, std::move(*rules)});
+    return questions::compareRecordings(readers, {arguments.anyway, std::move(*rules), {}});
 }
 
 int run(const CompareArguments& arguments) {

@@ -31,7 +31,11 @@ public:
                  std::int32_t recorded) {
         if (expected < 0) return;
         m_result.known = true;
+        ++m_result.compared;
         if (expected == recorded) return;
+        ++m_result.different;
+        if (m_result.gaps.size() < Completeness::kMostGaps)
+            m_result.gaps.push_back({step.rank, step.step, what, expected, recorded});
         say(fmt::format("rank {} step {}: {} of {} {} are recorded", step.rank.value,
                         step.step.value, recorded, expected, what));
     }

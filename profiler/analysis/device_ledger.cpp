@@ -1,6 +1,7 @@
 #include "profiler/analysis/device_ledger.h"
 
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/ledger_pieces.h"
 
 #include <algorithm>
 #include <array>
@@ -102,6 +103,21 @@ public:
         return row;
     }
 
+    /// In order of time.
+    [[nodiscard]] std::vector<LedgerPiece> piecesOf(TimeRange step) const {
+        std::vector<LedgerPiece> pieces;
+        const auto add = [&](LedgerPart part, const Intervals& set) {
+            for (const TimeRange& range : intersection(set, {step}))
+                pieces.push_back({range, part});
+        };
+        for (const auto& [part, set] : m_taken) add(part, set);
+        add(LedgerPart::kHostBound, m_rest);
+        std::sort(pieces.begin(), pieces.end(), [](const LedgerPiece& a, const LedgerPiece& b) {
+            return a.range.begin < b.range.begin;
+        });
+        return pieces;
+    }
+
 private:
     Intervals m_rest;
     std::vector<std::pair<LedgerPart, Intervals>> m_taken;
@@ -136,20 +152,37 @@ bool isWorked(TimeRange step, const WorkTime& work) {
                        [step](const Intervals& time) { return total(time, step).ns > 0; });
 }
 
+/// Whether any work of it makes the ledger one of the device.
+bool hasWork(const WorkTime& work) {
+    return !of(work, DeviceWorkKind::kCompute).empty() ||
+           !of(work, DeviceWorkKind::kOptimizer).empty() ||
+           !of(work, DeviceWorkKind::kEvaluation).empty();
+}
+
+bool goesByDevice(const StepFacts& step, const RankEvents& events, const WorkTime& work) {
+    return !step.range().empty() && (events.phases.empty() || isWorked(step.range(), work));
+}
+
 }  // namespace
+
+std::vector<LedgerPiece> devicePieces(const StepFacts& step, const RankEvents& events,
+                                      const DeviceTimeline& device) {
+    const WorkTime work = workTime(device);
+    if (!hasWork(work) || !goesByDevice(step, events, work)) return {};
+    Parts parts(Intervals{step.range()});
+    takeWork(events, work, parts);
+    takeIdle(device, work, parts);
+    return parts.piecesOf(step.range());
+}
 
 std::vector<LedgerRow> deviceLedger(const RecordingSummary& summary, const RankEvents& events,
                                     const DeviceTimeline& device) {
     const WorkTime work = workTime(device);
-    if (of(work, DeviceWorkKind::kCompute).empty() &&
-        of(work, DeviceWorkKind::kOptimizer).empty() &&
-        of(work, DeviceWorkKind::kEvaluation).empty())
-        return {};
+    if (!hasWork(work)) return {};
     std::vector<StepFacts> steps;
     std::vector<TimeRange> time;
     for (const StepFacts& step : summary.steps) {
-        if (step.rank != events.rank || step.range().empty()) continue;
-        if (!events.phases.empty() && !isWorked(step.range(), work)) continue;
+        if (step.rank != events.rank || !goesByDevice(step, events, work)) continue;
         steps.push_back(step);
         time.push_back(step.range());
     }

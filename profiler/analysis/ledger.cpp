@@ -1,4 +1,5 @@
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/ledger_pieces.h"
 
 #include <set>
 
@@ -73,14 +74,11 @@ private:
     std::vector<Reduction> m_byEnd;
 };
 
-/// Phases never overlap by contract; should some do, the earlier one keeps the time, so that the
-/// parts always add up.
-std::optional<LedgerRow> rowOf(const StepFacts& step, const RankEvents& events, Coverage& waiting,
-                               const Reductions& reductions) {
-    LedgerRow row{step.rank, step.step, step.range().duration(), {}};
-    const auto add = [&](LedgerPart part, Duration duration) {
-        row.parts[static_cast<std::size_t>(part)] += duration;
-    };
+/// Calls `gap` with what lies between the phases of a step and `own` with each phase and what of it
+/// lies in the step, in order of time; false: no phase does. Phases never overlap by contract;
+/// should some do, the earlier one keeps the time, so that the parts always add up.
+template <class Gap, class Own>
+bool walkPhases(const StepFacts& step, const RankEvents& events, Gap gap, Own each) {
     bool recorded = false;
     Timestamp reached = step.start;
     // Phases are by start and, but for malformed ones, disjoint: the first that can reach into the
@@ -93,24 +91,67 @@ std::optional<LedgerRow> rowOf(const StepFacts& step, const RankEvents& events, 
         const TimeRange own = phase->range().intersection({reached, std::max(reached, step.end)});
         if (own.empty()) continue;
         recorded = true;
-        add(LedgerPart::kOther, own.begin - reached);
+        gap(TimeRange{reached, own.begin});
         reached = own.end;
-        Duration rest = own.duration();
-        if (isWait(phase->phase)) {
-            const Duration waited = waiting.within(own);
-            add(LedgerPart::kWaiting, waited);
-            rest -= waited;
-        }
-        add(phase->phase == Phase::kWaitReduction ? reductions.waitedFor(phase->range())
-                                                  : partOf(phase->phase),
-            rest);
+        each(*phase, own);
     }
+    if (recorded) gap(TimeRange{reached, step.end});
+    return recorded;
+}
+
+LedgerPart partOf(const SpanEvent& phase, const Reductions& reductions) {
+    return phase.phase == Phase::kWaitReduction ? reductions.waitedFor(phase.range())
+                                                : partOf(phase.phase);
+}
+
+std::optional<LedgerRow> rowOf(const StepFacts& step, const RankEvents& events, Coverage& waiting,
+                               const Reductions& reductions) {
+    LedgerRow row{step.rank, step.step, step.range().duration(), {}};
+    const bool recorded = walkPhases(
+        step, events, [&](TimeRange gap) { row.parts[at(LedgerPart::kOther)] += gap.duration(); },
+        [&](const SpanEvent& phase, TimeRange own) {
+            Duration rest = own.duration();
+            if (isWait(phase.phase)) {
+                const Duration waited = waiting.within(own);
+                row.parts[at(LedgerPart::kWaiting)] += waited;
+                rest -= waited;
+            }
+            row.parts[at(partOf(phase, reductions))] += rest;
+        });
     if (!recorded) return std::nullopt;
-    add(LedgerPart::kOther, step.end - reached);
     return row;
 }
 
+/// One that goes on is one piece.
+void addPiece(LedgerPart part, TimeRange range, std::vector<LedgerPiece>& pieces) {
+    if (range.empty()) return;
+    if (!pieces.empty() && pieces.back().part == part && pieces.back().range.end == range.begin)
+        pieces.back().range.end = range.end;
+    else
+        pieces.push_back({range, part});
+}
+
 }  // namespace
+
+std::vector<LedgerPiece> phasePieces(const StepFacts& step, const RankEvents& events) {
+    const Intervals waiting = waitingTime(events);
+    const Reductions reductions(events);
+    std::vector<LedgerPiece> pieces;
+    walkPhases(
+        step, events, [&](TimeRange gap) { addPiece(LedgerPart::kOther, gap, pieces); },
+        [&](const SpanEvent& phase, TimeRange own) {
+            const LedgerPart part = partOf(phase, reductions);
+            Timestamp reached = own.begin;
+            if (isWait(phase.phase))
+                for (const TimeRange& waited : intersection(waiting, {own})) {
+                    addPiece(part, {reached, waited.begin}, pieces);
+                    addPiece(LedgerPart::kWaiting, waited, pieces);
+                    reached = waited.end;
+                }
+            addPiece(part, {reached, own.end}, pieces);
+        });
+    return pieces;
+}
 
 std::vector<LedgerRow> rankLedger(const RecordingSummary& summary, const RankEvents& events) {
     Coverage waiting(waitingTime(events));

@@ -71,10 +71,22 @@ struct Mfu {
     std::string reason;   ///< when value is absent
 };
 
+/// A step of a rank that recorded another number of something than its strategy must have.
+struct CountGap {
+    RankId rank;
+    StepIndex step;
+    const char* what = "";  ///< "gathers", "reductions", "phases"
+    std::int32_t expected = 0, recorded = 0;
+};
+
 struct Completeness {
     bool complete = false;
     bool known = false;                ///< false: capture level too low to tell
     std::vector<std::string> missing;  ///< sentences
+    std::int64_t compared = 0;         ///< numbers of a step that were held against the strategy's
+    std::int64_t different = 0;        ///< of these
+    std::vector<CountGap> gaps;        ///< the first kMostGaps of them
+    static constexpr std::size_t kMostGaps = 1000;
 };
 
 struct RankMemory {

@@ -8,6 +8,7 @@
 #include "profiler/questions/memory_tables.h"
 #include "profiler/questions/question.h"
 #include "profiler/questions/read_device.h"
+#include "profiler/questions/report_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,31 +28,42 @@ using analysis::Verdict;
 struct Side {
     RecordingSummary summary;
     std::vector<RankEvents> ranks;
+    analysis::Report report;
     std::vector<RunFigure> figures;
     Costs costs;
     std::optional<analysis::PeakHolders> memory;  ///< of the rank that needs most
 };
 
-Result<Side> readSide(storage::RecordingReader& reader) {
-    auto summary = reader.summary();
+/// Of a selection, a rank's device idles for work behind it too.
+Result<analysis::Report> readReportOf(const Asked& asked, const RecordingSummary& whole,
+                                      const std::vector<RankEvents>& ranks) {
+    if (asked.selection.cutsTime()) return readReport(asked.reader, whole, asked.selection);
+    const auto rows = deviceRows(asked.reader, asked.summary, ranks);
+    if (!rows) return failure(rows);
+    return analysis::analyse(asked.summary, ranks, *rows);
+}
+
+Result<Side> readSide(storage::RecordingReader& reader, const Selection& selection) {
+    const auto whole = reader.summary();
+    if (!whole) return failure(whole);
+    auto summary = selection.of(*whole);
     if (!summary) return failure(summary);
-    const Selection all;
-    const Asked asked{reader, *summary, all};
+    const Asked asked{reader, *summary, selection};
     auto ranks = asked.events();
     if (!ranks) return failure(ranks);
     auto costs = readCosts(asked, *ranks);
     if (!costs) return failure(costs);
-    const auto rows = deviceRows(reader, *summary, *ranks);
-    if (!rows) return failure(rows);
-    const analysis::Report report = analysis::analyse(*summary, *ranks, *rows);
-    auto figures = analysis::runFigures(*summary, *ranks, report);
-    Side side{std::move(*summary), std::move(*ranks), std::move(figures), std::move(*costs), {}};
-    if (const analysis::RankMemory* worst = report.worstMemory()) {
+    auto report = readReportOf(asked, *whole, *ranks);
+    if (!report) return failure(report);
+    auto figures = analysis::runFigures(*summary, *ranks, *report);
+    std::optional<analysis::PeakHolders> holders;
+    if (const analysis::RankMemory* worst = report->worstMemory()) {
         auto memory = readHolders(reader, *worst);
         if (!memory) return failure(memory);
-        side.memory = std::move(*memory);
+        holders = std::move(*memory);
     }
-    return side;
+    return Side{std::move(*summary), std::move(*ranks), std::move(*report),
+                std::move(figures),  std::move(*costs), std::move(holders)};
 }
 
 /// Samples of several baselines one after the other; of what has one value a run, the median.
@@ -180,11 +192,11 @@ Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>&
                                    const CompareOptions& options) {
     std::vector<Side> baselines;
     for (storage::RecordingReader* recording : recordings) {
-        auto side = readSide(*recording);
+        auto side = readSide(*recording, options.selection);
         if (!side) return failure(side);
         baselines.push_back(std::move(*side));
     }
-    const Side run = std::move(baselines.back());
+    Side run = std::move(baselines.back());
     baselines.pop_back();
     Compared compared;
     compared.answer.question = "compare";
@@ -199,6 +211,9 @@ Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>&
     const auto broken = addGate(first, run.figures, options.rules, compared.answer);
     if (!broken) return failure(broken);
     compared.gateBroken = *broken;
+    baselines.push_back(std::move(run));
+    for (Side& side : baselines)
+        compared.sides.push_back({std::move(side.summary), std::move(side.report)});
     return compared;
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "profiler/analysis/gate.h"
+#include "profiler/analysis/report.h"
 #include "profiler/questions/answer.h"
+#include "profiler/questions/selection.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <string>
@@ -14,15 +16,23 @@ namespace shardscope::questions {
 struct CompareOptions {
     bool anyway = false;  ///< also what is of different work
     std::vector<analysis::GateRule> rules;
+    Selection selection = {};  ///< of each of them
+};
+
+/// One of them, as far as it is compared.
+struct ComparedSide {
+    RecordingSummary summary;
+    analysis::Report report;
 };
 
 struct Compared {
     Answer answer;
     bool gateBroken = false;
+    std::vector<ComparedSide> sides;  ///< in the order of the recordings
 };
 
 /// The last recording against those before it, whose steps are taken together. kUsage: they cannot
-/// be compared, and why.
+/// be compared, or the selection leaves nothing of one, and why.
 Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>& recordings,
                                    const CompareOptions& options);
 

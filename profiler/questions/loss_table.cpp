@@ -15,7 +15,9 @@ namespace {
 using analysis::LossCurves;
 using analysis::LossPair;
 
-std::string sentenceOf(const LossCurves& curves) {
+}  // namespace
+
+std::string lossSentence(const LossCurves& curves) {
     const std::string steps = fmt::format("the {} steps that both have", curves.steps.size());
     if (!curves.differs) return "Losses are equal to the last digit in " + steps + ".";
     std::string from = fmt::format("Losses differ from step {} on, by {:.4g} at most",
@@ -28,8 +30,6 @@ std::string sentenceOf(const LossCurves& curves) {
                        noise);
 }
 
-}  // namespace
-
 void addLossCurves(const RecordingSummary& first, const RecordingSummary& second, Answer& answer) {
     const LossCurves curves = analysis::lossCurves(first, second);
     if (curves.steps.empty()) {
@@ -37,7 +37,7 @@ void addLossCurves(const RecordingSummary& first, const RecordingSummary& second
             "could not tell how losses differ: there is no step whose loss both recorded");
         return;
     }
-    answer.sentences.push_back(sentenceOf(curves));
+    answer.sentences.push_back(lossSentence(curves));
     if (!curves.noise && curves.differs)
         answer.untold.push_back(
             fmt::format("could not tell whether losses differ beyond noise: it takes {} steps "

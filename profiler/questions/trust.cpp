@@ -1,4 +1,5 @@
 #include "engine/run/config/run_config.h"
+#include "profiler/analysis/checks.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/host_clocks.h"
 #include "profiler/analysis/observer_effect.h"
@@ -10,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,17 +34,49 @@ void addCertificate(const analysis::Completeness& told, Answer& answer) {
     for (const std::string& sentence : told.missing) answer.sentences.push_back(sentence);
 }
 
+Table checkTable(const std::vector<analysis::Check>& checks) {
+    Table table{"checks",
+                "What was checked",
+                {{"check", "check"},
+                 {"what", "what"},
+                 {"state", "state", Unit::kNone, "Fine, a problem, or it could not be told."},
+                 {"found", "found"}},
+                {}};
+    table.columns.front().shown = Shown::kToScripts;
+    for (const analysis::Check& check : checks)
+        table.rows.push_back({check.key, check.what, toWord(check.state), check.found});
+    return table;
+}
+
 Table rankTable(const RecordingSummary& summary) {
     Table table{"ranks",
                 "Events by rank",
                 {{"rank", "rank"},
+                 {"steps", "steps", Unit::kCount, "Of the rank, that are in the recording."},
                  {"emitted", "seen", Unit::kCount, "Events that the rank saw."},
                  {"dropped", "dropped", Unit::kCount, "Of these, lost to full queues."}},
                 {}};
+    std::map<RankId, std::int64_t> steps;
+    for (const StepFacts& step : summary.steps) ++steps[step.rank];
     for (const RankFacts& rank : summary.ranks)
-        table.rows.push_back({std::int64_t{rank.rank.value},
+        table.rows.push_back({std::int64_t{rank.rank.value}, steps[rank.rank],
                               static_cast<std::int64_t>(rank.emitted),
                               static_cast<std::int64_t>(rank.dropped)});
+    return table;
+}
+
+Table gapTable(const analysis::Completeness& told) {
+    Table table{"gaps",
+                "Steps that lack something",
+                {{"rank", "rank"},
+                 {"step", "step"},
+                 {"what", "what"},
+                 {"expected", "must have", Unit::kCount, "By the run's strategy."},
+                 {"recorded", "recorded", Unit::kCount}},
+                {}};
+    for (const analysis::CountGap& gap : told.gaps)
+        table.rows.push_back({std::int64_t{gap.rank.value}, std::int64_t{gap.step.value}, gap.what,
+                              std::int64_t{gap.expected}, std::int64_t{gap.recorded}});
     return table;
 }
 
@@ -102,9 +136,8 @@ std::string levelWord(const RecordingSummary& summary, CaptureLevel level) {
     return toWord(level == CaptureLevel::kFull && config ? config->capture : level);
 }
 
-void addObserver(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
-                 Answer& answer) {
-    const auto effects = analysis::observerEffects(summary, ranks);
+void addObserver(const RecordingSummary& summary,
+                 const std::vector<analysis::ObserverEffect>& effects, Answer& answer) {
     if (effects.empty()) {
         answer.untold.emplace_back(
             "could not tell the observer effect: every step was recorded at the same level "
@@ -183,19 +216,26 @@ Result<Answer> askTrust(const Asked& asked) {
     if (!ranks) return failure(ranks);
     const RecordingSummary& summary = asked.summary;
     Answer answer;
-    if (asked.selection.cutsTime())
+    analysis::Completeness told;
+    if (asked.selection.cutsTime()) {
+        told.missing.emplace_back("the certificate is of a whole recording");
         answer.untold.emplace_back(
             "could not tell whether a part is complete: the certificate is of a whole recording");
-    else
-        addCertificate(analysis::certify(summary, *ranks), answer);
+    } else {
+        told = analysis::certify(summary, *ranks);
+        addCertificate(told, answer);
+    }
     if (!summary.complete)
         answer.sentences.emplace_back(
             "It was not finalised: its writer is at work or died, and what came last may be "
             "missing.");
     for (const std::string& phrase : detailPhrases(summary.detail))
         answer.sentences.push_back("Left out on purpose: " + phrase + ".");
-    answer.tables.push_back(rankTable(summary));
     const analysis::HostClocks clocks(summary, *ranks);
+    const auto effects = analysis::observerEffects(summary, *ranks);
+    answer.tables.push_back(checkTable(analysis::checksOf(summary, told, clocks, effects)));
+    answer.tables.push_back(rankTable(summary));
+    if (!told.gaps.empty()) answer.tables.push_back(gapTable(told));
     if (clocks.several()) {
         answer.tables.push_back(clockTable(clocks));
         if (const std::int64_t apart = clocks.contradictions(); apart > 0)
@@ -210,7 +250,7 @@ Result<Answer> askTrust(const Asked& asked) {
     }
     if (Table noticed = diagnosticTable(summary); !noticed.rows.empty())
         answer.tables.push_back(std::move(noticed));
-    addObserver(summary, *ranks, answer);
+    addObserver(summary, effects, answer);
     if (auto added = addTracers(asked, answer); !added) return failure(added);
     return answer;
 }

@@ -52,6 +52,7 @@ public:
     void lookNow();
     /// Where recordings of other tools' traces are kept.
     void setImportFolder(const QString& folder) { m_import.setFolder(folder); }
+    [[nodiscard]] const QString& importFolder() const { return m_import.folder(); }
     void setImporter(ImportCache::Importer importer) { m_import.setImporter(std::move(importer)); }
     [[nodiscard]] bool isImporting() const { return m_import.isGoing(); }
     /// What lies in a folder of another host, "ssh://HOST/PATH": the newest question's answer, or

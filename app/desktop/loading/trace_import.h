@@ -20,6 +20,7 @@ public:
 
     /// Where recordings are kept.
     void setFolder(const QString& folder) { m_folder = folder; }
+    [[nodiscard]] const QString& folder() const { return m_folder; }
     /// Instead of interchange::importTraces(): tests make it slow.
     void setImporter(ImportCache::Importer importer) { m_importer = std::move(importer); }
 

@@ -27,6 +27,15 @@ struct StackedBar {
     [[nodiscard]] double sum() const;
 };
 
+/// The same of two, one to the left and one to the right, on one scale.
+struct MirroredBar {
+    QString name;
+    Meaning meaning = Meaning::kHost;
+    double left = 0, right = 0;
+    QString leftText, rightText;  ///< values with units
+    QString difference;           ///< of right against left
+};
+
 struct LegendEntry {
     QString text;
     Meaning meaning = Meaning::kHost;

@@ -4,6 +4,7 @@
 
 #include "app/desktop/loading/part_loader.h"
 #include "app/desktop/loading/recording_loader.h"
+#include "app/desktop/models/compared_files.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/session/recorder_session.h"
 #include "app/desktop/widgets/picture_file.h"
@@ -23,6 +24,7 @@ struct PageContext {
     SelectionModel& selection;
     PartLoader& part;
     RecorderSession& session;
+    ComparedFiles& compared;
     QString recordingsFolder;   ///< where recordings go unless one says otherwise
     QString recentFile;         ///< keeps which recordings were opened; empty: nothing is kept
     bool remembers = true;      ///< whether what is opened now is added to them
@@ -39,6 +41,8 @@ inline constexpr QLatin1StringView kTimeline{"timeline"};
 inline constexpr QLatin1StringView kMemory{"memory"};
 inline constexpr QLatin1StringView kTraining{"training"};
 inline constexpr QLatin1StringView kDashboard{"dashboard"};
+inline constexpr QLatin1StringView kCompare{"compare"};
+inline constexpr QLatin1StringView kProblems{"problems"};
 }  // namespace page_ids
 
 class Page : public QWidget {
@@ -58,6 +62,8 @@ public:
     /// What it shows, for a file or paper: as it is seen, or composed anew for `size` where it can
     /// be.
     [[nodiscard]] virtual DrawnPicture drawn(QSize size, bool dark);
+    /// Whether it waits for something that the loader does not know of.
+    [[nodiscard]] virtual bool isReading() const { return false; }
 
 Q_SIGNALS:
     /// Let the user choose a recording.

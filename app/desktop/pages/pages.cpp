@@ -1,10 +1,12 @@
 #include "app/desktop/pages/pages.h"
 
+#include "app/desktop/pages/compare/compare_page.h"
 #include "app/desktop/pages/dashboard/dashboard_page.h"
 #include "app/desktop/pages/live/live_page.h"
 #include "app/desktop/pages/memory/memory_page.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/pages/overview/overview_page.h"
+#include "app/desktop/pages/problems/problems_page.h"
 #include "app/desktop/pages/start/start_page.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/pages/training/training_page.h"
@@ -13,8 +15,9 @@ namespace shardscope::desktop {
 
 const std::vector<PageEntry>& allPages() {
     static const std::vector<PageEntry> pages{
-        StartPage::entry(),    NewRunPage::entry(), LivePage::entry(),     OverviewPage::entry(),
-        TimelinePage::entry(), MemoryPage::entry(), TrainingPage::entry(), DashboardPage::entry()};
+        StartPage::entry(),    NewRunPage::entry(),   LivePage::entry(),     OverviewPage::entry(),
+        TimelinePage::entry(), MemoryPage::entry(),   TrainingPage::entry(), ComparePage::entry(),
+        ProblemsPage::entry(), DashboardPage::entry()};
     return pages;
 }
 

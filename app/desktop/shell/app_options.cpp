@@ -45,6 +45,8 @@ void declare(QCommandLineParser& parser) {
 
 QList<QCommandLineOption> optionList() {
     return {
+        {u"compare"_s, u"Another recording, or a trace, to compare with; may be given again."_s,
+         u"FILE"_s},
         {u"page"_s, u"Page to show: %1."_s.arg(pageIds().join(u", "_s)), u"NAME"_s},
         {u"screenshot"_s, u"Write the page to OUT.png and exit; needs no display."_s, u"OUT.png"_s},
         {u"dashboard"_s,
@@ -84,7 +86,9 @@ Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
                        "One recording of another host at a time: several FILEs are traces of this "
                        "machine, a rank each.");
     options.sshCommand = parser.value(u"ssh-command"_s);
+    options.compared = parser.values(u"compare"_s);
     options.page = parser.value(u"page"_s);
+    if (!options.compared.isEmpty() && options.page.isEmpty()) options.page = page_ids::kCompare;
     if (!options.page.isEmpty() && !pageIds().contains(options.page)) {
         return failure(ErrorCode::kUsage, "There is no page " + options.page.toStdString() +
                                               "; pages are " +

@@ -24,9 +24,10 @@ inline constexpr const char* kExample =
 struct AppOptions {
     QStringList files;  ///< to open: one recording, or traces that become one
     QString sshCommand;
-    QString page;        ///< empty: Overview with a file, else Start
-    QString screenshot;  ///< PNG to write instead of showing a window
-    QString dashboard;   ///< the same, of the dashboard: PNG, SVG or PDF
+    QStringList compared;  ///< what it is compared with
+    QString page;          ///< empty: Overview with a file, else Start
+    QString screenshot;    ///< PNG to write instead of showing a window
+    QString dashboard;     ///< the same, of the dashboard: PNG, SVG or PDF
     QString paper{QStringLiteral("a4")};
     QSize size{1440, 900};
     bool sizeGiven = false;

@@ -35,14 +35,9 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     : QWidget(parent),
       m_part(m_loader, m_selection),
       m_runOpening(m_session, m_loader),
-      m_context{m_loader,
-                m_selection,
-                m_part,
-                m_session,
-                folders.recordings,
-                folders.recentFile,
-                remembers,
-                remembers ? folders.settingsFile : QString()},
+      m_context{m_loader,           m_selection, m_part,
+                m_session,          m_compared,  folders.recordings,
+                folders.recentFile, remembers,   remembers ? folders.settingsFile : QString()},
       m_commands(this),
       m_rail(new Rail(this)),
       m_topBar(new TopBar(this)),
@@ -164,7 +159,7 @@ void MainWindow::connectBars() {
     connect(m_topBar, &TopBar::clearRequested, &m_selection, &SelectionModel::clear);
     connect(m_topBar, &TopBar::backRequested, &m_selection, &SelectionModel::goBack);
     connect(m_topBar, &TopBar::forwardRequested, &m_selection, &SelectionModel::goForward);
-    connect(m_topBar, &TopBar::problemsRequested, this, [this] { showPage(page_ids::kOverview); });
+    connect(m_topBar, &TopBar::problemsRequested, this, [this] { showPage(page_ids::kProblems); });
     connect(m_topBar, &TopBar::themeToggled, this, [this] { useTheme(!isDark()); });
     connect(m_topBar, &TopBar::keysRequested, this,
             [this] { m_commands.find(u"keys"_s)->trigger(); });
@@ -248,6 +243,11 @@ void MainWindow::showPage(const QString& id) {
     m_rail->setCurrent(id);
     page->setFocus(Qt::OtherFocusReason);  // keys go to the page, not to the first button
     m_status->setHover({});
+}
+
+bool MainWindow::isIdle() const {
+    const Page* seen = m_pages.value(m_page);
+    return m_loader.isIdle() && (seen == nullptr || !seen->isReading());
 }
 
 void MainWindow::setRecorder(const QString& program) {

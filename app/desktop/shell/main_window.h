@@ -48,7 +48,10 @@ public:
     [[nodiscard]] RecordingLoader& loader() { return m_loader; }
     [[nodiscard]] SelectionModel& selection() { return m_selection; }
     [[nodiscard]] RecorderSession& session() { return m_session; }
+    [[nodiscard]] ComparedFiles& compared() { return m_compared; }
     [[nodiscard]] Commands& commands() { return m_commands; }
+    /// No question is open, neither of the loader nor of the page that is seen.
+    [[nodiscard]] bool isIdle() const;
     /// Null: there is no such page.
     [[nodiscard]] Page* page(const QString& id) const { return m_pages.value(id); }
 
@@ -90,6 +93,7 @@ private:
     RecordingLoader m_loader;
     PartLoader m_part;
     RecorderSession m_session;
+    ComparedFiles m_compared;
     RunOpening m_runOpening;
     PageContext m_context;
     Commands m_commands;

@@ -93,6 +93,7 @@ int runDesktop(int argc, char** argv) {
     MainWindow window(folders, shows);
     window.useTheme(dark);
     window.setSshCommand(options.sshCommand);
+    window.compared().set(options.compared);
     if (!options.files.isEmpty()) window.openFiles(options.files);
     if (!options.page.isEmpty()) window.showPage(options.page);
     if (!options.dashboard.isEmpty()) window.showPage(page_ids::kDashboard);

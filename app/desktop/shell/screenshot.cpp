@@ -32,7 +32,7 @@ void ScreenshotJob::start() {
 
 void ScreenshotJob::settle() {
     if (m_done) return;
-    m_quietRounds = m_window.loader().isIdle() ? m_quietRounds + 1 : 0;
+    m_quietRounds = m_window.isIdle() ? m_quietRounds + 1 : 0;
     if (m_quietRounds < kQuietRounds) {
         QTimer::singleShot(kRoundMs, this, &ScreenshotJob::settle);
     } else {

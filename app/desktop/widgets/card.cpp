@@ -24,6 +24,7 @@ Card::Card(QWidget* parent) : QWidget(parent), m_help(new QToolButton(this)) {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     m_help->setFixedSize(22, 22);
     m_help->setIconSize({14, 14});
+    m_help->setAccessibleName(tr("Definition"));
     connect(m_help, &QToolButton::clicked, this, [this] {
         QToolTip::showText(m_help->mapToGlobal(QPoint(0, m_help->height())), m_definition, m_help);
     });
@@ -59,7 +60,7 @@ void Card::setTrend(const QVector<QPointF>& points) {
     update();
 }
 
-void Card::setVerdict(const QString& text, bool good) {
+void Card::setVerdict(const QString& text, std::optional<bool> good) {
     m_verdict = text;
     m_good = good;
     describe();
@@ -146,7 +147,7 @@ void Card::paintDetail(QPainter& painter, double inner, QString before) const {
     painter.drawText(QRectF(kInset, 62, textWidth, height), kFlags, detail);
     if (!m_verdict.isEmpty()) {
         painter.setFont(textFont(kSmallPixels - 1, QFont::DemiBold));
-        painter.setPen(m_good ? theme.good : theme.bad);
+        painter.setPen(!m_good ? theme.quietText : *m_good ? theme.good : theme.bad);
         drawTabular(painter, QRectF(kInset, 92, textWidth, 16), Qt::AlignLeft, m_verdict);
     }
     if (hasTrend)

@@ -5,6 +5,7 @@
 #include <QPointF>
 #include <QVector>
 #include <QWidget>
+#include <optional>
 
 class QPainter;
 class QToolButton;
@@ -23,7 +24,8 @@ public:
     void setDetail(const QString& detail);
     void setDefinition(const QString& definition);
     void setTrend(const QVector<QPointF>& points);
-    void setVerdict(const QString& text, bool good);
+    /// `good`: nullopt where it is neither good nor bad.
+    void setVerdict(const QString& text, std::optional<bool> good);
 
     [[nodiscard]] QSize sizeHint() const override { return {192, 116}; }
     [[nodiscard]] QSize minimumSizeHint() const override { return {144, 116}; }
@@ -42,7 +44,7 @@ private:
     QToolButton* m_help;
     QString m_title, m_brief, m_number, m_unit, m_qualifier, m_detail, m_definition, m_verdict;
     QVector<QPointF> m_trend;
-    bool m_good = true;
+    std::optional<bool> m_good = true;
 };
 
 }  // namespace shardscope::desktop

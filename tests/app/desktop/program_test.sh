@@ -21,7 +21,7 @@ expect() { # STATUS DESCRIPTION COMMAND...
 }
 
 "$2" "$folder/run.sscope" 6 || exit 1
-for page in start newrun live overview timeline memory training dashboard; do
+for page in start newrun live overview timeline memory training compare problems dashboard; do
     expect 0 "page $page" "$desktop" "$folder/run.sscope" --page "$page" --screenshot "$folder/$page.png" --size 1024x640 --theme dark
     [ -s "$folder/$page.png" ] || { echo "page $page: no picture"; failures=$((failures + 1)); }
 done
@@ -34,6 +34,9 @@ expect 2 "dashboard of no kind" "$desktop" "$folder/run.sscope" --dashboard "$fo
 expect 2 "no such paper" "$desktop" "$folder/run.sscope" --dashboard "$folder/sheet.pdf" --paper b5
 expect 1 "unwritable dashboard" "$desktop" "$folder/run.sscope" --dashboard "$folder/no/such/sheet.pdf"
 expect 3 "dashboard of nothing" "$desktop" "$folder/missing.sscope" --dashboard "$folder/sheet.pdf"
+"$2" "$folder/other.sscope" 8 || exit 1
+expect 0 "comparison" "$desktop" "$folder/run.sscope" --compare "$folder/other.sscope" --screenshot "$folder/compared.png" --size 1024x640 --theme dark
+cmp -s "$folder/compared.png" "$folder/compare.png" && { echo "comparison: not in the picture"; failures=$((failures + 1)); }
 expect 2 "unknown page" "$desktop" --page nowhere --screenshot "$folder/x.png"
 expect 2 "unknown option" "$desktop" --nothing
 expect 3 "missing file" "$desktop" "$folder/missing.sscope" --screenshot "$folder/x.png"

@@ -192,8 +192,11 @@ TEST_F(WindowTest, TheMenuOfARecentFileOutlivesItsRow) {
     ASSERT_NE(menu, nullptr);
     list.setFiles({});
     QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
-    ASSERT_EQ(menu->actions().size(), 1);
+    ASSERT_EQ(menu->actions().size(), 2);
+    QSignalSpy compared(&list, &RecentList::compareRequested);
     menu->actions().front()->trigger();
+    EXPECT_EQ(compared.size(), 1);
+    menu->actions().back()->trigger();
     menu->close();
     ASSERT_EQ(removed.size(), 1);
     EXPECT_EQ(removed.front().front().toString(), u"/none/run.sscope"_s);

@@ -8,15 +8,23 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-std::vector<std::string> titles(const std::vector<RunFinding>& notices) {
+std::vector<std::string> titles(const std::vector<Notice>& notices) {
     std::vector<std::string> all;
-    for (const RunFinding& notice : notices) all.push_back(notice.title);
+    for (const Notice& notice : notices) all.push_back(notice.title);
     return all;
+}
+
+Completeness certificate(bool complete, bool known, std::vector<std::string> missing = {}) {
+    Completeness told;
+    told.complete = complete;
+    told.known = known;
+    told.missing = std::move(missing);
+    return told;
 }
 
 TEST(Notices, OfACompleteHealthyRunThereAreNone) {
     Report report;
-    report.completeness = {true, true, {}};
+    report.completeness = certificate(true, true);
     EXPECT_THAT(notices(report), IsEmpty());
     EXPECT_EQ(problemCount({}), 0);
 }
@@ -31,7 +39,7 @@ TEST(Notices, AreOneListBySeverity) {
                            RankId{3},
                            {},
                            1}};
-    report.completeness = {false, true, {"step 3 of rank 1 has no reduction"}};
+    report.completeness = certificate(false, true, {"step 3 of rank 1 has no reduction"});
     RunFinding finding;
     finding.severity = Severity::kWarning;
     finding.title = "Rank 1 arrives last";
@@ -47,11 +55,41 @@ TEST(Notices, AreOneListBySeverity) {
 
 TEST(Notices, WhatCannotBeToldIsNoProblem) {
     Report report;
-    report.completeness = {false, false, {"phases were not recorded"}};
+    report.completeness = certificate(false, false, {"phases were not recorded"});
     const auto all = notices(report);
     ASSERT_EQ(all.size(), 1u);
     EXPECT_EQ(all[0].code, "completeness-unknown");
     EXPECT_EQ(problemCount(all), 0);
+}
+
+TEST(Notices, SayWhatTheyAreAboutWhatFollowsAndWhatToDo) {
+    Report report;
+    report.diagnostics = {{Severity::kNote, "imported", "imported from a.json", "", {}, {}, 1},
+                          {Severity::kWarning,
+                           "events-dropped",
+                           "rank 0 dropped 7 of 9 events",
+                           "Record with --capture light, or leave a core free.",
+                           RankId{0},
+                           {},
+                           7},
+                          {Severity::kNote, "sample", "the model says: to be", "", {}, {}, 1}};
+    report.completeness = {false, true, {"a gather is missing"},
+                           9,     1,    {{RankId{1}, {4}, "g", 2, 1}}};
+    report.findings.emplace_back().code = "late-rank";
+    const auto all = notices(report);
+    ASSERT_EQ(all.size(), 5u);
+    EXPECT_EQ(all[0].topic, NoticeTopic::kMissing);
+    EXPECT_EQ(all[0].rank, RankId{1}) << "of the first step that lacks something";
+    ASSERT_TRUE(all[0].steps);
+    EXPECT_EQ(all[0].steps->first, StepIndex{4});
+    EXPECT_EQ(all[1].topic, NoticeTopic::kMissing);
+    EXPECT_EQ(all[1].remedy, "record with --capture light, or leave a core free");
+    EXPECT_EQ(all[1].count, 7);
+    EXPECT_FALSE(all[1].consequence.empty());
+    EXPECT_EQ(all[2].topic, NoticeTopic::kImport);
+    EXPECT_EQ(all[3].topic, NoticeTopic::kNoted);
+    EXPECT_TRUE(all[3].consequence.empty());
+    EXPECT_EQ(all[4].topic, NoticeTopic::kRun);
 }
 
 }  // namespace

@@ -383,6 +383,24 @@ TEST_F(Questions, EfficiencyOfCpusSaysThatEnergyIsNotKnown) {
     EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("could not tell joules a token")));
 }
 
+TEST_F(Questions, TrustSaysWhatWasCheckedAndWhichStepsLackSomething) {
+    record();
+    const Answer whole = ask("trust");
+    const Table* checks = find(whole, "checks");
+    ASSERT_NE(checks, nullptr);
+    EXPECT_EQ(checks->rows.front().at(checks->columnAt("state")), Cell("fine"));
+    EXPECT_EQ(find(whole, "gaps"), nullptr);
+    ASSERT_FALSE(m_summary.steps.empty());
+    m_summary.steps.front().expectedGathers += 2;
+    const Answer lacking = ask("trust");
+    const Table* gaps = find(lacking, "gaps");
+    ASSERT_NE(gaps, nullptr);
+    ASSERT_EQ(gaps->rows.size(), 1u);
+    EXPECT_EQ(gaps->rows[0].at(gaps->columnAt("step")),
+              Cell(std::int64_t{m_summary.steps.front().step.value}));
+    EXPECT_EQ(find(lacking, "checks")->rows.front().at(checks->columnAt("state")), Cell("problem"));
+}
+
 TEST_F(Questions, TrustKnowsTheObserverOnlyFromStepsOfDifferentLevels) {
     record();
     EXPECT_THAT(ask("trust").untold,
@@ -492,6 +510,22 @@ TEST_F(SeveralRecordings, AreComparedByMemoryAndLosses) {
     EXPECT_EQ(losses->rows.size(), 10u);
     EXPECT_THAT(compared->answer.sentences,
                 testing::Contains(HasSubstr("equal to the last digit in the 10 steps")));
+}
+
+TEST_F(SeveralRecordings, AreComparedByWhatIsSelectedOfEach) {
+    CompareOptions options;
+    options.selection.steps = {{{2}, {7}}};
+    const auto compared =
+        compareRecordings({&record("a.sscope", {}), &record("b.sscope", {})}, options);
+    ASSERT_TRUE(compared) << compared.error().message;
+    EXPECT_EQ(find(compared->answer, "losses")->rows.size(), 6u);
+    ASSERT_EQ(compared->sides.size(), 2u);
+    for (const ComparedSide& side : compared->sides) {
+        EXPECT_EQ(side.report.basis.steps, 6);
+        for (const StepFacts& step : side.summary.steps) EXPECT_GE(step.step, StepIndex{2});
+    }
+    options.selection.steps = {{{70}, {80}}};
+    EXPECT_FALSE(compareRecordings({&record("a.sscope", {}), &record("b.sscope", {})}, options));
 }
 
 TEST_F(SeveralRecordings, WithoutMemoryDoNotTellWhatGrew) {

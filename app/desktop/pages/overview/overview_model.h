@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
+#include "app/desktop/models/findings.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/heat_data.h"
 #include "app/desktop/models/ledger_bars.h"
@@ -27,14 +28,6 @@ struct CardContent {
     QVector<QPointF> trend;
     QString verdict;  ///< "PASS ≥ 40 %"
     bool verdictGood = true;
-};
-
-struct Finding {
-    Severity severity = Severity::kNote;
-    QString title;
-    QString detail;
-    QString page;        ///< where "Show me" leads; empty: nothing to show
-    Selection evidence;  ///< and what it selects there
 };
 
 [[nodiscard]] QString overviewHeadline(const SelectedPart& part, const LedgerView& ledger);
@@ -66,9 +59,6 @@ enum class HeatOrder { kByRank, kHighestFirst };
                                   const HeatChoice& choice, const LedgerHeat& axes);
 [[nodiscard]] std::vector<TableColumn> partsColumns(const LedgerView& ledger);
 [[nodiscard]] std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger);
-[[nodiscard]] std::vector<Finding> findings(const SelectedPart& part);
-/// That nothing stands out, where enough could be looked at to say so; and what could not.
-[[nodiscard]] std::vector<QString> verdicts(const SelectedPart& part);
 /// Name and value of the run's facts: configuration, host, file.
 [[nodiscard]] std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording);
 

@@ -6,6 +6,7 @@
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/remote/remote_address.h"
 
+#include <QApplication>
 #include <QDateTime>
 #include <QFileInfo>
 #include <QLocale>
@@ -42,6 +43,11 @@ public:
                                           m_exists ? m_file.title : tr("not found")));
     }
     [[nodiscard]] QSize sizeHint() const override { return {480, kRow}; }
+    void setMarked(bool marked) {
+        m_marked = marked;
+        setAccessibleDescription(marked ? tr("marked, to be compared") : QString());
+        update();
+    }
 
 protected:
     void enterEvent(QEnterEvent*) override { update(); }
@@ -50,8 +56,8 @@ protected:
         const Theme& theme = Theme::of(this);
         QPainter painter(this);
         painter.setRenderHint(QPainter::Antialiasing);
-        if (underMouse() || hasFocus()) {
-            painter.setPen(hasFocus() ? QPen(theme.accent, 1) : QPen(Qt::NoPen));
+        if (underMouse() || hasFocus() || m_marked) {
+            painter.setPen(hasFocus() || m_marked ? QPen(theme.accent, 1) : QPen(Qt::NoPen));
             painter.setBrush(theme.panel);
             painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kCornerRadius,
                                     kCornerRadius);
@@ -94,6 +100,7 @@ private:
     RecentFile m_file;
     bool m_remote = false;
     bool m_exists = false;
+    bool m_marked = false;
 };
 
 }  // namespace
@@ -114,10 +121,23 @@ void RecentList::setFiles(const std::vector<RecentFile>& files) {
                           "Drop recordings or traces anywhere in this window to open them."),
                        this));
     }
+    m_files.clear();
+    for (const RecentFile& file : files) m_files << file.path;
+    m_marked.removeIf([this](const QString& path) { return !m_files.contains(path); });
     for (const RecentFile& file : files) {
         auto* row = new RecentRow(file, this);
-        connect(row, &QAbstractButton::clicked, this,
-                [this, path = file.path] { Q_EMIT chosen(path); });
+        row->setMarked(m_marked.contains(file.path));
+        connect(row, &QAbstractButton::clicked, this, [this, row, path = file.path] {
+            if (!QApplication::keyboardModifiers().testFlag(Qt::ControlModifier))
+                return void(Q_EMIT chosen(path));
+            const bool marks = !m_marked.contains(path);
+            if (marks)
+                m_marked << path;
+            else
+                m_marked.removeAll(path);
+            row->setMarked(marks);
+            Q_EMIT markedChanged();
+        });
         row->setContextMenuPolicy(Qt::CustomContextMenu);
         connect(row, &QWidget::customContextMenuRequested, this,
                 [this, row, path = file.path](QPoint at) { showMenu(path, row->mapToGlobal(at)); });
@@ -126,10 +146,19 @@ void RecentList::setFiles(const std::vector<RecentFile>& files) {
     }
 }
 
+QStringList RecentList::marked() const {
+    QStringList marked;
+    for (const QString& path : m_files)
+        if (m_marked.contains(path)) marked << path;
+    return marked;
+}
+
 /// Not the row's: rows go when a recording that is on its way has come.
 void RecentList::showMenu(const QString& path, QPoint at) {
     auto* menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
+    menu->addAction(tr("Compare the open recording with it"), this,
+                    [this, path] { Q_EMIT compareRequested(path); });
     menu->addAction(tr("Remove from this list"), this,
                     [this, path] { Q_EMIT removeRequested(path); });
     menu->popup(at);

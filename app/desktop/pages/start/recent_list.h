@@ -4,6 +4,7 @@
 
 #include "app/desktop/pages/start/recent_files.h"
 
+#include <QStringList>
 #include <QWidget>
 #include <vector>
 
@@ -17,15 +18,20 @@ class RecentList : public QWidget {
 public:
     explicit RecentList(QWidget* parent = nullptr);
     void setFiles(const std::vector<RecentFile>& files);
+    /// Rows that were marked by Ctrl+click or Ctrl+Space, to be compared; in the order of the list.
+    [[nodiscard]] QStringList marked() const;
 
 Q_SIGNALS:
     void chosen(const QString& path);
+    void markedChanged();
+    void compareRequested(const QString& path);
     void removeRequested(const QString& path);
 
 private:
     void showMenu(const QString& path, QPoint at);
 
     QVBoxLayout* m_layout;
+    QStringList m_files, m_marked;
 };
 
 }  // namespace shardscope::desktop

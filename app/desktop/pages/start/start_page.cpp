@@ -1,5 +1,6 @@
 #include "app/desktop/pages/start/start_page.h"
 
+#include "app/desktop/loading/import_cache.h"
 #include "app/desktop/pages/start/recent_list.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
@@ -9,6 +10,7 @@
 #include <QDateTime>
 #include <QDir>
 #include <QFile>
+#include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -47,6 +49,7 @@ PageEntry StartPage::entry() {
 
 StartPage::StartPage(PageContext& context, QWidget* parent)
     : Page(parent),
+      m_compared(context.compared),
       m_recent(context.recentFile),
       m_banner(new Banner(this)),
       m_list(new RecentList(this)),
@@ -88,6 +91,10 @@ StartPage::StartPage(PageContext& context, QWidget* parent)
         } else {
             Q_EMIT openRequested();
         }
+    });
+    connect(m_list, &RecentList::compareRequested, this, [this](const QString& path) {
+        m_compared.add(path);
+        Q_EMIT pageRequested(page_ids::kCompare);
     });
     connect(m_list, &RecentList::removeRequested, &m_recent, &RecentFiles::remove);
     follow(context.loader, context.remembers);
@@ -139,6 +146,27 @@ void StartPage::makeSample() {
                                  u"40"_s, u"--data"_s, text, u"--output"_s, output});
 }
 
+void StartPage::compareTwo() {
+    if (const QStringList marked = m_list->marked(); marked.size() > 1) return compare(marked);
+    auto* dialog = new QFileDialog(this, tr("Compare two recordings or more"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFiles);
+    dialog->setNameFilters(
+        {tr("Recordings and traces (%1)").arg(openableEndings()), tr("All files (*)")});
+    connect(dialog, &QFileDialog::filesSelected, this, &StartPage::compare);
+    dialog->open();
+}
+
+void StartPage::compare(const QStringList& paths) {
+    if (paths.size() < 2) {
+        m_banner->setText(tr("A comparison takes two recordings or more: choose them together."));
+        return;
+    }
+    m_compared.set(paths.mid(1));
+    Q_EMIT fileRequested(paths.front());
+    Q_EMIT pageRequested(page_ids::kCompare);
+}
+
 QWidget* StartPage::buildActions(QWidget* parent) {
     auto* side = new QWidget(parent);
     side->setFixedWidth(296);  // what a low window cannot hold scrolls
@@ -175,6 +203,20 @@ QWidget* StartPage::buildActions(QWidget* parent) {
            "the PyTorch profiler, Nsight Systems, Perfetto and others, one a rank or a folder of "
            "them; memory snapshots."),
         side));
+    layout->addSpacing(kGapGroup);
+    layout->addWidget(sectionLabel(tr("Compare"), side));
+    auto* both = new QPushButton(tr("Compare two recordings…"), side);
+    both->setToolTip(tr("The first is the baseline. Ctrl+click marks rows of the list for it."));
+    connect(both, &QPushButton::clicked, this, &StartPage::compareTwo);
+    layout->addWidget(both);
+    auto* what = quietLabel(tr("Choose two or more, or Ctrl+click rows of the list."), side);
+    connect(m_list, &RecentList::markedChanged, what, [this, what] {
+        const auto count = m_list->marked().size();
+        what->setText(count == 0   ? tr("Choose two or more, or Ctrl+click rows of the list.")
+                      : count == 1 ? tr("One row is marked; Ctrl+click another.")
+                                   : tr("%1 rows are marked: these are compared.").arg(count));
+    });
+    layout->addWidget(what);
     layout->addSpacing(kGapGroup);
     layout->addWidget(sectionLabel(tr("On the command line"), side));
     auto* command =

@@ -20,7 +20,11 @@ private:
     void follow(RecordingLoader& loader, bool remembers);
     QWidget* buildActions(QWidget* parent);
     void makeSample();
+    /// Those marked in the list; else asks for files.
+    void compareTwo();
+    void compare(const QStringList& paths);
 
+    ComparedFiles& m_compared;
     RecentFiles m_recent;
     Banner* m_banner;
     RecentList* m_list;

@@ -10,10 +10,8 @@
 namespace shardscope::desktop {
 namespace {
 
-Result<ComparedRun> readRun(const QString& path) {
-    auto reader = storage::openRecording(path.toStdString(), 1);
-    if (!reader) return failure(reader);
-    auto summary = (*reader)->summary();
+Result<ComparedRun> readRun(storage::RecordingReader& reader, const QString& path) {
+    auto summary = reader.summary();
     if (!summary) return failure(summary);
     return ComparedRun{path, QFileInfo(path).completeBaseName(), summary->run.worldSize,
                        stepCurves(*summary)};
@@ -23,19 +21,15 @@ Result<ComparedRun> readRun(const QString& path) {
 
 void ComparedRuns::add(const QString& path) {
     // each a kind of its own: none takes the place of another that waits
-    m_jobs.submit(m_asked++, [this, path] {
-        auto run = readRun(path);
-        // the thread is joined before this object goes, and what it queued goes with it
-        QMetaObject::invokeMethod(
-            this,
-            [this, path, run = std::move(run)] {
-                if (run)
-                    take(*run);
-                else
-                    Q_EMIT failed(path, fromUtf8(run.error().message));
-            },
-            Qt::QueuedConnection);
-    });
+    m_recordings.ask(
+        m_asked++, {path},
+        [path](const OtherRecordings::Readers& readers) { return readRun(*readers.front(), path); },
+        [this, path](const Result<ComparedRun>& run) {
+            if (run)
+                take(*run);
+            else
+                Q_EMIT failed(path, fromUtf8(run.error().message));
+        });
 }
 
 void ComparedRuns::take(ComparedRun run) {

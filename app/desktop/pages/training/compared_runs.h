@@ -2,7 +2,7 @@
 // thread; no answer comes after its end.
 #pragma once
 
-#include "app/desktop/loading/job_thread.h"
+#include "app/desktop/loading/other_recordings.h"
 #include "app/desktop/models/training_figures.h"
 
 #include <QObject>
@@ -31,7 +31,7 @@ private:
 
     std::vector<ComparedRun> m_runs;
     int m_asked = 0;
-    JobThread m_jobs{"compared"};
+    OtherRecordings m_recordings{"curves"};
 };
 
 }  // namespace shardscope::desktop

@@ -1,5 +1,6 @@
-#include "app/desktop/pages/overview/finding_list.h"
+#include "app/desktop/widgets/finding_list.h"
 
+#include "app/desktop/models/format.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 
@@ -44,6 +45,14 @@ private:
     Severity m_severity;
 };
 
+QLabel* wordsOf(const Finding& finding, QWidget* parent) {
+    QString text = QString::fromLatin1(toWord(finding.severity));
+    if (finding.count > 1) text += FindingList::tr(", count %1").arg(formatCount(finding.count));
+    QLabel* label = quietLabel(text, parent);
+    label->setWordWrap(false);
+    return label;
+}
+
 }  // namespace
 
 FindingList::FindingList(QWidget* parent) : QWidget(parent), m_layout(new QVBoxLayout(this)) {
@@ -76,8 +85,10 @@ QWidget* FindingList::rowOf(const Finding& finding) {
     auto* title = sectionLabel(breakable(finding.title), row);
     title->setWordWrap(true);
     words->addWidget(title);
-    if (!finding.detail.isEmpty()) words->addWidget(quietLabel(breakable(finding.detail), row));
+    if (const QString said = finding.words(); !said.isEmpty())
+        words->addWidget(quietLabel(breakable(said), row));
     layout->addLayout(words, 1);
+    if (m_namesSeverity) layout->addWidget(wordsOf(finding, row), 0, Qt::AlignTop);
     if (!finding.page.isEmpty()) {
         auto* show = new QPushButton(tr("Show me"), row);
         show->setProperty("link", true);

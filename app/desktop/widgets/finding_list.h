@@ -1,7 +1,7 @@
 // Findings one below the other: severity mark, sentence, detail, "Show me". GUI thread.
 #pragma once
 
-#include "app/desktop/pages/overview/overview_model.h"
+#include "app/desktop/models/findings.h"
 
 #include <QWidget>
 #include <vector>
@@ -15,6 +15,8 @@ class FindingList : public QWidget {
 
 public:
     explicit FindingList(QWidget* parent = nullptr);
+    /// Whether severity and count are words of a row too, beside its mark; before setFindings().
+    void setNamesSeverity(bool names) { m_namesSeverity = names; }
     /// `verdicts` come after them, a line each.
     void setFindings(const std::vector<Finding>& findings, const std::vector<QString>& verdicts);
 
@@ -25,6 +27,7 @@ private:
     QWidget* rowOf(const Finding& finding);
 
     QVBoxLayout* m_layout;
+    bool m_namesSeverity = false;
 };
 
 }  // namespace shardscope::desktop

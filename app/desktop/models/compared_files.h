@@ -1,0 +1,31 @@
+// Recordings that the open one is compared with, by their files: one list, whoever adds to it.
+// GUI thread; owned by the shell, borrowed by pages.
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+
+namespace shardscope::desktop {
+
+class ComparedFiles : public QObject {
+    Q_OBJECT
+
+public:
+    explicit ComparedFiles(QObject* parent = nullptr) : QObject(parent) {}
+
+    [[nodiscard]] const QStringList& files() const { return m_files; }
+    /// Behind the others; one that is among them stays where it is.
+    void add(const QString& path);
+    void remove(const QString& path);
+    /// These instead.
+    void set(const QStringList& paths);
+
+Q_SIGNALS:
+    void changed();
+
+private:
+    QStringList m_files;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,37 @@
+// What a person should be told of a recording, as pages list it: what it is, what follows, what to
+// do, and where it can be seen. Pure.
+#pragma once
+
+#include "app/desktop/models/selected_part.h"
+#include "profiler/analysis/notices.h"
+
+#include <QString>
+#include <cstdint>
+#include <vector>
+
+namespace shardscope::desktop {
+
+struct Finding {
+    Severity severity = Severity::kNote;
+    analysis::NoticeTopic topic = analysis::NoticeTopic::kRun;
+    QString code;  ///< "late-rank"
+    QString title;
+    QString detail;
+    QString consequence;     ///< what follows for who reads the figures
+    QString remedy;          ///< what to try, a phrase; empty: nothing is known
+    std::int64_t count = 1;  ///< of this kind
+    QString page;            ///< where "Show me" leads; empty: nothing to show
+    Selection evidence;      ///< and what it selects there
+
+    /// Everything but the title.
+    [[nodiscard]] QString words() const;
+};
+
+/// Those of profiler/analysis/notices.h, in that order.
+[[nodiscard]] std::vector<Finding> findings(const SelectedPart& part);
+/// How many of them ask for something to be done.
+[[nodiscard]] int problemCount(const std::vector<Finding>& findings);
+/// That nothing stands out, where enough could be looked at to say so; and what could not.
+[[nodiscard]] std::vector<QString> verdicts(const SelectedPart& part);
+
+}  // namespace shardscope::desktop

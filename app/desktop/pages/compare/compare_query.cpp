@@ -1,0 +1,80 @@
+#include "app/desktop/pages/compare/compare_query.h"
+
+#include "app/desktop/loading/part_loader.h"
+#include "profiler/questions/compare.h"
+#include "profiler/questions/loss_table.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace shardscope::desktop {
+namespace {
+
+void add(const std::vector<std::string>& more, std::vector<std::string>& sentences) {
+    for (const std::string& each : more)
+        if (std::find(sentences.begin(), sentences.end(), each) == sentences.end())
+            sentences.push_back(each);
+}
+
+/// Of all baselines, as the question says it.
+analysis::Comparability comparability(const std::vector<RecordingSummary>& summaries) {
+    analysis::Comparability all;
+    for (std::size_t i = 0; i + 1 < summaries.size(); ++i) {
+        const auto one = analysis::comparabilityOf(summaries[i], summaries.back());
+        add(one.refusals, all.refusals);
+        add(one.warnings, all.warnings);
+    }
+    return all;
+}
+
+}  // namespace
+
+Result<ComparisonPtr> readComparison(const OtherRecordings::Readers& readers,
+                                     const CompareQuery& query) {
+    auto made = std::make_shared<Comparison>();
+    made->query = query;
+    std::vector<RecordingSummary> summaries;
+    for (storage::RecordingReader* reader : readers) {
+        auto summary = reader->summary();
+        if (!summary) return failure(summary);
+        summaries.push_back(std::move(*summary));
+    }
+    made->able = comparability(summaries);
+    made->refused = !made->able.refusals.empty() && !query.anyway;
+    for (std::size_t i = 0; i < summaries.size(); ++i)
+        made->recordings.push_back({query.names[static_cast<qsizetype>(i)],
+                                    summaries[i].run.worldSize,
+                                    summaries[i].complete,
+                                    {}});
+    if (made->refused) return ComparisonPtr(std::move(made));
+    summaries.clear();
+    auto compared =
+        questions::compareRecordings(readers, {true, {}, askedSelection(query.selection)});
+    if (!compared) return failure(compared);
+    const auto& sides = compared->sides;
+    for (std::size_t i = 0; i < sides.size(); ++i)
+        made->recordings[i].curves = stepCurves(sides[i].summary);
+    made->losses = analysis::lossCurves(sides.front().summary, sides.back().summary);
+    if (!made->losses.steps.empty()) made->lossSentence = questions::lossSentence(made->losses);
+    made->answer = std::move(compared->answer);
+    for (const questions::Table& table : made->answer.tables)
+        if (std::string_view(table.key) != "losses")
+            made->tables.emplace(table.key, answerTable(table));
+    return ComparisonPtr(std::move(made));
+}
+
+Result<StepsPtr> readSteps(const OtherRecordings::Readers& readers,
+                           const std::vector<StepIndex>& steps) {
+    auto made = std::make_shared<std::vector<std::vector<questions::StepOfRank>>>();
+    for (std::size_t i = 0; i < readers.size() && i < steps.size(); ++i) {
+        const auto summary = readers[i]->summary();
+        if (!summary) return failure(summary);
+        auto step = questions::readStep(*readers[i], *summary, steps[i], kMostComparedRanks);
+        if (!step) return failure(step);
+        made->push_back(std::move(*step));
+    }
+    return StepsPtr(std::move(made));
+}
+
+}  // namespace shardscope::desktop

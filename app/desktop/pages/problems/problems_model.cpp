@@ -1,0 +1,155 @@
+#include "app/desktop/pages/problems/problems_model.h"
+
+#include "app/desktop/models/answer_table.h"
+#include "app/desktop/models/format.h"
+
+#include <QStringList>
+#include <algorithm>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+using analysis::CheckState;
+using analysis::NoticeTopic;
+
+bool passes(const Finding& finding, ProblemFilter filter) {
+    switch (filter) {
+        case ProblemFilter::kEverything:
+            return true;
+        case ProblemFilter::kForAction:
+            return finding.severity != Severity::kNote;
+        case ProblemFilter::kProblems:
+            return finding.severity == Severity::kProblem;
+        case ProblemFilter::kWarnings:
+            return finding.severity == Severity::kWarning;
+        case ProblemFilter::kNotes:
+            return finding.severity == Severity::kNote;
+        case ProblemFilter::kUntold:
+            return false;
+    }
+    return false;
+}
+
+QString counted(std::int64_t count, const QString& one, const QString& more) {
+    return u"%1 %2"_s.arg(formatCount(count), count == 1 ? one : more);
+}
+
+std::int64_t countOf(const std::vector<Finding>& findings, Severity severity) {
+    return std::count_if(findings.begin(), findings.end(),
+                         [severity](const Finding& each) { return each.severity == severity; });
+}
+
+std::int64_t countOf(const std::vector<CheckRow>& checks, CheckState state) {
+    return std::count_if(checks.begin(), checks.end(),
+                         [state](const CheckRow& each) { return each.state == state; });
+}
+
+/// Of the question's table, which has texts alone.
+void addTrust(const questions::Answer& trust, std::vector<CheckRow>& checks) {
+    const questions::Table* table = findTable(trust, "checks");
+    if (table == nullptr) return;
+    const auto textAt = [table](const auto& row, const char* key) {
+        const std::string* text = row[table->columnAt(key)].text();
+        return text != nullptr ? *text : std::string();
+    };
+    for (const auto& row : table->rows)
+        checks.push_back({fromUtf8(textAt(row, "what")),
+                          fromWord<CheckState>(textAt(row, "state")).value_or(CheckState::kUnknown),
+                          fromUtf8(textAt(row, "found"))});
+}
+
+/// What rules looked at, and what they could not.
+void addRules(const analysis::Report& report, std::vector<CheckRow>& checks) {
+    const auto found = static_cast<std::int64_t>(report.findings.size());
+    const bool alarming =
+        std::any_of(report.findings.begin(), report.findings.end(),
+                    [](const auto& each) { return each.severity != Severity::kNote; });
+    const QString what = u"how the run went"_s;
+    if (found > 0)
+        checks.push_back({what, alarming ? CheckState::kProblem : CheckState::kFine,
+                          counted(found, u"finding"_s, u"findings"_s)});
+    else if (report.judged.enough)
+        checks.push_back({what, CheckState::kFine,
+                          u"nothing stands out in %1"_s.arg(
+                              counted(report.basis.detailed, u"step"_s, u"steps"_s))});
+    for (const std::string& untold : report.judged.untold) {
+        // "late ranks: 1 of 2 ranks are recorded"
+        const QString text = fromUtf8(untold);
+        const qsizetype colon = text.indexOf(u": "_s);
+        checks.push_back({colon > 0 ? text.left(colon) : what, CheckState::kUnknown,
+                          colon > 0 ? text.mid(colon + 2) : text});
+    }
+}
+
+}  // namespace
+
+QStringList problemFilterNames() {
+    return {u"Everything"_s, u"Problems and warnings"_s, u"Problems"_s, u"Warnings"_s,
+            u"Notes"_s,      u"Could not tell"_s};
+}
+
+ProblemsView problemsView(const SelectedPart& part, const questions::Answer* trust) {
+    ProblemsView view{findings(part), {}};
+    if (trust != nullptr) addTrust(*trust, view.checks);
+    addRules(*part.report, view.checks);
+    return view;
+}
+
+QString problemsHeadline(const ProblemsView& view, const SelectedPart& part) {
+    if (!part.refusal.isEmpty())
+        return u"Nothing whole lies in the selection: %1."_s.arg(part.refusal);
+    const int forAction = problemCount(view.findings);
+    const auto all = static_cast<std::int64_t>(view.findings.size());
+    const QString of = part.selection.isEverything() ? QString() : u" of what is selected"_s;
+    if (forAction == 0)
+        return u"Nothing asks for action%1: %2 of %3 are fine, %4 could not be told."_s.arg(
+            of, formatCount(countOf(view.checks, CheckState::kFine)),
+            counted(static_cast<std::int64_t>(view.checks.size()), u"check"_s, u"checks"_s),
+            formatCount(countOf(view.checks, CheckState::kUnknown)));
+    return u"%1 of %2%3 %4 for action: %5, %6."_s.arg(
+        formatCount(forAction), counted(all, u"notice"_s, u"notices"_s), of,
+        forAction == 1 ? u"asks"_s : u"ask"_s,
+        counted(countOf(view.findings, Severity::kProblem), u"problem"_s, u"problems"_s),
+        counted(countOf(view.findings, Severity::kWarning), u"warning"_s, u"warnings"_s));
+}
+
+QString problemsSubline(const ProblemsView& view, const SelectedPart& part) {
+    if (!part.refusal.isEmpty()) return {};
+    const QString notes = counted(countOf(view.findings, Severity::kNote), u"note"_s, u"notes"_s);
+    if (problemCount(view.findings) == 0) return u"No problem, no warning, %1."_s.arg(notes);
+    return u"%1 besides. Of %2 %3 are fine, %4 could not be told."_s.arg(
+        notes, counted(static_cast<std::int64_t>(view.checks.size()), u"check"_s, u"checks"_s),
+        formatCount(countOf(view.checks, CheckState::kFine)),
+        formatCount(countOf(view.checks, CheckState::kUnknown)));
+}
+
+std::vector<ProblemGroup> problemGroups(const std::vector<Finding>& findings,
+                                        ProblemFilter filter) {
+    std::vector<ProblemGroup> groups;
+    for (const NoticeTopic topic : kAll<NoticeTopic>) {
+        QString title = QString::fromLatin1(toWord(topic));
+        title[0] = title[0].toUpper();
+        ProblemGroup group{title, {}};
+        for (const Finding& each : findings)
+            if (each.topic == topic && passes(each, filter)) group.findings.push_back(each);
+        if (!group.findings.empty()) groups.push_back(std::move(group));
+    }
+    return groups;
+}
+
+std::vector<CheckRow> checksOf(const ProblemsView& view, ProblemFilter filter) {
+    if (filter == ProblemFilter::kEverything) return view.checks;
+    std::vector<CheckRow> left;
+    for (const CheckRow& each : view.checks) {
+        const bool wanted =
+            filter == ProblemFilter::kUntold
+                ? each.state == CheckState::kUnknown
+                : (filter == ProblemFilter::kForAction || filter == ProblemFilter::kProblems) &&
+                      each.state == CheckState::kProblem;
+        if (wanted) left.push_back(each);
+    }
+    return left;
+}
+
+}  // namespace shardscope::desktop

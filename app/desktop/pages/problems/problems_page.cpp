@@ -1,0 +1,298 @@
+#include "app/desktop/pages/problems/problems_page.h"
+
+#include "app/desktop/models/answer_table.h"
+#include "app/desktop/models/format.h"
+#include "app/desktop/pages/problems/check_list.h"
+#include "app/desktop/widgets/data_table.h"
+#include "app/desktop/widgets/detail_list.h"
+#include "app/desktop/widgets/finding_list.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+#include "profiler/questions/question.h"
+#include "storage/recording/read/cancellable_reader.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
+#include <QFileDialog>
+#include <QMenu>
+#include <QPushButton>
+#include <QSaveFile>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+/// Of more rows a table scrolls by itself.
+constexpr std::size_t kMostFittedRows = 32;
+constexpr int kScrolledHeight = 320;
+
+QVBoxLayout* plainLayout(QWidget* of) {
+    auto* layout = new QVBoxLayout(of);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(kGap);
+    return layout;
+}
+
+void clear(QVBoxLayout& layout) {
+    while (QLayoutItem* item = layout.takeAt(0)) {
+        // a button of theirs may be what led here
+        if (item->widget() != nullptr) item->widget()->hide(), item->widget()->deleteLater();
+        delete item;
+    }
+}
+
+std::optional<std::int64_t> numberAt(const questions::Table& table, int row, const char* key) {
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        if (std::string_view(table.columns[c].key) != key) continue;
+        const auto* number = table.rows[static_cast<std::size_t>(row)][c].integer();
+        if (number != nullptr) return *number;
+    }
+    return std::nullopt;
+}
+
+Result<std::shared_ptr<const questions::Answer>> readTrust(storage::RecordingReader& reader,
+                                                           const SelectedPart& part) {
+    const questions::Selection selection = askedSelection(part.selection);
+    const questions::Asked asked{reader, *part.summary, selection};
+    const questions::Question* trust = questions::findQuestion("trust");
+    if (trust == nullptr) return failure(ErrorCode::kFailure, "there is no such question");
+    auto answer = questions::answerTo(*trust, asked);
+    if (!answer) return failure(answer);
+    return std::make_shared<const questions::Answer>(std::move(*answer));
+}
+
+}  // namespace
+
+PageEntry ProblemsPage::entry() {
+    return {page_ids::kProblems, u"problems"_s, tr("Problems"),
+            [](PageContext& context, QWidget* parent) -> Page* {
+                return new ProblemsPage(context, parent);
+            }};
+}
+
+ProblemsPage::ProblemsPage(PageContext& context, QWidget* parent)
+    : RecordingPage(context, parent), m_asked(context.loader, Urgency::kTable) {
+    setUp(buildContent(), entry().icon, tr("Can it be trusted, and what is to be done?"),
+          tr("Open a recording or start a run: this page then lists what is missing from it, what "
+             "limits its figures, what stands out in the run, and what was checked."),
+          {{0, 0, 0.7, 0.06},
+           {0, 0.1, 0.7, 0.06},
+           {0, 0.2, 0.7, 0.06},
+           {0, 0.34, 1, 0.24},
+           {0, 0.64, 1, 0.3}},
+          true);
+    buildControls();
+}
+
+QWidget* ProblemsPage::buildContent() {
+    auto* content = new QWidget(this);
+    auto* layout = plainLayout(content);
+    layout->setSpacing(kGapGroup);
+    m_notices = new QWidget(content);
+    m_noticeLayout = plainLayout(m_notices);
+    layout->addWidget(m_notices);
+    auto* checks = new QWidget(content);
+    auto* checksLayout = plainLayout(checks);
+    m_checks = new CheckList(checks);
+    checksLayout->addWidget(sectionLabel(tr("What was checked"), checks));
+    checksLayout->addWidget(m_checks);
+    layout->addWidget(checks);
+    m_evidence = new QWidget(content);
+    m_evidenceLayout = plainLayout(m_evidence);
+    m_evidence->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    layout->addWidget(m_evidence);
+    m_import = new QWidget(content);
+    auto* import = plainLayout(m_import);
+    m_importFacts = new DetailList(m_import);
+    m_importFacts->setWraps(true, 160);
+    import->addWidget(sectionLabel(tr("How it was imported, and what was left out"), m_import));
+    import->addWidget(m_importFacts);
+    layout->addWidget(m_import);
+    layout->addStretch();
+    return content;
+}
+
+void ProblemsPage::buildControls() {
+    m_scope = new QComboBox(this);
+    m_scope->addItems({tr("Whole recording"), tr("What is selected")});
+    m_scope->setAccessibleName(tr("What is judged"));
+    m_scope->setToolTip(
+        tr("The badge counts the problems of the whole recording; the Overview lists those of "
+           "what is selected."));
+    connect(m_scope, &QComboBox::currentIndexChanged, this, [this] {
+        if (hasRecording()) present();
+    });
+    m_filter = new QComboBox(this);
+    m_filter->addItems(problemFilterNames());
+    m_filter->setAccessibleName(tr("Which are listed"));
+    connect(m_filter, &QComboBox::currentIndexChanged, this, [this] {
+        if (m_shown) presentLists();
+    });
+    m_export = new QPushButton(tr("Export"), this);
+    m_export->setToolTip(tr("Copy what is listed, or write it to a file"));
+    auto* menu = new QMenu(m_export);
+    menu->addAction(tr("Copy as text"), this, &ProblemsPage::copyAll);
+    menu->addAction(tr("Markdown…"), this, [this] { chooseFile(ProblemFormat::kMarkdown); });
+    menu->addAction(tr("CSV…"), this, [this] { chooseFile(ProblemFormat::kCsv); });
+    menu->addAction(tr("JSON…"), this, [this] { chooseFile(ProblemFormat::kJson); });
+    m_export->setMenu(menu);
+    for (QWidget* control : {static_cast<QWidget*>(m_scope), static_cast<QWidget*>(m_filter),
+                             static_cast<QWidget*>(m_export)})
+        pageFrame().addHeaderWidget(control);
+}
+
+std::vector<Page::KeyNote> ProblemsPage::keyNotes() const {
+    auto* self = const_cast<ProblemsPage*>(this);
+    return {{{}, tr("copy the list of problems"), [self] { self->copyAll(); }},
+            {{}, tr("write the problems to a file"), [self] {
+                 if (self->m_shown) self->chooseFile(ProblemFormat::kMarkdown);
+             }}};
+}
+
+ProblemFilter ProblemsPage::filter() const {
+    return static_cast<ProblemFilter>(std::max(0, m_filter->currentIndex()));
+}
+
+void ProblemsPage::present() {
+    if (!hasPart()) return;
+    const bool cuts = !selection().current().isEverything();
+    m_scope->setVisible(cuts);
+    const bool ofSelection = cuts && m_scope->currentIndex() == 1;
+    PartPtr wanted = currentPart();
+    if (!ofSelection && !wanted->selection.isEverything())
+        wanted =
+            m_shown && m_shown->recording == shownRecording() && m_shown->selection.isEverything()
+                ? m_shown
+                : wholePart(shownRecording());
+    const bool same = m_shown && m_shown->recording == wanted->recording &&
+                      m_shown->selection == wanted->selection;
+    m_shown = wanted;
+    if (!same) {
+        m_trust.reset();
+        askForTrust();
+    }
+    presentLists();
+    presentEvidence();
+}
+
+void ProblemsPage::askForTrust() {
+    if (!m_shown->refusal.isEmpty()) return m_asked.forget();
+    m_asked.ask(
+        [part = m_shown](auto& reader, const auto&, const auto& generation) {
+            storage::CancellableReader cancellable(reader, generation);
+            return readTrust(cancellable, *part);
+        },
+        [this](const AnswerPtr& answer) {
+            m_trust = answer;
+            if (!hasRecording()) return;
+            presentLists();
+            presentEvidence();
+        });
+}
+
+void ProblemsPage::presentLists() {
+    m_view = problemsView(*m_shown, m_trust.get());
+    const bool told = m_trust || !m_shown->refusal.isEmpty();
+    const bool nothing = problemCount(m_view.findings) == 0;
+    pageFrame().setHeadline(
+        told || !nothing ? problemsHeadline(m_view, *m_shown)
+                         : tr("Nothing asks for action so far."),
+        told ? problemsSubline(m_view, *m_shown) : tr("Its events are being looked through…"));
+    clear(*m_noticeLayout);
+    const auto groups = problemGroups(m_view.findings, filter());
+    for (const ProblemGroup& group : groups) {
+        m_noticeLayout->addWidget(
+            sectionLabel(tr("%1 (%2)").arg(group.title).arg(group.findings.size()), m_notices));
+        auto* list = new FindingList(m_notices);
+        list->setNamesSeverity(true);
+        list->setFindings(group.findings, {});
+        connect(list, &FindingList::evidenceRequested, this, &ProblemsPage::showElsewhere);
+        m_noticeLayout->addWidget(list);
+        m_noticeLayout->addSpacing(kGap);
+    }
+    if (groups.empty() && filter() != ProblemFilter::kUntold)
+        m_noticeLayout->addWidget(quietLabel(
+            m_view.findings.empty()
+                ? tr("Nothing is missing, nothing was noted, nothing stands out.")
+                : tr("None of the %1 notices is of this kind.").arg(m_view.findings.size()),
+            m_notices));
+    m_checks->setChecks(desktop::checksOf(m_view, filter()));
+}
+
+void ProblemsPage::presentEvidence() {
+    clear(*m_evidenceLayout);
+    m_import->setVisible(!recording().importFacts.empty());
+    m_importFacts->setRows(recording().importFacts);
+    if (!m_trust) return;
+    for (const questions::Table& table : m_trust->tables) {
+        const std::string_view key = table.key;
+        // those are the page's lists
+        if (key == "checks" || key == "diagnostics" || table.rows.empty()) continue;
+        addTable(table);
+    }
+}
+
+void ProblemsPage::addTable(const questions::Table& table) {
+    const AnswerTable shown = answerTable(table);
+    auto* view = new DataTable(shown.title, m_evidence);
+    const bool fits = shown.rows.size() <= kMostFittedRows;
+    view->setFitsRows(fits);
+    if (!fits) view->setFixedHeight(kScrolledHeight);
+    view->setTable(shown.columns, shown.rows);
+    connect(view, &DataTable::rowActivated, this,
+            [this, answer = m_trust, &table](int row) { showRow(table, row); });
+    m_evidenceLayout->addWidget(sectionLabel(shown.title, m_evidence));
+    m_evidenceLayout->addWidget(view);
+}
+
+/// A rank, or a step of one, on the Timeline. `table` lives as long as the table that shows it.
+void ProblemsPage::showRow(const questions::Table& table, int row) {
+    Selection evidence;
+    if (const auto rank = numberAt(table, row, "rank"); rank && *rank >= 0)
+        evidence.ranks = {RankId{static_cast<std::uint32_t>(*rank)}};
+    if (const auto step = numberAt(table, row, "step")) {
+        const StepIndex index{static_cast<std::int32_t>(*step)};
+        evidence.steps = StepSpan{index, index};
+    }
+    if (!evidence.isEverything()) showElsewhere(page_ids::kTimeline, evidence);
+}
+
+void ProblemsPage::copyAll() const {
+    if (m_shown)
+        QApplication::clipboard()->setText(
+            exportedProblems(m_view, *m_shown, ProblemFormat::kMarkdown));
+}
+
+void ProblemsPage::chooseFile(ProblemFormat format) {
+    const QString ending = format == ProblemFormat::kCsv    ? u"csv"_s
+                           : format == ProblemFormat::kJson ? u"json"_s
+                                                            : u"md"_s;
+    auto* dialog = new QFileDialog(this, tr("Write the problems to a file"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->setDefaultSuffix(ending);
+    dialog->selectFile(u"problems."_s + ending);
+    connect(dialog, &QFileDialog::fileSelected, this,
+            [this, format](const QString& path) { writeTo(path, format); });
+    dialog->open();
+}
+
+bool ProblemsPage::writeTo(const QString& path, ProblemFormat format) {
+    if (!m_shown) return false;
+    QSaveFile file(path);
+    const QByteArray text = exportedProblems(m_view, *m_shown, format).toUtf8();
+    const bool written =
+        file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit();
+    if (!written)
+        pageFrame().setBanner(tr("%1 cannot be written: %2").arg(path, file.errorString()));
+    return written;
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,66 @@
+// Problems: everything that limits trust in a recording or asks for something to be done, what was
+// checked, and the evidence. GUI thread.
+#pragma once
+
+#include "app/desktop/loading/topic.h"
+#include "app/desktop/pages/problems/problems_model.h"
+#include "app/desktop/pages/recording_page.h"
+
+#include <memory>
+#include <vector>
+
+class QComboBox;
+class QPushButton;
+class QVBoxLayout;
+
+namespace shardscope::desktop {
+
+class CheckList;
+class DataTable;
+class DetailList;
+class FindingList;
+
+class ProblemsPage : public RecordingPage {
+    Q_OBJECT
+
+public:
+    [[nodiscard]] static PageEntry entry();
+    explicit ProblemsPage(PageContext& context, QWidget* parent = nullptr);
+    [[nodiscard]] std::vector<KeyNote> keyNotes() const override;
+    [[nodiscard]] const ProblemsView& view() const { return m_view; }
+    /// What is listed, to a file; false: it could not be written, which the page says.
+    bool writeTo(const QString& path, ProblemFormat format);
+
+protected:
+    void present() override;
+
+private:
+    using AnswerPtr = std::shared_ptr<const questions::Answer>;
+
+    QWidget* buildContent();
+    void buildControls();
+    void askForTrust();
+    void presentLists();
+    void presentEvidence();
+    void addTable(const questions::Table& table);
+    void showRow(const questions::Table& table, int row);
+    void copyAll() const;
+    void chooseFile(ProblemFormat format);
+    [[nodiscard]] ProblemFilter filter() const;
+
+    QComboBox *m_scope = nullptr, *m_filter = nullptr;
+    QPushButton* m_export = nullptr;
+    QWidget* m_notices = nullptr;
+    QVBoxLayout* m_noticeLayout = nullptr;
+    CheckList* m_checks = nullptr;
+    QWidget *m_evidence = nullptr, *m_import = nullptr;
+    QVBoxLayout* m_evidenceLayout = nullptr;
+    DetailList* m_importFacts = nullptr;
+
+    Topic m_asked;
+    PartPtr m_shown;    ///< that the page is of: all of the recording, or what is selected
+    AnswerPtr m_trust;  ///< of m_shown; null: on its way
+    ProblemsView m_view;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,23 @@
+// Reads one step of some ranks and tells what each instant of it went to.
+#pragma once
+
+#include "profiler/analysis/ledger_pieces.h"
+#include "storage/model/result.h"
+#include "storage/recording/read/recording_reader.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace shardscope::questions {
+
+struct StepOfRank {
+    StepFacts step;
+    std::vector<analysis::LedgerPiece> pieces;  ///< none: not recorded what it went to
+};
+
+/// `step` of the first `mostRanks` ranks that have it, by rank. `summary`: of the whole recording.
+[[nodiscard]] Result<std::vector<StepOfRank>> readStep(storage::RecordingReader& reader,
+                                                       const RecordingSummary& summary,
+                                                       StepIndex step, std::size_t mostRanks);
+
+}  // namespace shardscope::questions

@@ -1,0 +1,263 @@
+// The Compare page: its figures are those of the question, and each state is told in words.
+#include "profiler/questions/compare.h"
+
+#include "app/desktop/pages/compare/compare_page.h"
+#include "app/desktop/widgets/mirrored_bars.h"
+#include "app/desktop/widgets/stacked_bars.h"
+#include "storage/recording/read/recording_reader.h"
+#include "tests/app/desktop/small_trace.h"
+#include "tests/app/desktop/window_fixture.h"
+
+#include <QAbstractButton>
+#include <QLabel>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSpinBox>
+#include <algorithm>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+class CompareTest : public WindowTest {
+protected:
+    [[nodiscard]] ComparePage& page() {
+        return *qobject_cast<ComparePage*>(m_window->page(page_ids::kCompare));
+    }
+    QString other(const QString& name, const test::SampleOptions& options = {}) {
+        const QString path = m_folder.filePath(name);
+        EXPECT_TRUE(test::writeSampleRecording(path.toStdString(), options));
+        return path;
+    }
+    /// The page in front, and its answer.
+    void comparedWith(const QString& path) {
+        m_window->showPage(page_ids::kCompare);
+        m_window->compared().add(path);
+        wait();
+    }
+    void wait() {
+        ASSERT_TRUE(QTest::qWaitFor([this] { return !page().isReading(); }, 20'000));
+        QTest::qWait(1);
+        ASSERT_TRUE(QTest::qWaitFor([this] { return !page().isReading(); }, 20'000));
+    }
+    [[nodiscard]] QPushButton* button(const QString& text) {
+        for (auto* each : page().findChildren<QPushButton*>())
+            if (each->text() == text && each->isVisible()) return each;
+        return nullptr;
+    }
+    [[nodiscard]] bool says(const QString& text) {
+        for (const auto* label : page().findChildren<QLabel*>())
+            if (label->isVisible() && label->text().remove(u'\u200B').contains(text)) return true;
+        return false;
+    }
+};
+
+questions::Answer asked(const QString& first, const QString& second) {
+    auto a = storage::openRecording(first.toStdString()).value();
+    auto b = storage::openRecording(second.toStdString()).value();
+    questions::CompareOptions options;
+    options.anyway = true;
+    return questions::compareRecordings({a.get(), b.get()}, options)->answer;
+}
+
+TEST_F(CompareTest, ShowsTheFiguresOfTheCommandLine) {
+    openSample();
+    const QString path = other(u"other.sscope"_s, {.blocks = 6, .evaluateEvery = 0});
+    comparedWith(path);
+    ASSERT_TRUE(page().comparison());
+    const questions::Answer told = asked(m_window->loader().recording()->path, path);
+    EXPECT_EQ(questions::toJson({page().comparison()->answer}), questions::toJson({told}));
+    const auto cards = compareCards(told);
+    ASSERT_GE(cards.size(), 4u);
+    const questions::Table& figures = *findTable(told, "figures");
+    for (const CompareCard& card : cards) {
+        const auto row = std::find_if(figures.rows.begin(), figures.rows.end(), [&](const auto& r) {
+            return *r[0].text() == card.key.toStdString();
+        });
+        ASSERT_NE(row, figures.rows.end()) << card.key.toStdString();
+        EXPECT_EQ(card.value.joined(), cellText((*row)[figures.columnAt("second")],
+                                                figures.unitOf(*row, figures.columnAt("second"))));
+        EXPECT_TRUE(card.verdict.endsWith(fromUtf8(*(*row)[figures.columnAt("verdict")].text())));
+        EXPECT_FALSE(card.definition.isEmpty());
+    }
+    EXPECT_TRUE(page().frame().headline().contains(cards.front().value.joined()))
+        << page().frame().headline().toStdString();
+    EXPECT_FALSE(page().findChild<MirroredBars*>()->bars().empty());
+    EXPECT_EQ(page().findChildren<QSpinBox*>().size(), 2);
+    keepPicture(u"compare"_s);
+}
+
+TEST_F(CompareTest, SwapsBaselineAndRun) {
+    openSample();
+    comparedWith(other(u"other.sscope"_s, {.blocks = 6, .evaluateEvery = 0}));
+    ASSERT_TRUE(page().comparison());
+    const auto before = compareCards(page().comparison()->answer);
+    EXPECT_EQ(page().comparison()->recordings.back().name, u"other.sscope"_s);
+    ASSERT_NE(button(u"Swap"_s), nullptr);
+    button(u"Swap"_s)->click();
+    wait();
+    EXPECT_EQ(page().comparison()->recordings.back().name, u"sample.sscope"_s);
+    const auto after = compareCards(page().comparison()->answer);
+    ASSERT_EQ(after.size(), before.size());
+    for (std::size_t i = 0; i < after.size(); ++i) {
+        EXPECT_EQ(after[i].before, before[i].value.joined());
+        EXPECT_EQ(after[i].value.joined(), before[i].before);
+    }
+    page().swap();
+    wait();
+    EXPECT_EQ(page().comparison()->recordings.back().name, u"other.sscope"_s);
+}
+
+TEST_F(CompareTest, WithoutAnotherItSaysHowToGetOne) {
+    openSample();
+    m_window->showPage(page_ids::kCompare);
+    settle();
+    EXPECT_TRUE(page().frame().headline().contains(u"compared with nothing yet"_s));
+    EXPECT_NE(button(u"Choose a recording…"_s), nullptr);
+    EXPECT_EQ(button(u"Swap"_s), nullptr);
+    // not with itself, by whatever name
+    m_window->compared().add(m_window->loader().recording()->path);
+    wait();
+    EXPECT_FALSE(page().comparison());
+    EXPECT_TRUE(says(u"not compared with itself"_s));
+    m_window->compared().add(u"/nowhere.sscope"_s);
+    wait();
+    EXPECT_FALSE(page().comparison());
+    EXPECT_TRUE(says(u"nowhere"_s));
+    EXPECT_TRUE(page().frame().headline().contains(u"could not be compared"_s));
+    m_window->compared().add(u"ssh://host/run.sscope"_s);
+    m_window->compared().remove(u"/nowhere.sscope"_s);
+    wait();
+    EXPECT_TRUE(says(u"another host"_s));
+    m_window->compared().set({});
+    wait();
+    EXPECT_NE(button(u"Choose a recording…"_s), nullptr);
+}
+
+TEST_F(CompareTest, RefusesOtherWorkUntilOneInsists) {
+    openSample();
+    comparedWith(other(u"empty.sscope"_s, {.steps = 0}));
+    ASSERT_TRUE(page().comparison());
+    EXPECT_TRUE(page().comparison()->refused);
+    EXPECT_TRUE(says(u"has no steps"_s));
+    keepPicture(u"compare-refused"_s);
+    ASSERT_NE(button(u"Compare anyway"_s), nullptr);
+    button(u"Compare anyway"_s)->click();
+    wait();
+    ASSERT_TRUE(page().comparison());
+    EXPECT_FALSE(page().comparison()->refused);
+    EXPECT_TRUE(page().frame().headline().contains(u"cannot be told"_s));
+}
+
+TEST_F(CompareTest, ImportsATraceToCompareWith) {
+    openSample();
+    const QString trace = m_folder.filePath(u"small.pt.trace.json"_s);
+    writeSmallTrace(trace.toStdString());
+    comparedWith(trace);
+    ASSERT_TRUE(page().comparison());
+    EXPECT_FALSE(page().comparison()->refused);
+    EXPECT_TRUE(says(u"it was imported"_s)) << "how it was set up is not known";
+    keepPicture(u"compare-import"_s);
+}
+
+TEST_F(CompareTest, FollowsTheSelectionInBoth) {
+    openSample();
+    comparedWith(other(u"other.sscope"_s));
+    ASSERT_TRUE(page().comparison());
+    m_window->selection().selectSteps({{2}, {7}});
+    settle();
+    wait();
+    EXPECT_TRUE(page().frame().headline().contains(u"A step takes"_s))
+        << page().frame().headline().toStdString();
+    for (const ComparedRecording& each : page().comparison()->recordings)
+        EXPECT_EQ(stepsOf(each), (StepSpan{{2}, {7}}));
+}
+
+TEST_F(CompareTest, OneStepOfEachBeginsAtTheSamePlace) {
+    openSample();
+    comparedWith(other(u"other.sscope"_s));
+    auto boxes = page().findChildren<QSpinBox*>();
+    ASSERT_EQ(boxes.size(), 2);
+    EXPECT_EQ(boxes[0]->value(), medianStep(*page().comparison(), 0)->value);
+    boxes[0]->setValue(3);
+    wait();
+    auto reader =
+        storage::openRecording(m_window->loader().recording()->path.toStdString()).value();
+    const auto steps = readSteps({reader.get()}, {StepIndex{3}});
+    ASSERT_TRUE(steps);
+    const auto bars = stepBars(**steps).bars;
+    ASSERT_EQ(bars.size(), 2u) << "a bar a rank";
+    std::size_t rank = 0;
+    for (const StackedBar& bar : bars) {
+        const questions::StepOfRank& step = (**steps)[0][rank++];
+        EXPECT_NEAR(bar.sum(), step.step.range().duration().milliseconds(), 1e-6);
+    }
+    auto* shown = page().findChild<StackedBars*>();
+    Q_EMIT shown->barActivated(1);
+    EXPECT_EQ(m_window->currentPage(), page_ids::kCompare) << "that one is not open";
+    Q_EMIT shown->barActivated(0);
+    EXPECT_EQ(m_window->currentPage(), page_ids::kTimeline);
+    EXPECT_EQ(m_window->selection().current().steps, (StepSpan{{3}, {3}}));
+    EXPECT_EQ(m_window->selection().current().ranks, std::vector{RankId{0}});
+}
+
+TEST_F(CompareTest, SeveralBaselinesAreTakenTogether) {
+    openSample();
+    m_window->showPage(page_ids::kCompare);
+    m_window->compared().set({other(u"b.sscope"_s), other(u"c.sscope"_s)});
+    wait();
+    ASSERT_TRUE(page().comparison());
+    EXPECT_EQ(page().comparison()->recordings.size(), 3u);
+    EXPECT_EQ(page().comparison()->recordings.back().name, u"c.sscope"_s);
+    EXPECT_TRUE(page().frame().headline().contains(u"no change"_s))
+        << page().frame().headline().toStdString();
+    EXPECT_EQ(lossSeries(*page().comparison()).size(), 3u);
+    EXPECT_TRUE(lossMarks(*page().comparison()).empty()) << "they are the same";
+}
+
+TEST_F(CompareTest, StartComparesMarkedRows) {
+    const QString first = other(u"first.sscope"_s), second = other(u"second.sscope"_s);
+    for (const QString& path : {second, first}) {
+        QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
+        m_window->openFile(path);
+        ASSERT_TRUE(opened.wait(10'000));
+        settle();
+    }
+    m_window->showPage(page_ids::kStart);
+    Page* start = m_window->page(page_ids::kStart);
+    const auto find = [start](const QString& name) {
+        for (auto* each : start->findChildren<QAbstractButton*>())
+            if (each->accessibleName().startsWith(name) || each->text() == name) return each;
+        return static_cast<QAbstractButton*>(nullptr);
+    };
+    for (const QString& name : {u"first.sscope"_s, u"second.sscope"_s}) {
+        ASSERT_NE(find(name), nullptr);
+        QTest::mouseClick(find(name), Qt::LeftButton, Qt::ControlModifier);
+    }
+    EXPECT_EQ(m_window->currentPage(), page_ids::kStart) << "marking opens nothing";
+    find(u"Compare two recordings…"_s)->click();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return page().comparison() != nullptr; }, 20'000));
+    EXPECT_EQ(m_window->currentPage(), page_ids::kCompare);
+    EXPECT_EQ(page().comparison()->query.names.size(), 2);
+}
+
+TEST(MirroredBarsTest, SaysEachRowByKeyAndPointer) {
+    MirroredBars bars;
+    bars.setTitles(u"A"_s, u"B"_s, u"difference"_s);
+    bars.setBars({{u"compute"_s, Meaning::kCompute, 2, 3, u"2 ms"_s, u"3 ms"_s, u"+1 ms"_s},
+                  {u"data"_s, Meaning::kCopy, 1, 0, u"1 ms"_s, u"–"_s, u"–"_s}});
+    bars.resize(600, bars.sizeHint().height());
+    QSignalSpy hovered(&bars, &MirroredBars::rowHovered);
+    QTest::keyClick(&bars, Qt::Key_Down);
+    ASSERT_EQ(hovered.size(), 1);
+    EXPECT_EQ(hovered.back()[0].toString(), u"compute: A 2 ms, B 3 ms, +1 ms"_s);
+    QTest::keyClick(&bars, Qt::Key_Down);
+    QTest::keyClick(&bars, Qt::Key_Down);
+    EXPECT_EQ(hovered.back()[0].toString(), u"data: A 1 ms, B –, –"_s);
+    EXPECT_TRUE(bars.accessibleDescription().contains(u"compute: A 2 ms"_s));
+    EXPECT_FALSE(bars.grab().isNull());
+}
+
+}  // namespace
+}  // namespace shardscope::desktop
