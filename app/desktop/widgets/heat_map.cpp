@@ -22,7 +22,7 @@ constexpr int kBelow = 36;   ///< ticks and title
 constexpr int kScaleRoom = 72;
 constexpr double kRowRoom = 20;
 constexpr double kColumnRoom = 48;
-constexpr double kLowestRow = 3, kHighestRow = 16;
+constexpr double kLowestRow = 3, kHighestRow = kRowRoom;
 
 /// Which of `count` cells a pixel of `pixels` begins with.
 std::size_t firstOf(int pixel, int pixels, std::size_t count) {

@@ -4,7 +4,7 @@
 
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/format.h"
-#include "app/desktop/models/heat_data.h"
+#include "app/desktop/models/ledger_heat.h"
 #include "app/desktop/models/ledger_view.h"
 #include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/table_model.h"
@@ -48,23 +48,6 @@ struct Finding {
 [[nodiscard]] CardContent memoryCard(const SelectedPart& part);
 [[nodiscard]] std::vector<StackedBar> ledgerBars(const LedgerView& ledger);
 [[nodiscard]] std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger);
-/// What a heat map of the ledger can show: a part's share of the step; all that is blocked.
-struct HeatChoice {
-    QString name;
-    std::optional<analysis::LedgerPart> part;  ///< nullopt: blocked in communication
-};
-[[nodiscard]] std::vector<HeatChoice> heatChoices(const LedgerView& ledger);
-/// Rows and columns of that map.
-struct LedgerHeat {
-    std::vector<RankId> ranks;
-    std::vector<StepIndex> steps;
-};
-/// By the share of all steps together.
-enum class HeatOrder { kByRank, kHighestFirst };
-[[nodiscard]] LedgerHeat ledgerAxes(const std::vector<analysis::LedgerRow>& rows,
-                                    const HeatChoice& choice, HeatOrder order);
-[[nodiscard]] HeatData ledgerHeat(const std::vector<analysis::LedgerRow>& rows,
-                                  const HeatChoice& choice, const LedgerHeat& axes);
 [[nodiscard]] std::vector<TableColumn> partsColumns(const LedgerView& ledger);
 [[nodiscard]] std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger);
 [[nodiscard]] std::vector<Finding> findings(const SelectedPart& part);
