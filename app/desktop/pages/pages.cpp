@@ -1,5 +1,6 @@
 #include "app/desktop/pages/pages.h"
 
+#include "app/desktop/pages/communication/communication_page.h"
 #include "app/desktop/pages/live/live_page.h"
 #include "app/desktop/pages/memory/memory_page.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
@@ -11,9 +12,10 @@
 namespace shardscope::desktop {
 
 const std::vector<PageEntry>& allPages() {
-    static const std::vector<PageEntry> pages{
-        StartPage::entry(),    NewRunPage::entry(), LivePage::entry(),    OverviewPage::entry(),
-        TimelinePage::entry(), MemoryPage::entry(), TrainingPage::entry()};
+    static const std::vector<PageEntry> pages{StartPage::entry(),         NewRunPage::entry(),
+                                              LivePage::entry(),          OverviewPage::entry(),
+                                              TimelinePage::entry(),      MemoryPage::entry(),
+                                              CommunicationPage::entry(), TrainingPage::entry()};
     return pages;
 }
 
