@@ -114,4 +114,34 @@ std::vector<Exposure> exposuresOf(const RankEvents& events, const std::vector<Ra
     return RankView(events, ranks, clocks).all();
 }
 
+void ExposureSum::add(const Exposure& each) {
+    ++count;
+    whole += each.range.duration();
+    hidden += each.hidden;
+    waiting += each.waiting;
+    moving += each.moving;
+    waitingKnown = waitingKnown && each.waitingKnown;
+}
+
+std::map<ExposureKind, ExposureSum> sumsByLayer(const std::vector<Exposure>& exposures) {
+    std::map<ExposureKind, ExposureSum> sums;
+    for (const Exposure& each : exposures) sums[{each.layer, each.operation}].add(each);
+    return sums;
+}
+
+std::vector<ReasonSum> sumsByReason(const std::vector<Exposure>& exposures) {
+    std::map<ExposureReason, ReasonSum> byReason;
+    for (const Exposure& each : exposures) {
+        ReasonSum& sum = byReason[each.reason];
+        sum.reason = each.reason;
+        ++sum.count;
+        sum.exposed += each.exposed();
+    }
+    std::vector<ReasonSum> sums;
+    for (const auto& [reason, sum] : byReason) sums.push_back(sum);
+    std::stable_sort(sums.begin(), sums.end(),
+                     [](const ReasonSum& a, const ReasonSum& b) { return a.exposed > b.exposed; });
+    return sums;
+}
+
 }  // namespace shardscope::analysis

@@ -17,7 +17,9 @@
 #include "storage/model/words.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace shardscope::analysis {
@@ -66,5 +68,28 @@ struct Exposure {
 [[nodiscard]] std::vector<Exposure> exposuresOf(const RankEvents& events,
                                                 const std::vector<RankEvents>& ranks,
                                                 const HostClocks& clocks);
+
+/// Collectives added up, each by itself and on each of its ranks.
+struct ExposureSum {
+    std::int64_t count = 0;
+    Duration whole;  ///< from start to end
+    Duration hidden, waiting, moving;
+    bool waitingKnown = true;  ///< of all of them
+    void add(const Exposure& each);
+    [[nodiscard]] Duration exposed() const { return waiting + moving; }
+};
+using ExposureKind = std::pair<LayerIndex, CollectiveOp>;
+/// By layer and operation; those of no layer under kNoLayer.
+[[nodiscard]] std::map<ExposureKind, ExposureSum> sumsByLayer(
+    const std::vector<Exposure>& exposures);
+
+/// Why collectives were exposed, and for how long together.
+struct ReasonSum {
+    ExposureReason reason = ExposureReason::kNone;
+    std::int64_t count = 0;
+    Duration exposed;
+};
+/// Most time first; what is exposed of the others, of which it is not of note, under kNone.
+[[nodiscard]] std::vector<ReasonSum> sumsByReason(const std::vector<Exposure>& exposures);
 
 }  // namespace shardscope::analysis

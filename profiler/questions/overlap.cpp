@@ -14,6 +14,7 @@ namespace {
 
 using analysis::Exposure;
 using analysis::ExposureReason;
+using analysis::ExposureSum;
 using analysis::Overlap;
 
 /// Whether who arrived when is known of a rank's collectives.
@@ -46,20 +47,6 @@ Table rankTable(const std::vector<RankEvents>& events, const std::vector<Overlap
     return table;
 }
 
-struct Sum {
-    std::int64_t count = 0;
-    Duration whole, hidden, waiting, moving;
-    bool waitingKnown = true;
-    void add(const Exposure& each) {
-        ++count;
-        whole += each.range.duration();
-        hidden += each.hidden;
-        waiting += each.waiting;
-        moving += each.moving;
-        waitingKnown = waitingKnown && each.waitingKnown;
-    }
-};
-
 std::vector<Column> sumColumns() {
     return {{"count", "count", Unit::kCount, "Each counts on every rank."},
             {"time_ns", "time", Unit::kNanoseconds, "From start to end."},
@@ -70,14 +57,14 @@ std::vector<Column> sumColumns() {
             {"hidden_pct", "hidden", Unit::kPercent, "Hidden / time."}};
 }
 
-void addSum(const Sum& sum, std::vector<Cell>& row) {
+void addSum(const ExposureSum& sum, std::vector<Cell>& row) {
     row.insert(row.end(), {sum.count, sum.whole.ns, sum.hidden.ns,
                            sum.waitingKnown ? Cell(sum.waiting.ns) : Cell(), sum.moving.ns,
                            share(sum.hidden, sum.whole)});
 }
 
 Table kindTable(const std::vector<Exposure>& exposures) {
-    std::map<std::pair<CollectiveOp, Cause>, Sum> sums;
+    std::map<std::pair<CollectiveOp, Cause>, ExposureSum> sums;
     for (const Exposure& each : exposures) sums[{each.operation, each.cause}].add(each);
     Table table{"operations",
                 "By operation and cause",
@@ -93,16 +80,14 @@ Table kindTable(const std::vector<Exposure>& exposures) {
 }
 
 Table layerTable(const std::vector<Exposure>& exposures) {
-    std::map<std::pair<LayerIndex, CollectiveOp>, Sum> sums;
-    for (const Exposure& each : exposures)
-        if (each.layer != kNoLayer) sums[{each.layer, each.operation}].add(each);
     Table table{
         "layers",
         "By layer",
         {{"layer", "layer", Unit::kNone, "-2: embeddings and head."}, {"operation", "operation"}},
         {}};
     for (const Column& column : sumColumns()) table.columns.push_back(column);
-    for (const auto& [key, sum] : sums) {
+    for (const auto& [key, sum] : analysis::sumsByLayer(exposures)) {
+        if (key.first == kNoLayer) continue;
         std::vector<Cell> row{std::int64_t{key.first.value}, toWord(key.second)};
         addSum(sum, row);
         table.rows.push_back(std::move(row));

@@ -14,7 +14,8 @@ struct BarSegment {
     double value = 0;
     Meaning meaning = Meaning::kHost;
     QString name;
-    QString text;  ///< value with unit
+    QString text;       ///< value with unit
+    bool pale = false;  ///< behind the others: what costs nothing
 };
 
 /// One stacked bar: a rank, a strategy.
@@ -36,10 +37,17 @@ struct MirroredBar {
     QString difference;           ///< of right against left
 };
 
+/// Bars side by side over one name: the kinds of collectives of a layer.
+struct ColumnGroup {
+    QString label;  ///< on the axis
+    std::vector<StackedBar> columns;
+};
+
 struct LegendEntry {
     QString text;
     Meaning meaning = Meaning::kHost;
     bool dashed = false;
+    bool pale = false;
 };
 
 /// A line of a chart, at most a few thousand points.

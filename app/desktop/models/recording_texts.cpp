@@ -80,6 +80,14 @@ QString absenceText(const OpenRecording& recording, CaptureLevel least, const QS
     return u"none in what is selected"_s;
 }
 
+QString noCommunicationText(const SelectedPart& part) {
+    if (part.recording->isImported()) return u"no communication kernel is in this trace"_s;
+    if (part.summary->run.worldSize <= 1) return u"none: the run has one rank"_s;
+    if (part.recording->summary.events.collectives == 0)
+        return absenceText(*part.recording, CaptureLevel::kLight, u"collectives"_s);
+    return u"none in what is selected"_s;
+}
+
 QString incompleteText(const OpenRecording& recording) {
     const auto& report = recording.report;
     if (recording.isImporting()) return importingText(recording.imported);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/selection.h"
 
 #include <QString>
@@ -20,6 +21,8 @@ namespace shardscope::desktop {
 /// Why there is none of `what`, which capture level `least` records: "not recorded: …".
 [[nodiscard]] QString absenceText(const OpenRecording& recording, CaptureLevel least,
                                   const QString& what);
+/// Why there is no communication: none, none that was recorded, or none that is selected.
+[[nodiscard]] QString noCommunicationText(const SelectedPart& part);
 /// Whether every event that a step must have is there, in a sentence; and in a word or two.
 [[nodiscard]] QString completenessText(const OpenRecording& recording);
 [[nodiscard]] QString completenessWord(const OpenRecording& recording);

@@ -1,5 +1,6 @@
 #include "app/desktop/pages/pages.h"
 
+#include "app/desktop/pages/communication/communication_page.h"
 #include "app/desktop/pages/compare/compare_page.h"
 #include "app/desktop/pages/dashboard/dashboard_page.h"
 #include "app/desktop/pages/live/live_page.h"
@@ -15,9 +16,10 @@ namespace shardscope::desktop {
 
 const std::vector<PageEntry>& allPages() {
     static const std::vector<PageEntry> pages{
-        StartPage::entry(),    NewRunPage::entry(),   LivePage::entry(),     OverviewPage::entry(),
-        TimelinePage::entry(), MemoryPage::entry(),   TrainingPage::entry(), ComparePage::entry(),
-        ProblemsPage::entry(), DashboardPage::entry()};
+        StartPage::entry(),         NewRunPage::entry(),   LivePage::entry(),
+        OverviewPage::entry(),      TimelinePage::entry(), MemoryPage::entry(),
+        CommunicationPage::entry(), TrainingPage::entry(), ComparePage::entry(),
+        ProblemsPage::entry(),      DashboardPage::entry()};
     return pages;
 }
 

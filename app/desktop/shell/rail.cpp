@@ -45,7 +45,13 @@ protected:
         painter.drawPixmap(QPointF((width() - 20) / 2.0, 10),
                            iconPixmap(m_icon, colour, 20, devicePixelRatioF()));
         painter.setPen(colour);
-        painter.setFont(textFont(11, isChecked() ? QFont::DemiBold : QFont::Normal));
+        const auto weight = isChecked() ? QFont::DemiBold : QFont::Normal;
+        int pixels = 11;
+        const auto wide = [&] {
+            return QFontMetricsF(textFont(pixels, weight)).horizontalAdvance(text());
+        };
+        while (pixels > 9 && wide() > width() - 6) --pixels;
+        painter.setFont(textFont(pixels, weight));
         painter.drawText(QRectF(0, 34, width(), 18), Qt::AlignCenter, text());
         if (hasFocus()) {
             painter.setPen(QPen(theme.accent, 1));

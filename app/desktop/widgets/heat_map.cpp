@@ -5,6 +5,7 @@
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <algorithm>
@@ -22,7 +23,7 @@ constexpr int kBelow = 36;   ///< ticks and title
 constexpr int kScaleRoom = 72;
 constexpr double kRowRoom = 20;
 constexpr double kColumnRoom = 48;
-constexpr double kLowestRow = 3, kHighestRow = 16;
+constexpr double kLowestRow = 3, kHighestRow = kRowRoom;
 
 /// Which of `count` cells a pixel of `pixels` begins with.
 std::size_t firstOf(int pixel, int pixels, std::size_t count) {
@@ -68,6 +69,7 @@ QColor heatColour(double share) {
 
 HeatMap::HeatMap(QWidget* parent) : QWidget(parent) {
     setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
 }
 
 void HeatMap::setMap(HeatData map) {
@@ -83,6 +85,7 @@ void HeatMap::setMap(HeatData map) {
                           .arg(m_map.rows.size())
                           .arg(m_map.columns.size()));
     m_image = {};
+    m_cursor.reset();
     update();
 }
 
@@ -110,12 +113,71 @@ std::optional<HeatMap::Cell> HeatMap::cellAt(QPointF at) const {
 void HeatMap::mouseMoveEvent(QMouseEvent* event) {
     const auto cell = cellAt(event->position());
     if (!cell) return Q_EMIT cellHovered({});
-    const auto row = static_cast<std::size_t>(cell->row);
-    const auto column = static_cast<std::size_t>(cell->column);
+    Q_EMIT cellHovered(textOf(*cell));
+}
+
+QString HeatMap::textOf(Cell cell) const {
+    const auto row = static_cast<std::size_t>(cell.row);
+    const auto column = static_cast<std::size_t>(cell.column);
     const float value = m_map.at(row, column);
-    Q_EMIT cellHovered(u"%1 · %2 %3: %4 %5"_s.arg(
+    return u"%1 · %2 %3: %4 %5"_s.arg(
         m_map.rows[row], m_columnTitle, m_map.columns[column],
-        value < 0 ? unknownText() : formatPercent(static_cast<double>(value)), m_valueTitle));
+        value < 0 ? unknownText() : formatPercent(static_cast<double>(value)), m_valueTitle);
+}
+
+void HeatMap::moveCursor(int rows, int columns) {
+    if (m_map.values.empty()) return;
+    const Cell from = m_cursor.value_or(Cell{-rows, -columns});
+    m_cursor =
+        Cell{std::clamp(from.row + rows, 0, static_cast<int>(m_map.rows.size()) - 1),
+             std::clamp(from.column + columns, 0, static_cast<int>(m_map.columns.size()) - 1)};
+    setAccessibleDescription(textOf(*m_cursor));
+    Q_EMIT cellHovered(textOf(*m_cursor));
+    update();
+}
+
+void HeatMap::keyPressEvent(QKeyEvent* event) {
+    switch (event->key()) {
+        case Qt::Key_Left:
+            return moveCursor(0, -1);
+        case Qt::Key_Right:
+            return moveCursor(0, 1);
+        case Qt::Key_Up:
+            return moveCursor(-1, 0);
+        case Qt::Key_Down:
+            return moveCursor(1, 0);
+        case Qt::Key_Return:
+        case Qt::Key_Enter:
+            if (m_cursor) Q_EMIT cellActivated(m_cursor->row, m_cursor->column);
+            return;
+        default:
+            return QWidget::keyPressEvent(event);
+    }
+}
+
+void HeatMap::focusInEvent(QFocusEvent* event) {
+    QWidget::focusInEvent(event);
+    update();
+}
+
+void HeatMap::focusOutEvent(QFocusEvent* event) {
+    QWidget::focusOutEvent(event);
+    update();
+}
+
+void HeatMap::paintCursor(QPainter& painter, const QRectF& area) const {
+    if (!hasFocus()) return;
+    const Theme& theme = Theme::of(this);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(theme.accent, 1));
+    painter.drawRect(area.adjusted(-1.5, -1.5, 0.5, 0.5));
+    if (!m_cursor) return;
+    const double wide = area.width() / static_cast<double>(m_map.columns.size());
+    const double high = area.height() / static_cast<double>(m_map.rows.size());
+    painter.setPen(QPen(theme.text, 2));
+    painter.drawRect(QRectF(area.left() + m_cursor->column * wide,
+                            area.top() + m_cursor->row * high, std::max(wide, 3.0),
+                            std::max(high, 3.0)));
 }
 
 void HeatMap::mousePressEvent(QMouseEvent* event) {
@@ -172,6 +234,7 @@ void HeatMap::paintEvent(QPaintEvent*) {
     painter.drawImage(area, m_image);
     paintAxes(painter, area);
     paintScale(painter, area);
+    paintCursor(painter, area);
 }
 
 }  // namespace shardscope::desktop

@@ -1,6 +1,6 @@
 // Rows x columns of shares in viridis, with a scale bar. More rows or columns than pixels share
-// them: a pixel shows the highest of its cells, so that none that stands out disappears. GUI
-// thread.
+// them: a pixel shows the highest of its cells, so that none that stands out disappears. Arrow keys
+// go from cell to cell, Enter activates. GUI thread.
 #pragma once
 
 #include "app/desktop/models/heat_data.h"
@@ -30,6 +30,9 @@ protected:
     void mouseMoveEvent(QMouseEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
 
 private:
     struct Cell {
@@ -37,12 +40,16 @@ private:
         int column;
     };
     [[nodiscard]] std::optional<Cell> cellAt(QPointF at) const;
+    [[nodiscard]] QString textOf(Cell cell) const;
+    void moveCursor(int rows, int columns);
     void paintAxes(QPainter& painter, const QRectF& area) const;
+    void paintCursor(QPainter& painter, const QRectF& area) const;
     void paintScale(QPainter& painter, const QRectF& area) const;
 
     HeatData m_map;
     QString m_columnTitle, m_rowTitle, m_valueTitle;
-    QImage m_image;  ///< of the cells, a pixel each
+    QImage m_image;                ///< of the cells, a pixel each
+    std::optional<Cell> m_cursor;  ///< of the keys
 };
 
 /// The colour of `share` of the scale, 0 to 1.

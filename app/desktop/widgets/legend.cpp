@@ -87,7 +87,9 @@ void Legend::paintEvent(QPaintEvent*) {
             painter.setPen(QPen(theme.quietText, 1, Qt::DotLine));
             painter.drawRect(swatch.adjusted(0.5, 0.5, -0.5, -0.5));
         } else {
+            painter.setOpacity(m_entries[i].pale ? kPale : 1);
             paintSwatch(painter, swatch, theme.fill(m_entries[i].meaning), theme);
+            painter.setOpacity(1);
         }
         painter.setPen(theme.quietText);
         painter.drawText(QRectF(swatch.right() + kSwatchGap, places[i].y(), width(), kLine),

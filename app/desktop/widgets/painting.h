@@ -16,6 +16,9 @@ namespace shardscope::desktop {
 void drawTabular(QPainter& painter, const QRectF& area, Qt::Alignment alignment,
                  const QString& text);
 
+/// Opacity of what costs nothing beside what does.
+inline constexpr double kPale = 0.35;
+
 /// A rectangle of one meaning: solid, hatched or outlined.
 void paintFill(QPainter& painter, const QRectF& area, const Fill& fill, const Theme& theme);
 

@@ -2,8 +2,12 @@
 // was selected. Over recordings of all kinds.
 #include "app/desktop/loading/load_recording.h"
 #include "app/desktop/loading/part_loader.h"
+#include "app/desktop/models/answer_table.h"
 #include "app/desktop/models/recording_texts.h"
 #include "app/desktop/models/training_figures.h"
+#include "app/desktop/pages/communication/collective_table.h"
+#include "app/desktop/pages/communication/communication_texts.h"
+#include "app/desktop/pages/communication/layer_columns.h"
 #include "app/desktop/pages/memory/memory_model.h"
 #include "app/desktop/pages/overview/overview_model.h"
 #include "profiler/analysis/notices.h"
@@ -17,6 +21,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <string>
@@ -249,6 +254,94 @@ TEST_P(FiguresTest, NothingIsLessThanNothing) {
                 << text.toStdString();
         }
     }
+}
+
+TEST_P(FiguresTest, CommunicationSaysWhatOverviewAndReportSay) {
+    for (const Selection& selection : {Selection{}, Selection{{}, StepSpan{{0}, {1}}, {}}}) {
+        const PartPtr part = this->part(selection);
+        const LedgerView& ledger = part->figures->ledger;
+        const QString headline = communicationHeadline(*part);
+        const auto blocked = analysis::blockedIn(ledger.all.parts);
+        if (blocked.ns > 0) {
+            const QString whole =
+                u"(%1 of %2, "_s.arg(formatDuration(blocked), formatDuration(ledger.all.wall));
+            EXPECT_TRUE(headline.contains(formatPercent(share(blocked, ledger.all.wall))));
+            EXPECT_TRUE(headline.contains(whole)) << headline.toStdString();
+            const QString overview = overviewHeadline(*part, ledger);
+            if (overview.contains(u"is blocked in"_s)) {
+                EXPECT_TRUE(overview.contains(whole)) << overview.toStdString();
+            }
+        }
+        const auto& overlap = part->report->overlap;
+        if (overlap.ratio()) {
+            const QString sentence = overlapSentence(*part);
+            EXPECT_TRUE(sentence.contains(u"%1 of %2"_s.arg(formatDuration(overlap.hidden),
+                                                            formatDuration(overlap.communication))))
+                << sentence.toStdString();
+            if (!m_recording->isImported()) {
+                EXPECT_TRUE(cardsOf(*part)[2].detail.contains(formatDuration(overlap.exposed)));
+            }
+        }
+        const auto frame = loadCommunicationFrame(*m_reader, part);
+        ASSERT_TRUE(frame) << frame.error().message;
+        const auto& skew = (*frame)->told.skew;
+        ASSERT_EQ(skew.ranks.size(), part->report->waiting.size());
+        for (std::size_t i = 0; i < skew.ranks.size(); ++i) {
+            EXPECT_EQ(skew.ranks[i].rank, part->report->waiting[i].late);
+            EXPECT_EQ(skew.ranks[i].waited, part->report->waiting[i].waited);
+            EXPECT_EQ(skew.ranks[i].collectives, part->report->waiting[i].collectives);
+        }
+    }
+}
+
+/// Of the same key, as the table of an answer shows it.
+QString textOf(const questions::Table& table, std::size_t row, const char* key) {
+    const std::size_t column = table.columnAt(key);
+    return cellText(table.rows[row][column], table.unitOf(table.rows[row], column));
+}
+
+TEST_P(FiguresTest, CollectivesAreThoseOfTheCommandLine) {
+    const PartPtr part = this->part({});
+    const auto frame = loadCommunicationFrame(*m_reader, part);
+    ASSERT_TRUE(frame);
+    const questions::Selection all;
+    const auto answer = questions::answerTo(*questions::findQuestion("collectives"),
+                                            {*m_reader, m_recording->summary, all});
+    ASSERT_TRUE(answer);
+    const CollectiveTable shown = collectiveTable(**frame, {}, {});
+    const questions::Table* told = findTable(*answer, "collectives");
+    ASSERT_EQ(told == nullptr ? 0 : told->rows.size(), shown.rows.size());
+    const auto columns = collectiveColumns();
+    const auto place = [&](const QString& title) {
+        return static_cast<std::size_t>(
+            std::find_if(columns.begin(), columns.end(),
+                         [&](const TableColumn& column) { return column.title == title; }) -
+            columns.begin());
+    };
+    const std::vector<std::pair<QString, const char*>> same{
+        {u"step"_s, "step"},         {u"operation"_s, "operation"},  {u"sequence"_s, "sequence"},
+        {u"size"_s, "bytes"},        {u"skew"_s, "skew_ns"},         {u"late rank"_s, "late_rank"},
+        {u"waiting"_s, "waited_ns"}, {u"transfer"_s, "transfer_ns"}, {u"bus"_s, "bus_bytes_per_s"},
+    };
+    for (std::size_t row = 0; row < shown.rows.size(); ++row)
+        for (const auto& [title, key] : same)
+            EXPECT_EQ(shown.rows[row][place(title)].text, textOf(*told, row, key))
+                << title.toStdString() << " of row " << row;
+    // and the columns are the sums that `overlap` has by layer
+    const auto overlap = questions::answerTo(*questions::findQuestion("overlap"),
+                                             {*m_reader, m_recording->summary, all});
+    ASSERT_TRUE(overlap);
+    const questions::Table* layers = findTable(*overlap, "layers");
+    ASSERT_NE(layers, nullptr);
+    std::size_t row = 0;
+    for (const auto& [kind, sum] : (*frame)->told.byLayer) {
+        if (kind.first == kNoLayer) continue;
+        ASSERT_LT(row, layers->rows.size());
+        EXPECT_EQ(textOf(*layers, row, "time_ns"), formatDuration(sum.whole));
+        EXPECT_EQ(textOf(*layers, row, "hidden_ns"), formatDuration(sum.hidden));
+        ++row;
+    }
+    EXPECT_EQ(row, layers->rows.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Recordings, FiguresTest, ::testing::ValuesIn(kinds()),

@@ -132,5 +132,52 @@ TEST(Exposure, IsThatOfBruteForce) {
     }
 }
 
+Exposure exposure(LayerIndex layer, CollectiveOp operation, std::int64_t hidden,
+                  std::int64_t waiting, std::int64_t moving, ExposureReason reason) {
+    Exposure each;
+    each.layer = layer;
+    each.operation = operation;
+    each.range = {{0}, {hidden + waiting + moving}};
+    each.hidden = {hidden};
+    each.waiting = {waiting};
+    each.moving = {moving};
+    each.waitingKnown = true;
+    each.reason = reason;
+    return each;
+}
+
+TEST(ExposureSums, ByLayerAddUpEachCollectiveByItself) {
+    std::vector<Exposure> all{
+        exposure({0}, CollectiveOp::kAllGather, 5, 2, 1, ExposureReason::kWaited),
+        exposure({0}, CollectiveOp::kAllGather, 7, 0, 0, ExposureReason::kNone),
+        exposure({0}, CollectiveOp::kReduceScatter, 1, 0, 3, ExposureReason::kLong),
+        exposure(kNoLayer, CollectiveOp::kAllReduce, 0, 4, 4, ExposureReason::kLate)};
+    all.back().waitingKnown = false;
+    const auto sums = sumsByLayer(all);
+    ASSERT_EQ(sums.size(), 3u);
+    const ExposureSum& gathers = sums.at({{0}, CollectiveOp::kAllGather});
+    EXPECT_EQ(gathers.count, 2);
+    EXPECT_EQ(gathers.whole.ns, 15);
+    EXPECT_EQ(gathers.hidden.ns, 12);
+    EXPECT_EQ(gathers.exposed().ns, 3);
+    EXPECT_TRUE(gathers.waitingKnown);
+    EXPECT_FALSE(sums.at({kNoLayer, CollectiveOp::kAllReduce}).waitingKnown);
+}
+
+TEST(ExposureSums, ByReasonStandInTheOrderOfTheirTime) {
+    const auto sums =
+        sumsByReason({exposure({0}, CollectiveOp::kAllGather, 5, 2, 1, ExposureReason::kWaited),
+                      exposure({0}, CollectiveOp::kAllGather, 7, 0, 1, ExposureReason::kNone),
+                      exposure({1}, CollectiveOp::kAllGather, 5, 0, 9, ExposureReason::kLate),
+                      exposure({2}, CollectiveOp::kAllGather, 5, 4, 1, ExposureReason::kWaited)});
+    ASSERT_EQ(sums.size(), 3u);
+    EXPECT_EQ(sums[0].reason, ExposureReason::kLate);
+    EXPECT_EQ(sums[0].exposed.ns, 9);
+    EXPECT_EQ(sums[1].reason, ExposureReason::kWaited);
+    EXPECT_EQ(sums[1].exposed.ns, 8);
+    EXPECT_EQ(sums[1].count, 2);
+    EXPECT_EQ(sums[2].reason, ExposureReason::kNone);
+}
+
 }  // namespace
 }  // namespace shardscope::analysis

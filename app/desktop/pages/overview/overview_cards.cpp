@@ -103,15 +103,6 @@ CardContent mfuCard(const SelectedPart& part, const Targets& targets) {
     return card;
 }
 
-/// Why there is no communication: none, or none that was recorded.
-QString noCommunication(const SelectedPart& part) {
-    if (part.recording->isImported()) return u"no communication kernel is in this trace"_s;
-    if (part.summary->run.worldSize <= 1) return u"none: the run has one rank"_s;
-    if (part.recording->summary.events.collectives == 0)
-        return absenceText(*part.recording, CaptureLevel::kLight, u"collectives"_s);
-    return u"none in what is selected"_s;
-}
-
 CardContent overlapCard(const SelectedPart& part) {
     const auto& overlap = part.report->overlap;
     CardContent card;
@@ -126,7 +117,7 @@ CardContent overlapCard(const SelectedPart& part) {
     const auto ratio = overlap.ratio();
     if (!ratio) {
         card.value = {unknownText(), {}};
-        card.detail = noCommunication(part);
+        card.detail = noCommunicationText(part);
         return card;
     }
     card.value = {formatNumber(*ratio), {}};
@@ -159,7 +150,7 @@ CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger,
     }
     if (part.report->overlap.communication.ns == 0 && blocked.ns == 0) {
         card.value = {u"0"_s, u"%"_s};
-        card.detail = noCommunication(part);
+        card.detail = noCommunicationText(part);
         return card;
     }
     const double fraction = share(blocked, wall);

@@ -5,8 +5,8 @@
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/findings.h"
 #include "app/desktop/models/format.h"
-#include "app/desktop/models/heat_data.h"
 #include "app/desktop/models/ledger_bars.h"
+#include "app/desktop/models/ledger_heat.h"
 #include "app/desktop/models/ledger_view.h"
 #include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/table_model.h"
@@ -40,23 +40,6 @@ struct CardContent {
                                                      const LedgerView& ledger);
 /// Of any recording.
 [[nodiscard]] CardContent memoryCard(const SelectedPart& part);
-/// What a heat map of the ledger can show: a part's share of the step; all that is blocked.
-struct HeatChoice {
-    QString name;
-    std::optional<analysis::LedgerPart> part;  ///< nullopt: blocked in communication
-};
-[[nodiscard]] std::vector<HeatChoice> heatChoices(const LedgerView& ledger);
-/// Rows and columns of that map.
-struct LedgerHeat {
-    std::vector<RankId> ranks;
-    std::vector<StepIndex> steps;
-};
-/// By the share of all steps together.
-enum class HeatOrder { kByRank, kHighestFirst };
-[[nodiscard]] LedgerHeat ledgerAxes(const std::vector<analysis::LedgerRow>& rows,
-                                    const HeatChoice& choice, HeatOrder order);
-[[nodiscard]] HeatData ledgerHeat(const std::vector<analysis::LedgerRow>& rows,
-                                  const HeatChoice& choice, const LedgerHeat& axes);
 [[nodiscard]] std::vector<TableColumn> partsColumns(const LedgerView& ledger);
 [[nodiscard]] std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger);
 /// Name and value of the run's facts: configuration, host, file.

@@ -1,5 +1,4 @@
-// The ledger of many ranks: rank x step, by the share of one part.
-#include "app/desktop/pages/overview/overview_model.h"
+#include "app/desktop/models/ledger_heat.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,31 @@
+#include "profiler/questions/communication.h"
+
+#include "profiler/analysis/groups.h"
+#include "profiler/analysis/host_clocks.h"
+
+#include <utility>
+
+namespace shardscope::questions {
+
+Result<Communication> readCommunication(const Asked& asked) {
+    const auto ranks = asked.events();
+    if (!ranks) return failure(ranks);
+    const analysis::HostClocks clocks(asked.summary, *ranks);
+    Communication found;
+    std::vector<analysis::Exposure> exposures;
+    for (const RankEvents& events : *ranks) {
+        const auto own = analysis::exposuresOf(events, *ranks, clocks);
+        exposures.insert(exposures.end(), own.begin(), own.end());
+    }
+    found.byLayer = analysis::sumsByLayer(exposures);
+    found.reasons = analysis::sumsByReason(exposures);
+    found.transfers = analysis::transfersOf(*ranks, clocks);
+    found.classes = analysis::classesOf(found.transfers);
+    found.skew = analysis::arrivalSkew(found.transfers);
+    const analysis::Groups groups(*ranks);
+    for (const analysis::Transfer& transfer : found.transfers)
+        found.groups.try_emplace(transfer.group, groups.of(transfer.group));
+    return found;
+}
+
+}  // namespace shardscope::questions

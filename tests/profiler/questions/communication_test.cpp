@@ -1,0 +1,108 @@
+// What a page is told of communication is what the command line says.
+#include "profiler/questions/communication.h"
+
+#include "profiler/questions/report_reader.h"
+#include "tests/profiler/questions/asking.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace shardscope::questions {
+namespace {
+
+class CommunicationTest : public Questions {
+protected:
+    Communication read(const Selection& selection = {}) {
+        const auto selected = selection.of(m_summary);
+        EXPECT_TRUE(selected);
+        auto told = readCommunication({*m_reader, *selected, selection});
+        EXPECT_TRUE(told);
+        return std::move(*told);
+    }
+    static const Table& tableOf(const Answer& answer, std::string_view key) {
+        return *std::find_if(answer.tables.begin(), answer.tables.end(),
+                             [&](const Table& table) { return key == table.key; });
+    }
+};
+
+TEST_F(CommunicationTest, SaysOfLayersWhatOverlapSays) {
+    record();
+    Selection steps;
+    steps.steps = {{{2}, {4}}};
+    for (const Selection& selection : {Selection{}, steps}) {
+        const Communication told = read(selection);
+        const Answer answer = ask("overlap", Mode::kExact, selection);
+        const Table& layers = tableOf(answer, "layers");
+        std::size_t row = 0;
+        for (const auto& [kind, sum] : told.byLayer) {
+            if (kind.first == kNoLayer) continue;
+            ASSERT_LT(row, layers.rows.size());
+            EXPECT_EQ(whole(layers, row, "layer"), kind.first.value);
+            EXPECT_EQ(whole(layers, row, "count"), sum.count);
+            EXPECT_EQ(whole(layers, row, "hidden_ns"), sum.hidden.ns);
+            EXPECT_EQ(whole(layers, row, "waiting_ns"), sum.waiting.ns);
+            EXPECT_EQ(whole(layers, row, "moving_ns"), sum.moving.ns);
+            ++row;
+        }
+        EXPECT_EQ(row, layers.rows.size());
+        EXPECT_GT(row, 0u);
+    }
+}
+
+TEST_F(CommunicationTest, HasTheCollectivesThatAreListed) {
+    record();
+    const Communication told = read();
+    const Answer answer = ask("collectives");
+    const Table& listed = tableOf(answer, "collectives");
+    ASSERT_EQ(told.transfers.size(), listed.rows.size());
+    std::int64_t waited = 0, waitedThere = 0;
+    for (std::size_t row = 0; row < listed.rows.size(); ++row) {
+        waited += told.transfers[row].waited.ns;
+        waitedThere += whole(listed, row, "waited_ns");
+    }
+    EXPECT_EQ(waited, waitedThere);
+    EXPECT_GT(waited, 0);
+    EXPECT_EQ(told.classes.size(), tableOf(answer, "operations").rows.size());
+    ASSERT_TRUE(told.groups.contains(0));
+    EXPECT_EQ(told.groups.at(0), (std::vector<RankId>{{0}, {1}}));
+}
+
+TEST_F(CommunicationTest, NamesLastComersAsTheReportDoes) {
+    test::SampleOptions options;
+    options.ranks = 4;
+    record(options);
+    const Communication told = read();
+    const auto report = readReport(*m_reader, m_summary);
+    ASSERT_TRUE(report);
+    ASSERT_EQ(told.skew.ranks.size(), report->waiting.size());
+    ASSERT_FALSE(report->waiting.empty());
+    for (std::size_t i = 0; i < report->waiting.size(); ++i) {
+        EXPECT_EQ(told.skew.ranks[i].rank, report->waiting[i].late);
+        EXPECT_EQ(told.skew.ranks[i].waited, report->waiting[i].waited);
+        EXPECT_EQ(told.skew.ranks[i].collectives, report->waiting[i].collectives);
+    }
+    EXPECT_EQ(told.skew.untold, report->untold.collectives);
+}
+
+TEST_F(CommunicationTest, ReasonsAddUpToWhatIsExposed) {
+    record();
+    const Communication told = read();
+    Duration byLayer, byReason;
+    for (const auto& [kind, sum] : told.byLayer) byLayer += sum.exposed();
+    for (const auto& sum : told.reasons) byReason += sum.exposed;
+    EXPECT_EQ(byLayer, byReason);
+    EXPECT_GT(byReason.ns, 0);
+}
+
+TEST_F(CommunicationTest, OfOneRankNothingIsTold) {
+    test::SampleOptions options;
+    options.ranks = 1;
+    record(options);
+    const Communication told = read();
+    EXPECT_EQ(told.skew.told, 0);
+    for (const auto& transfer : told.transfers) EXPECT_FALSE(transfer.transfer);
+}
+
+}  // namespace
+}  // namespace shardscope::questions
