@@ -30,9 +30,9 @@ GroupedColumns::GroupedColumns(QWidget* parent) : QWidget(parent) {
 }
 
 void GroupedColumns::setGroups(std::vector<ColumnGroup> groups) {
+    const std::size_t before = m_slots.size();
     m_groups = std::move(groups);
     m_slots.clear();
-    m_cursor = -1;
     double place = kBetweenGroups / 2, highest = 0;
     for (std::size_t g = 0; g < m_groups.size(); ++g) {
         for (std::size_t c = 0; c < m_groups[g].columns.size(); ++c) {
@@ -42,6 +42,8 @@ void GroupedColumns::setGroups(std::vector<ColumnGroup> groups) {
         }
         place += kBetweenGroups;
     }
+    // the same columns in another light: one goes on from where one is
+    if (m_slots.size() != before) m_cursor = -1;
     m_length = std::max(1.0, place - kBetweenGroups / 2);
     m_range = {0, highest > 0 ? highest * 1.05 : 1};
     setAccessibleName(tr("%1 by %2: %3 columns")

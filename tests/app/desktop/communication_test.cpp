@@ -182,6 +182,7 @@ TEST_F(CommunicationPageTest, AColumnNarrowsTheTableToItsCollectives) {
     const int all = table()->table()->allRows();
     QTest::mouseClick(columns, Qt::LeftButton, {}, columns->columnAt(1, 0).center().toPoint());
     settle();
+    keepPicture(u"communication_chosen"_s);
     ASSERT_TRUE(shown->chosenKind());
     const auto kind = *shown->chosenKind();
     std::int64_t expected = 0;
@@ -208,6 +209,7 @@ TEST_F(CommunicationPageTest, ARowLeadsToItsCollectiveInTheTimeline) {
     EXPECT_LE(range->begin, longest.range.begin);
     EXPECT_GE(range->end, longest.range.end);
     EXPECT_LT(range->duration().ns, 2 * longest.range.duration().ns + 10'000);
+    keepPicture(u"communication_jump"_s);
 }
 
 TEST_F(CommunicationPageTest, ACellOfTheHeatMapSelectsRankAndStep) {

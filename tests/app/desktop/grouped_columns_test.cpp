@@ -65,6 +65,13 @@ TEST_F(GroupedColumnsTest, KeysGoFromColumnToColumn) {
     ASSERT_EQ(chosen.size(), 1);
     EXPECT_EQ(chosen[0][0].toInt(), 1);
     EXPECT_TRUE(m_columns.accessibleDescription().startsWith(u"gather 1"_s));
+    // one stays where one is while the same columns are shown in another light
+    m_columns.setGroups({{u"0"_s, {column(u"gather 0"_s, 3, 1), column(u"scatter 0"_s, 1, 0)}},
+                         {u"1"_s, {column(u"gather 1"_s, 8, 2)}}});
+    QTest::keyClick(&m_columns, Qt::Key_Left);
+    EXPECT_TRUE(m_columns.cursorText().startsWith(u"scatter 0"_s));
+    m_columns.setGroups({{u"0"_s, {column(u"gather 0"_s, 3, 1)}}});
+    EXPECT_TRUE(m_columns.cursorText().isEmpty());
 }
 
 TEST_F(GroupedColumnsTest, HiddenIsPalerThanExposed) {
