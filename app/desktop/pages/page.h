@@ -78,6 +78,8 @@ Q_SIGNALS:
     /// `arguments`: those of `shardscope record`; of a resumed run what differs from its
     /// checkpoint.
     void runRequested(const shardscope::run::RunConfig& config, const QStringList& arguments);
+    /// Let the user keep what it shows as a file.
+    void exportRequested();
     /// What is under the pointer, in a line.
     void hoverChanged(const QString& text);
 };

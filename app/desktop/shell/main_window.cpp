@@ -7,6 +7,7 @@
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/shell/connection_bar.h"
 #include "app/desktop/shell/key_sheet.h"
+#include "app/desktop/shell/page_export.h"
 #include "app/desktop/shell/rail.h"
 #include "app/desktop/shell/remote_dialog.h"
 #include "app/desktop/shell/status_line.h"
@@ -80,6 +81,7 @@ void MainWindow::addPage(const PageEntry& entry) {
     connect(page, &Page::openRequested, this, &MainWindow::chooseFile);
     connect(page, &Page::remoteRequested, this, &MainWindow::chooseRemote);
     connect(page, &Page::folderRequested, this, &MainWindow::chooseFolder);
+    connect(page, &Page::exportRequested, this, &MainWindow::exportShown);
     connect(page, &Page::fileRequested, this, &MainWindow::openFile);
     connect(page, &Page::pageRequested, this, &MainWindow::showPage);
     connect(page, &Page::runRequested, this, &MainWindow::startRun);
@@ -132,6 +134,8 @@ void MainWindow::addWindowCommands() {
                    [this] { chooseFolder(); });
     m_commands.add(u"open.remote"_s, window, tr("Open a recording on another host"),
                    {QKeySequence(u"Ctrl+Shift+O"_s)}, [this] { chooseRemote(); });
+    m_commands.add(u"export"_s, window, tr("Save what is shown as a picture"),
+                   {QKeySequence(u"Ctrl+E"_s)}, [this] { exportShown(); });
     m_commands.add(u"theme"_s, window, tr("Light or dark"), {QKeySequence(u"Ctrl+T"_s)},
                    [this] { useTheme(!isDark()); });
     m_commands.add(u"back"_s, window, tr("Selection before"), {QKeySequence(u"Alt+Left"_s)},
@@ -294,6 +298,13 @@ void MainWindow::chooseFile() {
         {tr("Recordings and traces (%1)").arg(openableEndings()), tr("All files (*)")});
     connect(dialog, &QFileDialog::filesSelected, this, &MainWindow::openFiles);
     dialog->open();
+}
+
+void MainWindow::exportShown() {
+    const RecordingPtr shown = m_loader.recording();
+    const QString name = shown ? QFileInfo(shown->path).completeBaseName() : u"shardscope"_s;
+    exportPage(*m_pages.value(m_page), u"%1-%2"_s.arg(name, m_page),
+               [this](const QString& told) { m_status->setMessage(told); });
 }
 
 void MainWindow::chooseFolder() {

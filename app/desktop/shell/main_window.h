@@ -64,6 +64,7 @@ protected:
     void closeEvent(QCloseEvent* event) override;
 
 private:
+    void exportShown();
     void buildPages();
     void layOut();
     void addPage(const PageEntry& entry);

@@ -6,6 +6,8 @@
 #include "app/desktop/pages/dashboard/dashboard_model.h"
 #include "app/desktop/pages/dashboard/dashboard_page.h"
 #include "app/desktop/pages/dashboard/dashboard_sheet.h"
+#include "app/desktop/pages/pages.h"
+#include "app/desktop/shell/page_export.h"
 #include "app/desktop/widgets/picture_file.h"
 #include "app/desktop/widgets/theme.h"
 #include "engine/run/theory/theory.h"
@@ -133,6 +135,23 @@ TEST_F(DashboardTest, FilesHaveBarsOfHistograms) {
     const QRect tile(image.width() / 2, image.height() * 5 / 16, image.width() / 5,
                      image.height() * 3 / 16);
     EXPECT_GT(pixelsOf(image, Theme::light().fill(Meaning::kCompute).colour, tile), 1000);
+}
+
+TEST_F(DashboardTest, EveryPageCanBeKeptAsItIsSeen) {
+    openSample();
+    for (const PageEntry& entry : allPages()) {
+        m_window->showPage(entry.id);
+        settle();
+        const QString path = m_folder.filePath(entry.id + u".svg"_s);
+        const QString told = exportedTo(*m_window->page(entry.id), path);
+        EXPECT_EQ(told, u"Wrote "_s + path);
+        QFile file(path);
+        ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+        EXPECT_THAT(file.readAll().toStdString(), HasSubstr("<text")) << entry.id.toStdString();
+    }
+    EXPECT_THAT(
+        exportedTo(*m_window->page(page_ids::kStart), u"/no/such/folder/x.png"_s).toStdString(),
+        HasSubstr("could not be written"));
 }
 
 TEST_F(DashboardTest, WhatCannotBeWrittenSaysSoAndLeavesWhatWasThere) {

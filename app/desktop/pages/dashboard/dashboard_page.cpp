@@ -6,7 +6,6 @@
 #include "app/desktop/pages/dashboard/dashboard_sheet.h"
 #include "app/desktop/widgets/theme.h"
 
-#include <QFileDialog>
 #include <QPageLayout>
 #include <QPrintDialog>
 #include <QPrinter>
@@ -52,7 +51,7 @@ DashboardPage::DashboardPage(PageContext& context, QWidget* parent)
 void DashboardPage::buildActions() {
     auto* save = new QPushButton(tr("Save as…"), this);
     save->setToolTip(tr("Write this sheet to a PNG, SVG or PDF file."));
-    connect(save, &QPushButton::clicked, this, &DashboardPage::chooseFile);
+    connect(save, &QPushButton::clicked, this, &Page::exportRequested);
     auto* print = new QPushButton(tr("Print…"), this);
     print->setToolTip(tr("Print this sheet on one page."));
     connect(print, &QPushButton::clicked, this, &DashboardPage::choosePrinter);
@@ -62,19 +61,7 @@ void DashboardPage::buildActions() {
 
 std::vector<Page::KeyNote> DashboardPage::keyNotes() const {
     auto* page = const_cast<DashboardPage*>(this);
-    return {{{}, tr("Save the dashboard as a file"), [page] { page->chooseFile(); }},
-            {{}, tr("Print the dashboard"), [page] { page->choosePrinter(); }}};
-}
-
-void DashboardPage::chooseFile() {
-    if (!m_dashboard) return;
-    auto* dialog = new QFileDialog(this, tr("Save the dashboard"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setDefaultSuffix(u"pdf"_s);
-    dialog->setNameFilters({tr("PDF (*.pdf)"), tr("SVG (*.svg)"), tr("PNG (*.png)")});
-    connect(dialog, &QFileDialog::fileSelected, this, &DashboardPage::saveTo);
-    dialog->open();
+    return {{{}, tr("Print the dashboard"), [page] { page->choosePrinter(); }}};
 }
 
 void DashboardPage::choosePrinter() {
@@ -93,13 +80,6 @@ void DashboardPage::choosePrinter() {
         if (!printed) pageFrame().setBanner(fromUtf8(printed.error().message));
     });
     dialog->open();
-}
-
-void DashboardPage::saveTo(const QString& path) {
-    const QString paper = papers().constFirst();
-    const auto written = writePicture(drawn(pageSize(paper), Theme::of(this).dark), path, paper);
-    if (!written) pageFrame().setBanner(fromUtf8(written.error().message));
-    Q_EMIT hoverChanged(written ? tr("%1 was written.").arg(path) : QString());
 }
 
 DrawnPicture DashboardPage::drawn(QSize size, bool dark) {

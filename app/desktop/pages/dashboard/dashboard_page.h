@@ -29,9 +29,7 @@ protected:
 
 private:
     void buildActions();
-    void chooseFile();
     void choosePrinter();
-    void saveTo(const QString& path);
 
     QString m_settingsFile;
     Topic m_reading;
