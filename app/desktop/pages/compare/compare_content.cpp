@@ -163,6 +163,7 @@ void ComparePage::addDifferences(QVBoxLayout& layout) {
 
 void ComparePage::buildControls() {
     m_choice = new QComboBox(this);
+    m_choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_choice->setAccessibleName(tr("Which recording is judged"));
     m_choice->setToolTip(tr("The recording that is judged; the others are its baselines."));
     connect(m_choice, &QComboBox::currentIndexChanged, this, [this](int index) {

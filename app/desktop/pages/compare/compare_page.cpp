@@ -250,7 +250,10 @@ void ComparePage::presentSides() {
     for (qsizetype i = 0; i < files.size(); ++i) {
         const bool isOpen = files[i] == recording().path;
         const QString name = fileName(isOpen ? recording().address() : files[i]);
-        const QString role = i + 1 == files.size() ? tr("judged (second)") : tr("baseline (first)");
+        const bool two = files.size() == 2, last = i + 1 == files.size();
+        const QString role = last  ? two ? tr("judged (second)") : tr("judged")
+                              : two ? tr("baseline (first)")
+                                   : tr("baseline");
         auto* label = new QLabel(tr("%1  %2 · %3%4")
                                      .arg(letterOf(static_cast<std::size_t>(i)), name, role,
                                           isOpen ? tr(", open") : QString()),

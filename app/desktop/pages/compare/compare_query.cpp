@@ -11,6 +11,9 @@
 namespace shardscope::desktop {
 namespace {
 
+/// "ledger.blocked_reduce_scatter_ns" and "37,113 tok/s" have room.
+constexpr int kFigureWidth = 264, kRateWidth = 108;
+
 void add(const std::vector<std::string>& more, std::vector<std::string>& sentences) {
     for (const std::string& each : more)
         if (std::find(sentences.begin(), sentences.end(), each) == sentences.end())
@@ -61,6 +64,9 @@ Result<ComparisonPtr> readComparison(const OtherRecordings::Readers& readers,
     for (const questions::Table& table : made->answer.tables)
         if (std::string_view(table.key) != "losses")
             made->tables.emplace(table.key, answerTable(table));
+    for (TableColumn& column : made->tables.at("figures").columns)
+        if (column.numeric) column.minimumWidth = std::max(column.minimumWidth, kRateWidth);
+    made->tables.at("figures").columns.front().minimumWidth = kFigureWidth;
     return ComparisonPtr(std::move(made));
 }
 

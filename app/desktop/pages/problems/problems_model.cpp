@@ -118,9 +118,11 @@ QString problemsSubline(const ProblemsView& view, const SelectedPart& part) {
     if (!part.refusal.isEmpty()) return {};
     const QString notes = counted(countOf(view.findings, Severity::kNote), u"note"_s, u"notes"_s);
     if (problemCount(view.findings) == 0) return u"No problem, no warning, %1."_s.arg(notes);
-    return u"%1 besides. Of %2 %3 are fine, %4 could not be told."_s.arg(
+    const auto problems = countOf(view.checks, CheckState::kProblem);
+    return u"%1 besides. Of %2 %3 fine, %4 a problem, %5 could not be told."_s.arg(
         notes, counted(static_cast<std::int64_t>(view.checks.size()), u"check"_s, u"checks"_s),
-        formatCount(countOf(view.checks, CheckState::kFine)),
+        counted(countOf(view.checks, CheckState::kFine), u"is"_s, u"are"_s),
+        counted(problems, u"is"_s, u"are"_s),
         formatCount(countOf(view.checks, CheckState::kUnknown)));
 }
 

@@ -171,13 +171,12 @@ void ProblemsPage::present() {
             m_shown && m_shown->recording == shownRecording() && m_shown->selection.isEverything()
                 ? m_shown
                 : wholePart(shownRecording());
-    const bool same = m_shown && m_shown->recording == wanted->recording &&
-                      m_shown->selection == wanted->selection;
+    const bool sameSelection = m_shown && m_shown->selection == wanted->selection;
+    const bool same = sameSelection && m_shown->recording == wanted->recording;
+    // of one that has grown, what was told before stays until it is told anew
+    if (!sameSelection || m_shown->recording->path != wanted->recording->path) m_trust.reset();
     m_shown = wanted;
-    if (!same) {
-        m_trust.reset();
-        askForTrust();
-    }
+    if (!same) askForTrust();
     presentLists();
     presentEvidence();
 }
