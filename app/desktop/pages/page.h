@@ -36,6 +36,7 @@ inline constexpr QLatin1StringView kLive{"live"};
 inline constexpr QLatin1StringView kOverview{"overview"};
 inline constexpr QLatin1StringView kTimeline{"timeline"};
 inline constexpr QLatin1StringView kMemory{"memory"};
+inline constexpr QLatin1StringView kOperators{"operators"};
 inline constexpr QLatin1StringView kTraining{"training"};
 }  // namespace page_ids
 

@@ -3,6 +3,7 @@
 #include "app/desktop/pages/live/live_page.h"
 #include "app/desktop/pages/memory/memory_page.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
+#include "app/desktop/pages/operators/operators_page.h"
 #include "app/desktop/pages/overview/overview_page.h"
 #include "app/desktop/pages/start/start_page.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
@@ -12,8 +13,8 @@ namespace shardscope::desktop {
 
 const std::vector<PageEntry>& allPages() {
     static const std::vector<PageEntry> pages{
-        StartPage::entry(),    NewRunPage::entry(), LivePage::entry(),    OverviewPage::entry(),
-        TimelinePage::entry(), MemoryPage::entry(), TrainingPage::entry()};
+        StartPage::entry(),    NewRunPage::entry(), LivePage::entry(),      OverviewPage::entry(),
+        TimelinePage::entry(), MemoryPage::entry(), OperatorsPage::entry(), TrainingPage::entry()};
     return pages;
 }
 
