@@ -160,6 +160,33 @@ TEST_F(OperatorsTest, CalleesAddUpToTheTotal) {
     }
 }
 
+questions::Answer roofAnswer(bool peak, bool bandwidth) {
+    questions::Answer answer;
+    questions::Table table{"roofline", "", {{"intensity", ""}, {"flops_per_s", ""}}, {}};
+    table.rows = {{20.0, 4e12}, {5.0, 1e12}, {questions::Cell(), 3e12}};
+    answer.tables.push_back(table);
+    if (peak) answer.figures.push_back({{"roof_flops", ""}, 8e12});
+    if (bandwidth) answer.figures.push_back({{"roof_bandwidth", ""}, 1e12});
+    return answer;
+}
+
+TEST(Roofline, DrawsTheRoofsThatAreKnownAndSaysWhichAreNot) {
+    EXPECT_FALSE(rooflineOf({}));
+    const auto both = rooflineOf(roofAnswer(true, true));
+    ASSERT_TRUE(both);
+    ASSERT_EQ(both->lines.size(), 3u);
+    EXPECT_EQ(both->lines[0].points, (QVector<QPointF>{{5, 1000}, {20, 4000}}));
+    EXPECT_EQ(both->lines[1].points.back(), QPointF(8, 8000)) << "memory bounds up to the ridge";
+    EXPECT_EQ(both->lines[2].points.front(), QPointF(8, 8000));
+    EXPECT_TRUE(both->note.contains(u"estimated"_s));
+    const auto neither = rooflineOf(roofAnswer(false, false));
+    ASSERT_TRUE(neither);
+    EXPECT_EQ(neither->lines.size(), 1u);
+    EXPECT_TRUE(neither->note.contains(u"No peak was measured"_s));
+    EXPECT_TRUE(neither->note.contains(u"memory bandwidth is not known"_s));
+    EXPECT_EQ(rooflineOf(roofAnswer(true, false))->lines.size(), 2u);
+}
+
 TEST_F(OperatorsTest, CellsOfHeadingsAreNoOperators) {
     open();
     const auto forward = cellNamed(u"forward"_s);

@@ -15,12 +15,6 @@ namespace {
 
 constexpr int kChartHeight = 224;
 constexpr double kNanoseconds = 1e9;
-constexpr std::size_t kMostUntold = 2;
-
-QString capitalised(QString text) {
-    if (!text.isEmpty()) text[0] = text[0].toUpper();
-    return text;
-}
 
 }  // namespace
 
@@ -69,13 +63,7 @@ void LaunchPanel::setFrame(const WorkFrame& frame) {
     if (!frame.queues.empty() && ranks > 1)
         notes << tr("Of rank %1; select another rank to see it.")
                      .arg(frame.queues.front().rank.value);
-    const auto& untold = frame.launches.untold;
-    if (untold.size() > kMostUntold)
-        notes << tr("%1, and so of %2 others.")
-                     .arg(capitalised(fromUtf8(untold.front())),
-                          formatCount(std::ssize(untold) - 1));
-    else
-        notes << untoldText(frame.launches);
+    notes << untoldText(frame.launches);
     const QString note = notes.join(u' ').trimmed();
     m_queueNote->setText(note);
     const auto roofline = rooflineOf(frame.work);

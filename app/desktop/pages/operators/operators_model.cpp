@@ -159,18 +159,33 @@ QString workSubline(const WorkFrame& frame) {
     return parts.join(u" · "_s);
 }
 
-QString untoldText(const questions::Answer& answer) {
+namespace {
+
+QString sentencesOf(const std::vector<std::string>& untold, std::size_t most) {
     QStringList sentences;
-    for (const std::string& untold : answer.untold) {
-        QString text = fromUtf8(untold);
+    for (std::size_t i = 0; i < std::min(most, untold.size()); ++i) {
+        QString text = fromUtf8(untold[i]);
         if (!text.isEmpty()) text[0] = text[0].toUpper();
         sentences << text + u'.';
     }
     return sentences.join(u' ');
 }
 
+/// Of kernels and of operators; the rest follows from these.
+constexpr std::size_t kWhyNoWork = 2;
+constexpr std::size_t kMostUntold = 4;
+
+}  // namespace
+
+QString untoldText(const questions::Answer& answer) {
+    const QString text = sentencesOf(answer.untold, kMostUntold);
+    const auto others = std::ssize(answer.untold) - static_cast<std::ptrdiff_t>(kMostUntold);
+    return others <= 0 ? text
+                       : text + QObject::tr(" And %1 more of the kind.").arg(formatCount(others));
+}
+
 QString noWorkText(const WorkFrame& frame) {
-    return untoldText(frame.work);
+    return sentencesOf(frame.work.untold, kWhyNoWork);
 }
 
 std::vector<WorkTable> workTables(const WorkFrame& frame) {

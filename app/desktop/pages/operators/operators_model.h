@@ -29,7 +29,7 @@ struct WorkTable {
     QStringList names;                        ///< of its rows, where they are
 };
 [[nodiscard]] std::vector<WorkTable> workTables(const WorkFrame& frame);
-/// What cannot be told, a sentence each.
+/// What cannot be told, a sentence each, up to a few.
 [[nodiscard]] QString untoldText(const questions::Answer& answer);
 
 /// Of callers or callees: name, time, share of `calls.total`, count.
