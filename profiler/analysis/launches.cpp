@@ -77,28 +77,36 @@ std::optional<double> QueueLength::mean() const {
 
 QueueLength queueLength(const std::vector<LaunchedWork>& work) {
     QueueLength queue;
+    const std::vector<QueueSample> samples = queueSamples(work);
+    if (samples.empty()) return queue;
+    queue.launches = std::count_if(work.begin(), work.end(),
+                                   [](const LaunchedWork& each) { return each.call.has_value(); });
+    queue.span = samples.back().time - samples.front().time;
+    QueueSample before = samples.front();
+    for (const QueueSample& sample : samples) {
+        const Duration past = sample.time - before.time;
+        queue.lengthTimesNs += static_cast<double>(before.length) * static_cast<double>(past.ns);
+        if (before.length >= kFullQueue) queue.full += past;
+        queue.longest = std::max(queue.longest, sample.length);
+        before = sample;
+    }
+    return queue;
+}
+
+std::vector<QueueSample> queueSamples(const std::vector<LaunchedWork>& work) {
     /// What comes counts before what goes: it was there for no time, but it was.
     std::vector<std::pair<Timestamp, int>> changes;
     for (const LaunchedWork& each : work) {
         if (!each.call) continue;
-        ++queue.launches;
         changes.emplace_back(std::min(each.call->time.begin, each.time.begin), -1);
         changes.emplace_back(each.time.begin, 1);
     }
-    if (changes.empty()) return queue;
     std::sort(changes.begin(), changes.end());
-    queue.span = changes.back().first - changes.front().first;
+    std::vector<QueueSample> samples;
+    samples.reserve(changes.size());
     std::int64_t length = 0;
-    Timestamp since = changes.front().first;
-    for (const auto& [time, change] : changes) {
-        const Duration past = time - since;
-        queue.lengthTimesNs += static_cast<double>(length) * static_cast<double>(past.ns);
-        if (length >= kFullQueue) queue.full += past;
-        length -= change;
-        queue.longest = std::max(queue.longest, length);
-        since = time;
-    }
-    return queue;
+    for (const auto& [time, change] : changes) samples.push_back({time, length -= change});
+    return samples;
 }
 
 Duration IdleCauses::idle() const {

@@ -76,6 +76,15 @@ struct QueueLength {
 };
 [[nodiscard]] QueueLength queueLength(const std::vector<LaunchedWork>& work);
 
+/// How much lay in queue from `time` on.
+struct QueueSample {
+    Timestamp time;
+    std::int64_t length = 0;
+    friend bool operator==(const QueueSample&, const QueueSample&) = default;
+};
+/// One a change, by time: what queueLength() sums up.
+[[nodiscard]] std::vector<QueueSample> queueSamples(const std::vector<LaunchedWork>& work);
+
 /// What an idle device or stream waited for.
 enum class IdleCause : std::uint8_t { kHost, kKernel, kOther, kUnknown };
 struct IdleWords {

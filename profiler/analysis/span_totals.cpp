@@ -73,6 +73,11 @@ void SpanTotals::add(const std::vector<SpanEvent>& spans, const Text& text) {
         total->shortest = std::min(total->shortest, span.duration);
         total->longest = std::max(total->longest, span.duration);
         total->selfByPart[static_cast<std::size_t>(stepPartOf(span.phase))] += self[i];
+        LayerTotal& layer = m_byLayer[span.layer];
+        layer.layer = span.layer;
+        ++layer.count;
+        layer.self += self[i];
+        layer.selfByPart[static_cast<std::size_t>(stepPartOf(span.phase))] += self[i];
         const auto ns = static_cast<double>(span.duration.ns);
         total->squares += ns * ns;
     }
@@ -84,6 +89,18 @@ std::vector<SpanTotal> SpanTotals::sorted() const {
     for (const auto& [name, total] : m_byName) all.push_back(total);
     std::stable_sort(all.begin(), all.end(),
                      [](const SpanTotal& a, const SpanTotal& b) { return a.self > b.self; });
+    return all;
+}
+
+std::vector<LayerTotal> SpanTotals::byLayer() const {
+    std::vector<LayerTotal> all;
+    all.reserve(m_byLayer.size());
+    for (const auto& [layer, total] : m_byLayer) all.push_back(total);
+    const auto place = [](const LayerTotal& each) {
+        return each.layer == kRootLayer ? -1 : each.layer == kNoLayer ? 1 : 0;
+    };
+    std::stable_sort(all.begin(), all.end(),
+                     [&](const LayerTotal& a, const LayerTotal& b) { return place(a) < place(b); });
     return all;
 }
 

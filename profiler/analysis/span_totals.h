@@ -42,6 +42,14 @@ struct SpanTotal {
     [[nodiscard]] double deviationNs() const;
 };
 
+/// Of the spans of one layer of the model, all names together.
+struct LayerTotal {
+    LayerIndex layer = kNoLayer;  ///< kNoLayer: of none
+    std::int64_t count = 0;
+    Duration self;
+    std::array<Duration, kPlaces<StepPart>> selfByPart{};
+};
+
 class SpanTotals {
 public:
     using Text = std::function<std::string_view(StringId)>;
@@ -51,9 +59,13 @@ public:
     void add(const std::vector<SpanEvent>& spans, const Text& text);
     /// Most self time first.
     [[nodiscard]] std::vector<SpanTotal> sorted() const;
+    [[nodiscard]] bool empty() const { return m_byName.empty(); }
+    /// The root, blocks in their order, what belongs to none.
+    [[nodiscard]] std::vector<LayerTotal> byLayer() const;
 
 private:
     std::map<std::string, SpanTotal, std::less<>> m_byName;
+    std::map<LayerIndex, LayerTotal> m_byLayer;
 };
 
 }  // namespace shardscope::analysis

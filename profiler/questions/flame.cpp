@@ -39,17 +39,13 @@ void addStacks(RankId rank, LaneRole role, const StackTree& tree, Table& table) 
     }
 }
 
-Result<void> addRank(const Asked& asked, RankId rank, Table& table) {
+Result<void> addRank(const Asked& asked, RankId rank, ExportScope& scope, Table& table) {
     const TimeRange time = asked.selection.timeOf(asked.summary, rank);
     if (time.empty()) return {};
-    ExportOptions options;
-    options.ranks = {rank};
-    options.range = time;
-    auto scope = ExportScope::of(asked.reader, options);
-    if (!scope) return failure(scope);
-    for (const LaneFacts& lane : scope->lanes(rank)) {
+    scope.setRange(time);
+    for (const LaneFacts& lane : scope.lanes(rank)) {
         if (!hasSpans(lane)) continue;
-        FoldedStacks folded(*scope);
+        FoldedStacks folded(scope);
         const auto root = folded.tree().child(StackTree::kRoot, lane.name);
         if (auto done = folded.lane(lane, root); !done) return done;
         addStacks(rank, lane.role, folded.tree(), table);
@@ -62,8 +58,11 @@ Result<void> addRank(const Asked& asked, RankId rank, Table& table) {
 Result<Answer> askFlame(const Asked& asked) {
     Answer answer;
     Table table = emptyTable();
+    const ExportOptions options;
+    auto scope = ExportScope::of(asked.reader, options);
+    if (!scope) return failure(scope);
     for (const RankFacts& rank : asked.summary.ranks)
-        if (auto done = addRank(asked, rank.rank, table); !done) return failure(done);
+        if (auto done = addRank(asked, rank.rank, *scope, table); !done) return failure(done);
     if (table.rows.empty()) {
         answer.untold.emplace_back(
             "could not tell what the time looks like: no spans are in the recording, or in what "

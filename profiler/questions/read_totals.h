@@ -4,19 +4,35 @@
 #include "profiler/analysis/span_totals.h"
 #include "profiler/questions/question.h"
 
+#include <cstdint>
+#include <map>
 #include <vector>
 
 namespace shardscope::questions {
 
 /// Which spans are counted.
-enum class Counted { kOperators, kKernels };
+enum class Counted { kOperators, kKernels, kCopies };
 
 /// Whether what ran outside of steps counts where there are steps: start-up and end do not repeat.
 enum class Outside { kCounts, kLeftOut };
 
-/// Of all selected ranks together, within the selection; spans that reach over its edges count
-/// whole. One lane is in memory at a time.
+/// What lanes of a role show, together.
+struct RoleTotal {
+    std::int64_t count = 0;
+    Duration total;
+};
+using RoleTotals = std::map<LaneRole, RoleTotal>;
+
+/// Of all selected ranks together, by name and by layer, within the selection; spans that reach
+/// over its edges count whole; `roles`, where given, sums them up by role. One lane is in memory at
+/// a time.
+[[nodiscard]] Result<analysis::SpanTotals> readSpanTotals(const Asked& asked, Counted counted,
+                                                          Outside outside = Outside::kCounts,
+                                                          RoleTotals* roles = nullptr);
+/// By name, most self time first.
 [[nodiscard]] Result<std::vector<analysis::SpanTotal>> readTotals(
     const Asked& asked, Counted counted, Outside outside = Outside::kCounts);
+/// Whether spans of that lane are.
+[[nodiscard]] bool isCounted(const LaneFacts& lane, Counted counted);
 
 }  // namespace shardscope::questions

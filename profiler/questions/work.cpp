@@ -8,6 +8,7 @@
 namespace shardscope::questions {
 namespace {
 
+using analysis::LayerTotal;
 using analysis::SpanTotal;
 using analysis::StepPart;
 
@@ -27,10 +28,17 @@ Table tableOf(const char* key, const char* title, const std::vector<SpanTotal>& 
          {"backward_ns", "backward", Unit::kNanoseconds, "Self, in backward."},
          {"optimizer_ns", "optimizer", Unit::kNanoseconds, "Self, in clip and optimizer."}},
         {}};
-    Duration all;
-    for (const SpanTotal& each : totals) all += each.self;
-    const auto part = [](const SpanTotal& each, StepPart wanted) {
-        return each.selfByPart[static_cast<std::size_t>(wanted)].ns;
+    Duration all, known;
+    const auto timeOf = [](const SpanTotal& each, StepPart wanted) {
+        return each.selfByPart[static_cast<std::size_t>(wanted)];
+    };
+    for (const SpanTotal& each : totals) {
+        all += each.self;
+        known += each.self - timeOf(each, StepPart::kOther);
+    }
+    // spans of imported traces do not say their phases
+    const auto part = [&](const SpanTotal& each, StepPart wanted) {
+        return known.ns > 0 ? Cell(timeOf(each, wanted).ns) : Cell();
     };
     for (const SpanTotal& each : totals)
         table.rows.push_back(
@@ -43,30 +51,87 @@ Table tableOf(const char* key, const char* title, const std::vector<SpanTotal>& 
     return table;
 }
 
+/// Nothing where no span says its layer.
+void addLayers(const char* title, const std::vector<LayerTotal>& layers, Answer& answer) {
+    Duration all;
+    for (const LayerTotal& each : layers) all += each.self;
+    if (layers.empty() || (layers.size() == 1 && layers.front().layer == kNoLayer)) return;
+    Table table{"layers",
+                title,
+                {{"layer", "layer"},
+                 {"count", "count", Unit::kCount},
+                 {"self_ns", "self", Unit::kNanoseconds, "Without spans inside of it on its lane."},
+                 {"share_pct", "of self time", Unit::kPercent, "Self / the sum of all self times."},
+                 {"forward_ns", "forward", Unit::kNanoseconds, "Self, in forward and head."},
+                 {"backward_ns", "backward", Unit::kNanoseconds, "Self, in backward."},
+                 {"optimizer_ns", "optimizer", Unit::kNanoseconds, "Self, in clip and optimizer."}},
+                {}};
+    for (const LayerTotal& each : layers) {
+        const auto part = [&](StepPart wanted) {
+            return each.selfByPart[static_cast<std::size_t>(wanted)].ns;
+        };
+        table.rows.push_back({layerCell(each.layer), each.count, each.self.ns,
+                              share(each.self, all), part(StepPart::kForward),
+                              part(StepPart::kBackward), part(StepPart::kOptimizer)});
+    }
+    answer.tables.push_back(std::move(table));
+}
+
+void addTypes(const RoleTotals& types, Answer& answer) {
+    Duration all;
+    for (const auto& [role, total] : types) all += total.total;
+    if (types.empty()) return;
+    Table table{
+        "types",
+        "Kernels and copies by type",
+        {{"type", "type", Unit::kNone, "Copies: of memory, and sets of it."},
+         {"count", "count", Unit::kCount},
+         {"total_ns", "total", Unit::kNanoseconds, "Durations; streams run at the same time."},
+         {"share_pct", "of total", Unit::kPercent, "Total / the sum of all types."},
+         {"mean_ns", "mean", Unit::kNanoseconds, "Of a single one: total / count."}},
+        {}};
+    for (const auto& [role, total] : types)
+        table.rows.push_back(
+            {role == LaneRole::kCopy ? "copies" : toWord(role), total.count, total.total.ns,
+             share(total.total, all),
+             static_cast<double>(total.total.ns) / static_cast<double>(total.count)});
+    answer.tables.push_back(std::move(table));
+}
+
 }  // namespace
 
 Result<Answer> askWork(const Asked& asked) {
     Answer answer;
-    const auto kernels = readTotals(asked, Counted::kKernels);
+    RoleTotals types;
+    const auto kernels = readSpanTotals(asked, Counted::kKernels, Outside::kCounts, &types);
     if (!kernels) return failure(kernels);
+    const auto copies = readSpanTotals(asked, Counted::kCopies, Outside::kCounts, &types);
+    if (!copies) return failure(copies);
     if (kernels->empty())
         answer.untold.emplace_back(
             "could not tell which kernels ran: no device was traced, or none ran in what is "
             "selected");
     else
-        answer.tables.push_back(tableOf("kernels", "Kernels", *kernels));
-    const auto operators = readTotals(asked, Counted::kOperators);
+        answer.tables.push_back(tableOf("kernels", "Kernels", kernels->sorted()));
+    const auto operators = readSpanTotals(asked, Counted::kOperators);
     if (!operators) return failure(operators);
-    if (operators->empty())
+    const std::vector<SpanTotal> byName = operators->sorted();
+    if (byName.empty())
         answer.untold.emplace_back(
             "could not tell which operators ran: none were captured (capture level full has them)");
     else
-        answer.tables.push_back(tableOf("operators", "Operators of host threads", *operators));
+        answer.tables.push_back(tableOf("operators", "Operators of host threads", byName));
+    addTypes(types, answer);
     const auto ranks = asked.events();
     if (!ranks) return failure(ranks);
     addCollectives(*ranks, answer);
     if (auto done = addProducts(asked, answer); !done) return failure(done);
+    if (auto done = addRoofline(asked, answer); !done) return failure(done);
     for (Table& table : answer.tables) putInOrder(asked, table);
+    if (kernels->empty())
+        addLayers("Layers, by operators of host threads", operators->byLayer(), answer);
+    else
+        addLayers("Layers, by kernels", kernels->byLayer(), answer);
     if (auto done = addParts(asked, *ranks, answer); !done) return failure(done);
     return answer;
 }

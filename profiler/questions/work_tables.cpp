@@ -43,8 +43,9 @@ struct CollectiveSum {
     }
     [[nodiscard]] double deviation() const {
         double squares = 0;
+        const double middle = mean();
         for (const std::int64_t each : durations)
-            squares += std::pow(static_cast<double>(each) - mean(), 2);
+            squares += std::pow(static_cast<double>(each) - middle, 2);
         return std::sqrt(squares / static_cast<double>(durations.size()));
     }
     [[nodiscard]] std::int64_t median() const { return analysis::medianOf(durations); }

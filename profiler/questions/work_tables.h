@@ -19,6 +19,9 @@ void addCollectives(const std::vector<RankEvents>& ranks, Answer& answer);
 /// Matrix products and whether tensor cores could and did compute them.
 [[nodiscard]] Result<void> addProducts(const Asked& asked, Answer& answer);
 
+/// Matrix products against the roofs of their devices, and these roofs.
+[[nodiscard]] Result<void> addRoofline(const Asked& asked, Answer& answer);
+
 /// Sorts a table as was asked for, where it has that column, and keeps the first rows.
 void putInOrder(const Asked& asked, Table& table);
 

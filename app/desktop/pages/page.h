@@ -40,6 +40,7 @@ inline constexpr QLatin1StringView kOverview{"overview"};
 inline constexpr QLatin1StringView kTimeline{"timeline"};
 inline constexpr QLatin1StringView kMemory{"memory"};
 inline constexpr QLatin1StringView kCommunication{"communication"};
+inline constexpr QLatin1StringView kOperators{"operators"};
 inline constexpr QLatin1StringView kTraining{"training"};
 inline constexpr QLatin1StringView kDashboard{"dashboard"};
 inline constexpr QLatin1StringView kCompare{"compare"};

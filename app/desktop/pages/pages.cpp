@@ -6,6 +6,7 @@
 #include "app/desktop/pages/live/live_page.h"
 #include "app/desktop/pages/memory/memory_page.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
+#include "app/desktop/pages/operators/operators_page.h"
 #include "app/desktop/pages/overview/overview_page.h"
 #include "app/desktop/pages/problems/problems_page.h"
 #include "app/desktop/pages/start/start_page.h"
@@ -16,10 +17,10 @@ namespace shardscope::desktop {
 
 const std::vector<PageEntry>& allPages() {
     static const std::vector<PageEntry> pages{
-        StartPage::entry(),         NewRunPage::entry(),   LivePage::entry(),
-        OverviewPage::entry(),      TimelinePage::entry(), MemoryPage::entry(),
-        CommunicationPage::entry(), TrainingPage::entry(), ComparePage::entry(),
-        ProblemsPage::entry(),      DashboardPage::entry()};
+        StartPage::entry(),         NewRunPage::entry(),    LivePage::entry(),
+        OverviewPage::entry(),      TimelinePage::entry(),  MemoryPage::entry(),
+        CommunicationPage::entry(), OperatorsPage::entry(), TrainingPage::entry(),
+        ComparePage::entry(),       ProblemsPage::entry(),  DashboardPage::entry()};
     return pages;
 }
 

@@ -73,7 +73,10 @@ std::vector<TimeRange> ExportScope::windows(std::uint64_t events) const {
 Result<void> ExportScope::forEachSpan(const LaneFacts& lane,
                                       const std::function<void(const SpanEvent&)>& show) {
     bool first = true;
-    for (const TimeRange window : windows(m_summary.events.spans)) {
+    // ranks have about as many each
+    const std::uint64_t each =
+        m_summary.events.spans / std::max<std::uint64_t>(1, m_summary.ranks.size());
+    for (const TimeRange window : windows(each)) {
         auto spans = m_reader->spans(lane.rank, lane.lane, window);
         if (!spans) return failure(spans);
         // What began before the window was shown with the one it began in.

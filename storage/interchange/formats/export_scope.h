@@ -21,6 +21,8 @@ public:
     [[nodiscard]] const std::vector<RankId>& ranks() const { return m_ranks; }
     /// As asked for, or around everything stored.
     [[nodiscard]] TimeRange range() const { return m_range; }
+    /// From here on, of ranks whose steps lie elsewhere.
+    void setRange(TimeRange range) { m_range = range; }
     /// Lanes of a rank, top first.
     [[nodiscard]] std::vector<LaneFacts> lanes(RankId rank) const;
 

@@ -50,7 +50,10 @@ std::uint32_t StackTree::frameId(std::string_view name) {
     std::string frame = frameOf(name);
     const auto [same, made] =
         m_framesByText.try_emplace(frame, static_cast<std::uint32_t>(m_frames.size()));
-    if (made) m_frames.push_back(std::move(frame));
+    if (made) {
+        m_frames.push_back(std::move(frame));
+        m_names.push_back(name.empty() ? m_frames.back() : std::string(name));
+    }
     return at->second = same->second;
 }
 

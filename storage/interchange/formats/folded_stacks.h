@@ -41,6 +41,10 @@ public:
     /// Its frames and how long it was; nodes count from 0, the root.
     [[nodiscard]] std::string text(Node node) const;
     [[nodiscard]] const Stack& stack(Node node) const { return m_nodes[node].stack; }
+    /// Made before the node.
+    [[nodiscard]] Node parent(Node node) const { return m_nodes[node].parent; }
+    /// Of its innermost frame, as it was given first.
+    [[nodiscard]] const std::string& name(Node node) const { return m_names[m_nodes[node].frame]; }
 
 private:
     struct Entry {
@@ -54,6 +58,7 @@ private:
     bool m_cut = false;
     std::vector<Entry> m_nodes{{kRoot, 0, 0, {}}};
     std::vector<std::string> m_frames;
+    std::vector<std::string> m_names;  ///< of the frames, before they were made to fit
     std::unordered_map<std::string, std::uint32_t> m_frameIds;      ///< by name
     std::unordered_map<std::string, std::uint32_t> m_framesByText;  ///< several names may be one
     std::unordered_map<std::uint64_t, Node> m_children;             ///< parent and frame

@@ -9,9 +9,11 @@
 #include "app/desktop/pages/communication/communication_texts.h"
 #include "app/desktop/pages/communication/layer_columns.h"
 #include "app/desktop/pages/memory/memory_model.h"
+#include "app/desktop/pages/operators/operators_model.h"
 #include "app/desktop/pages/overview/overview_model.h"
 #include "profiler/analysis/notices.h"
 #include "profiler/analysis/throughput.h"
+#include "profiler/questions/question.h"
 #include "profiler/questions/report_reader.h"
 #include "storage/interchange/import.h"
 #include "tests/app/desktop/small_trace.h"
@@ -114,6 +116,51 @@ TEST_P(FiguresTest, TheWindowShowsWhatTheReportSays) {
     if (report->mfu.value) {
         EXPECT_EQ(cards[1].value.number, value(report->mfu.value, 100));
     }
+}
+
+TEST_P(FiguresTest, OperatorsAndKernelsAreThoseOfTheCommandLine) {
+    Selection some;
+    some.ranks = {RankId{0}};
+    for (const Selection& selection : {Selection(), some}) {
+        const PartPtr shown = part(selection);
+        const auto frame = loadWork(*m_reader, shown, storage::Generation());
+        ASSERT_TRUE(frame);
+        const questions::Selection asked = askedSelection(selection);
+        const auto told = [&](const char* question) {
+            return *questions::answerTo(*questions::findQuestion(question),
+                                        {*m_reader, *shown->summary, asked});
+        };
+        EXPECT_EQ(questions::toJson({(*frame)->work}), questions::toJson({told("work")}));
+        EXPECT_EQ(questions::toJson({(*frame)->launches}), questions::toJson({told("launches")}));
+        if (!hasWork(**frame)) continue;
+        const auto tables = workTables(**frame);
+        ASSERT_FALSE(tables.empty());
+        const questions::Table& first = (*frame)->work.tables.front();
+        EXPECT_TRUE(workHeadline(**frame).contains(
+            cellText(first.rows[0][first.columnAt("share_pct")], questions::Unit::kPercent)));
+        EXPECT_TRUE(workHeadline(**frame).contains(
+            cellText(first.rows[0][first.columnAt("self_ns")], questions::Unit::kNanoseconds)));
+    }
+}
+
+TEST_P(FiguresTest, FlameGraphsTakeTheTimeOfTheQuestion) {
+    const PartPtr whole = wholePart(m_recording);
+    const questions::Selection all;
+    const auto flame =
+        questions::answerTo(*questions::findQuestion("flame"), {*m_reader, *whole->summary, all});
+    ASSERT_TRUE(flame);
+    const auto frame =
+        loadStacks(*m_reader, whole, questions::StackKind::kOperators, storage::Generation());
+    ASSERT_TRUE(frame);
+    if ((*frame)->kind != questions::StackKind::kOperators) return;
+    std::int64_t told = 0;
+    const questions::Table& table = flame->tables.at(0);
+    for (const auto& row : table.rows)
+        if (*row[table.columnAt("kind")].text() == "host")
+            told += *row[table.columnAt("self_ns")].integer();
+    for (const bool inverted : {false, true})
+        for (const bool byLane : {false, true})
+            EXPECT_EQ(flameOf(**frame, {byLane, inverted})->whole(), static_cast<double>(told));
 }
 
 TEST_P(FiguresTest, PagesAgreeOnThePeak) {

@@ -21,7 +21,7 @@ expect() { # STATUS DESCRIPTION COMMAND...
 }
 
 "$2" "$folder/run.sscope" 6 || exit 1
-for page in start newrun live overview timeline memory communication training compare problems dashboard; do
+for page in start newrun live overview timeline memory communication operators training compare problems dashboard; do
     expect 0 "page $page" "$desktop" "$folder/run.sscope" --page "$page" --screenshot "$folder/$page.png" --size 1024x640 --theme dark
     [ -s "$folder/$page.png" ] || { echo "page $page: no picture"; failures=$((failures + 1)); }
 done

@@ -2,6 +2,7 @@
 //
 //   QT_QPA_PLATFORM=offscreen desktop_bench [charts] [bars]      without words: these two
 //   QT_QPA_PLATFORM=offscreen desktop_bench FILE.sscope          opening it, moving in its Timeline
+//   QT_QPA_PLATFORM=offscreen desktop_bench flame FILE.sscope    its stacks, zooms of a flame graph
 #include "app/desktop/shell/heap.h"
 #include "app/desktop/widgets/style_sheet.h"
 #include "app/desktop/widgets/theme.h"
@@ -37,7 +38,9 @@ int main(int argc, char** argv) {
     };
     for (const QString& word : words)
         if (word.endsWith(QStringLiteral(".sscope")))
-            return bench::measureTimeline(word.toStdString());
+            return words.contains(QStringLiteral("flame"))
+                       ? bench::measureFlame(word.toStdString())
+                       : bench::measureTimeline(word.toStdString());
     if (wants(QStringLiteral("charts"))) bench::measureCharts();
     if (wants(QStringLiteral("bars"))) bench::measureBars();
     return 0;

@@ -14,6 +14,9 @@ namespace shardscope::desktop::bench {
 void measureCharts();
 /// Stacked bars and columns: Qt Charts against the raster.
 void measureBars();
+/// Stacks of a recording: reading them, laying them out, and zooms of the flame graph. The exit
+/// status.
+int measureFlame(const std::string& path);
 /// Opening a recording in a window of 1920x1080, and zooms, jumps and hovers in its Timeline. The
 /// exit status.
 int measureTimeline(const std::string& path);

@@ -78,6 +78,19 @@ TEST(QueueLength, IsWhatWasLaunchedAndHasNotBegun) {
     EXPECT_EQ(queue.full.ns, 0);
 }
 
+TEST(QueueLength, SamplesAreWhatItSumsUp) {
+    const auto work = joined({{0, 1, 4, 6}, {1, 2, 6, 8}, {7, 8, 9, 10}});
+    const auto samples = queueSamples(work);
+    const QueueLength queue = queueLength(work);
+    ASSERT_EQ(samples.size(), 6u);
+    EXPECT_EQ(samples.back().length, 0);
+    EXPECT_EQ(samples.back().time - samples.front().time, queue.span);
+    std::int64_t longest = 0;
+    for (const QueueSample& sample : samples) longest = std::max(longest, sample.length);
+    EXPECT_EQ(longest, queue.longest);
+    EXPECT_TRUE(queueSamples({}).empty());
+}
+
 TEST(QueueLength, IsFullFromWhereCallsBlock) {
     std::vector<Drawn> drawn;
     for (std::int64_t i = 0; i < kFullQueue; ++i) drawn.push_back({0, 1, 10 + i, 11 + i});

@@ -61,6 +61,25 @@ TEST(SpanTotals, AddsLanesUpByName) {
     EXPECT_EQ(totals.sorted().at(0).count, 2);
 }
 
+TEST(SpanTotals, AddsUpByLayerInTheOrderOfTheModel) {
+    std::vector<SpanEvent> spans{span(1, 0, 10), span(2, 20, 30, Phase::kBackward), span(1, 60, 5),
+                                 span(3, 70, 7)};
+    spans[0].layer = {1};
+    spans[1].layer = {1};
+    spans[2].layer = kRootLayer;
+    SpanTotals totals;
+    EXPECT_TRUE(totals.empty());
+    totals.add(spans, nameOf);
+    const auto layers = totals.byLayer();
+    ASSERT_EQ(layers.size(), 3u);
+    EXPECT_EQ(layers[0].layer, kRootLayer);
+    EXPECT_EQ(layers[1].layer, LayerIndex{1});
+    EXPECT_EQ(layers[2].layer, kNoLayer);
+    EXPECT_EQ(layers[1].count, 2);
+    EXPECT_EQ(layers[1].self.ns, 40);
+    EXPECT_EQ(layers[1].selfByPart[static_cast<std::size_t>(StepPart::kBackward)].ns, 30);
+}
+
 /// Self times are what the lane was busy with, however spans nest.
 TEST(SpanTotals, SelfTimesAddUpToTheTimeThatAnythingRan) {
     test::RandomEvents random(3);

@@ -4,7 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace shardscope::questions {
 namespace {
@@ -59,6 +61,24 @@ TEST_F(Products, AreEligibleAndUsed) {
     EXPECT_EQ(at(found, 0, "type"), Cell("fp16"));
     EXPECT_EQ(at(found, 0, "eligible"), Cell("yes"));
     EXPECT_EQ(at(found, 0, "used"), Cell("yes"));
+}
+
+TEST_F(Products, StandAgainstTheRoofsThatAreKnown) {
+    const Answer answer =
+        ask(product(1000, "[[64,64],[64,64]]", "c10::Half", "ampere_s16816gemm_fp16") + "," +
+            product(2000, "[[64,64],[64,64]]", "c10::Half", "ampere_s16816gemm_fp16"));
+    const auto found =
+        std::find_if(answer.tables.begin(), answer.tables.end(),
+                     [](const Table& each) { return std::string_view("roofline") == each.key; });
+    ASSERT_NE(found, answer.tables.end());
+    ASSERT_EQ(found->rows.size(), 1u);
+    EXPECT_EQ(at(*found, 0, "time_ns"), Cell(std::int64_t{40'000}));
+    EXPECT_EQ(at(*found, 0, "flops"), Cell(2.0 * 64 * 64 * 64));
+    EXPECT_EQ(at(*found, 0, "least_bytes"), Cell(std::int64_t{2 * 3 * 64 * 64}));
+    EXPECT_NEAR(*at(*found, 0, "flops_per_s").real(), 2 * 2.0 * 64 * 64 * 64 / 40e-6, 1);
+    EXPECT_TRUE(at(*found, 0, "roof_pct").isNone());
+    EXPECT_THAT(answer.untold, Contains(HasSubstr("how near products come to the peak")));
+    EXPECT_THAT(answer.untold, Contains(HasSubstr("which products memory bounds")));
 }
 
 TEST_F(Products, SayWhyNot) {

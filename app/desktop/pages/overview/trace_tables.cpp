@@ -21,7 +21,7 @@ const std::vector<Asking>& askings() {
     static const std::vector<Asking> kAsked{
         {"breakdown", {}, {}},
         {"work",
-         {},
+         {"kernels", "operators", "collectives", "products", "parts"},
          {"name", "count", "total_ns", "self_ns", "share_pct", "mean_ns", "longest_ns"}},
         {"launches", {"idle"}, {}},
         {"memory", {"owners"}, {}}};

@@ -1,0 +1,68 @@
+#include "app/desktop/models/flame_data.h"
+
+#include "app/desktop/models/format.h"
+
+#include <QObject>
+#include <algorithm>
+#include <cmath>
+
+namespace shardscope::desktop {
+
+using namespace Qt::StringLiterals;
+
+std::size_t FlameData::rowOf(std::size_t cell) const {
+    const auto after = std::upper_bound(rows.begin(), rows.end(), cell);
+    return static_cast<std::size_t>(after - rows.begin()) - 1;
+}
+
+std::optional<std::size_t> FlameData::cellAt(std::size_t row, double place) const {
+    if (row >= rowCount()) return std::nullopt;
+    const auto first = cells.begin() + static_cast<std::ptrdiff_t>(rows[row]);
+    const auto last = cells.begin() + static_cast<std::ptrdiff_t>(rows[row + 1]);
+    const auto after = std::upper_bound(
+        first, last, place, [](double at, const FlameCell& cell) { return at < cell.begin; });
+    if (after == first || place >= std::prev(after)->end()) return std::nullopt;
+    return static_cast<std::size_t>(std::prev(after) - cells.begin());
+}
+
+FlameMatch findInFlame(const FlameData& data, const QString& text) {
+    FlameMatch match;
+    match.names.resize(static_cast<std::size_t>(data.names.size()));
+    if (text.isEmpty() || data.empty()) return match;
+    for (qsizetype i = 0; i < data.names.size(); ++i)
+        match.names[static_cast<std::size_t>(i)] =
+            data.names[i].contains(text, Qt::CaseInsensitive);
+    std::vector<bool> within(data.cells.size());
+    double found = 0;
+    for (std::size_t i = 1; i < data.cells.size(); ++i) {
+        const FlameCell& cell = data.cells[i];
+        const bool isIt = match.names[cell.name];
+        const bool inOne = within[cell.parent];
+        within[i] = isIt || inOne;
+        if (isIt) {
+            ++match.cells;
+            match.count += cell.count;
+            if (!inOne) found += cell.width;
+        }
+    }
+    match.share = found / data.whole();
+    return match;
+}
+
+QString flameText(const FlameData& data, std::size_t cell) {
+    const FlameCell& shown = data.cells[cell];
+    const auto time = [](double ns) { return formatDuration({std::llround(ns)}); };
+    QString text = u"%1: %2"_s.arg(data.nameOf(cell), time(shown.width));
+    if (cell > 0)
+        text += QObject::tr(" of %1 (%2)")
+                    .arg(time(data.whole()), formatPercent(shown.width / data.whole()));
+    if (shown.count > 0) {
+        text += QObject::tr(", self %1").arg(time(shown.self));
+        text += shown.count == 1 ? QObject::tr(", once")
+                                 : QObject::tr(", %1 times").arg(formatCount(shown.count));
+    }
+    if (shown.change) text += u", "_s + formatSignedPercent(static_cast<double>(*shown.change));
+    return text;
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,224 @@
+#include "app/desktop/pages/operators/operators_page.h"
+
+#include "app/desktop/models/format.h"
+#include "app/desktop/pages/operators/flame_panel.h"
+#include "app/desktop/pages/operators/launch_panel.h"
+#include "app/desktop/widgets/data_table.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QScrollBar>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <initializer_list>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kMostRowsSeen = 12;  ///< the others scroll
+/// Around one that is shown on the timeline, of its length, on either side.
+constexpr std::int64_t kAround = 2;
+
+}  // namespace
+
+PageEntry OperatorsPage::entry() {
+    return {page_ids::kOperators, u"operators"_s, tr("Operators"),
+            [](PageContext& context, QWidget* parent) -> Page* {
+                return new OperatorsPage(context, parent);
+            }};
+}
+
+OperatorsPage::OperatorsPage(PageContext& context, QWidget* parent)
+    : RecordingPage(context, parent),
+      m_work(context.loader, Urgency::kTable),
+      m_occurrence(context.loader, Urgency::kTable) {
+    m_flame = new FlamePanel(context.loader, this);
+    connect(m_flame, &FlamePanel::hoverChanged, this, &Page::hoverChanged);
+    connect(m_flame, &FlamePanel::occurrenceWanted, this, &OperatorsPage::showOccurrence);
+    connect(&context.loader, &RecordingLoader::sketched, this, [this] {
+        m_asked.reset();
+        m_frame.reset();
+        m_work.forget();
+        m_occurrence.forget();
+        m_flame->showNothing();
+    });
+    setUp(buildContent(), entry().icon, tr("What ran, and for how long?"),
+          tr("Open a recording or start a run with capture level full: this page then shows its "
+             "operators and kernels, within what they ran, and how they were launched."),
+          {{0, 0.02, 1, 0.4}, {0, 0.46, 1, 0.3}, {0, 0.8, 0.48, 0.18}, {0.52, 0.8, 0.48, 0.18}},
+          true);
+}
+
+std::vector<Page::KeyNote> OperatorsPage::keyNotes() const {
+    return {{tr("W, S"), tr("in the stacks: zoom in, out")},
+            {tr("A, D"), tr("in the stacks: move left, right")},
+            {tr("Arrows, Enter"), tr("in the stacks: from cell to cell, zoom to it")},
+            {tr("Backspace, Esc"), tr("in the stacks: zoom out")},
+            {tr("Home"), tr("in the stacks: show everything")},
+            {tr("/"), tr("search names in the stacks"), [this] { m_flame->focusSearch(); }}};
+}
+
+void OperatorsPage::keyPressEvent(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Slash) return m_flame->focusSearch();
+    RecordingPage::keyPressEvent(event);
+}
+
+QWidget* OperatorsPage::buildContent() {
+    auto* content = new QWidget(this);
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(kGapGroup);
+    layout->addWidget(m_flame);
+    layout->addWidget(buildTables(content));
+    m_launches = new LaunchPanel(content);
+    connect(m_launches, &LaunchPanel::rangeSelected, this,
+            [this](TimeRange range) { this->selection().selectRange(range); });
+    layout->addWidget(m_launches);
+    layout->addStretch();
+    return content;
+}
+
+QWidget* OperatorsPage::buildTables(QWidget* parent) {
+    auto* block = new QWidget(parent);
+    auto* layout = new QVBoxLayout(block);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(kGap);
+    auto* row = new QHBoxLayout;
+    row->setSpacing(kGap);
+    m_choice = new QComboBox(block);
+    m_choice->setAccessibleName(tr("Table that is shown"));
+    m_choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    connect(m_choice, &QComboBox::activated, this, [this](int index) {
+        m_chosen = m_choice->itemData(index).toString();
+        showTable();
+    });
+    m_filter = new QLineEdit(block);
+    m_filter->setPlaceholderText(tr("Filter rows"));
+    m_filter->setAccessibleName(tr("Filter rows of the table"));
+    m_filter->setMaximumWidth(280);
+    row->addWidget(m_choice);
+    row->addWidget(m_filter, 1);
+    row->addStretch(1);
+    layout->addLayout(row);
+    m_table = new DataTable(tr("What ran"), block);
+    connect(m_filter, &QLineEdit::textChanged, m_table->table(), &TableModel::setFilter);
+    connect(m_table, &DataTable::rowPicked, this, &OperatorsPage::pickRow);
+    connect(m_table, &DataTable::menuOpens, this, &OperatorsPage::fillMenu);
+    connect(m_table, &DataTable::rowActivated, this, [this](int place) {
+        const WorkTable* table = chosen();
+        if (table != nullptr && place < table->names.size())
+            showOccurrence(table->names[place], table->kinds, true);
+    });
+    layout->addWidget(m_table);
+    m_leftOut =
+        quietLabel(tr("Enter or a double click shows the longest one on the timeline."), block);
+    layout->addWidget(m_leftOut);
+    m_untold = quietLabel({}, block);
+    layout->addWidget(m_untold);
+    return block;
+}
+
+void OperatorsPage::present() {
+    if (!hasPart() || currentPart() == m_asked) return;
+    m_asked = currentPart();
+    m_flame->setPart(m_asked);
+    if (!m_frame) pageFrame().setHeadline(tr("Reading what ran…"), {});
+    m_work.ask(
+        [part = m_asked](auto& reader, const auto&, const auto& generation) {
+            return loadWork(reader, part, generation);
+        },
+        [this](const WorkFramePtr& frame) { showFrame(frame); });
+}
+
+void OperatorsPage::showFrame(const WorkFramePtr& frame) {
+    m_frame = frame;
+    m_tables = workTables(*frame);
+    const bool hasSpans = frame->part->refusal.isEmpty() && frame->part->summary->events.spans > 0;
+    if (m_tables.empty() && !hasSpans)
+        return pageFrame().showNothing(workHeadline(*frame), noWorkText(*frame));
+    if (pageFrame().state() == PageFrame::State::kNothing)
+        pageFrame().showState(PageFrame::State::kFull);
+    pageFrame().setHeadline(workHeadline(*frame), workSubline(*frame));
+    const QSignalBlocker quiet(m_choice);
+    m_choice->clear();
+    for (const WorkTable& table : m_tables) {
+        m_choice->addItem(table.table.title, QLatin1StringView(table.key));
+        if (m_chosen == QLatin1StringView(table.key))
+            m_choice->setCurrentIndex(m_choice->count() - 1);
+    }
+    showTable();
+    m_launches->setFrame(*frame);
+    const QString untold = untoldText(frame->work);
+    m_untold->setText(untold);
+    m_untold->setVisible(!untold.isEmpty());
+}
+
+const WorkTable* OperatorsPage::chosen() const {
+    const int at = m_choice->currentIndex();
+    return at < 0 || at >= std::ssize(m_tables) ? nullptr : &m_tables[static_cast<std::size_t>(at)];
+}
+
+void OperatorsPage::showTable() {
+    const WorkTable* table = chosen();
+    for (QWidget* each : std::initializer_list<QWidget*>{m_table, m_choice, m_filter})
+        each->setVisible(table != nullptr);
+    m_leftOut->setVisible(table != nullptr && !table->names.empty());
+    if (table == nullptr) return;
+    m_table->setAccessibleName(table->table.title);
+    m_table->setTable(table->table.columns, table->table.rows);
+    const int rows = std::min(kMostRowsSeen, m_table->table()->allRows());
+    const QScrollBar& across = *m_table->horizontalScrollBar();
+    m_table->setFixedHeight((rows + 1) * m_table->verticalHeader()->defaultSectionSize() + 2 +
+                            (across.maximum() > 0 ? across.sizeHint().height() : 0));
+}
+
+void OperatorsPage::pickRow(int row) {
+    const WorkTable* table = chosen();
+    if (table != nullptr && row < table->names.size())
+        m_flame->showName(table->names[row], table->kinds);
+}
+
+void OperatorsPage::fillMenu(QMenu* menu, int row) {
+    const WorkTable* table = chosen();
+    if (table == nullptr || row >= table->names.size()) return;
+    const QString name = table->names[row];
+    const auto kinds = table->kinds;
+    menu->addAction(tr("Show the longest on the timeline"), this,
+                    [this, name, kinds] { showOccurrence(name, kinds, true); });
+    menu->addAction(tr("Show the first on the timeline"), this,
+                    [this, name, kinds] { showOccurrence(name, kinds, false); });
+    menu->addAction(tr("Callers and callees"), this,
+                    [this, name, kinds] { m_flame->showName(name, kinds); });
+}
+
+void OperatorsPage::showOccurrence(const QString& name,
+                                   const std::vector<questions::StackKind>& kinds, bool longest) {
+    if (!m_asked) return;
+    m_occurrence.ask(
+        [part = m_asked, kinds, name](auto& reader, const auto&, const auto& generation) {
+            return loadOccurrences(reader, part, kinds, name, generation);
+        },
+        [this, longest](const FoundSpans& found) {
+            if (!found) return;
+            const questions::Occurrence& one = longest ? found->longest : found->first;
+            const Duration around{std::max<std::int64_t>(1'000, one.range.duration().ns * kAround)};
+            Selection evidence;
+            evidence.range =
+                TimeRange{one.range.begin - around, one.range.end + around}.intersection(
+                    recording().bounds());
+            evidence.ranks = {one.lane.rank};
+            showElsewhere(page_ids::kTimeline, evidence);
+        });
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,115 @@
+#include "profiler/questions/read_stacks.h"
+
+#include "storage/interchange/formats/folded_stacks.h"
+#include "storage/model/overhead_lanes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+namespace shardscope::questions {
+namespace {
+
+using analysis::CallTree;
+using interchange::ExportOptions;
+using interchange::ExportScope;
+using interchange::FoldedStacks;
+using interchange::StackTree;
+
+/// As Kineto calls what the interpreter ran.
+bool isPython(const LaneFacts& lane) {
+    return lane.name.find(": python_function") != std::string::npos;
+}
+
+}  // namespace
+
+std::optional<StackKind> stackKindOf(const LaneFacts& lane) {
+    if (isOverheadLane(lane.lane, lane.name)) return std::nullopt;
+    switch (lane.role) {
+        case LaneRole::kHost:
+            return isPython(lane) ? StackKind::kPython : StackKind::kOperators;
+        case LaneRole::kCompute:
+        case LaneRole::kCommunication:
+        case LaneRole::kCopy:
+            if (isStreamLane(lane.lane)) return StackKind::kKernels;
+            return lane.role == LaneRole::kCompute ? std::optional(StackKind::kPhases)
+                                                   : std::nullopt;
+        case LaneRole::kRuntime:
+            return StackKind::kCalls;
+        case LaneRole::kRange:
+            return StackKind::kRanges;
+        case LaneRole::kSync:
+        case LaneRole::kCounter:
+            break;
+    }
+    return std::nullopt;
+}
+
+namespace {
+
+std::optional<Phase> phaseNamed(std::string_view word) {
+    for (const auto& each : kWords<Phase>)
+        if (word == each.word) return each.value;
+    return std::nullopt;
+}
+
+/// A lane's stacks, below `root` of another tree.
+void addTo(CallTree& tree, CallTree::Node root, const StackTree& lane, LaneRole role) {
+    struct Place {
+        CallTree::Node node;
+        Phase phase;
+    };
+    std::vector<Place> places(lane.size(), {root, Phase::kNone});
+    for (StackTree::Node node = 1; node < lane.size(); ++node) {
+        const StackTree::Node parent = lane.parent(node);
+        const StackTree::Stack& stack = lane.stack(node);
+        Phase phase = places[parent].phase;
+        if (parent == StackTree::kRoot && stack.count == 0)
+            phase = phaseNamed(lane.name(node)).value_or(Phase::kNone);
+        const CallTree::Node at =
+            tree.child(places[parent].node, lane.name(node), StackTag{phase, role}.packed());
+        places[node] = {at, phase};
+        tree.add(at, stack.self, stack.count);
+    }
+}
+
+}  // namespace
+
+std::vector<StackKind> stackKinds(const RecordingSummary& summary) {
+    std::vector<StackKind> kinds;
+    for (const StackKind kind : kAll<StackKind>)
+        if (std::any_of(summary.lanes.begin(), summary.lanes.end(),
+                        [&](const LaneFacts& lane) { return stackKindOf(lane) == kind; }))
+            kinds.push_back(kind);
+    return kinds;
+}
+
+Result<Stacks> readStacks(const Asked& asked, StackKind kind) {
+    Stacks stacks;
+    const ExportOptions options;
+    auto scope = ExportScope::of(asked.reader, options);
+    if (!scope) return failure(scope);
+    for (const LaneFacts& lane : asked.summary.lanes) {
+        if (stackKindOf(lane) != kind || !asked.selection.takes(lane.rank)) continue;
+        const TimeRange time = asked.selection.timeOf(asked.summary, lane.rank);
+        if (time.empty()) continue;
+        scope->setRange(time);
+        FoldedStacks folded(*scope);
+        if (auto done = folded.lane(lane, StackTree::kRoot); !done) return failure(done);
+        if (folded.tree().size() == 1) continue;
+        ++stacks.lanes;
+        addTo(stacks.merged, CallTree::kRoot, folded.tree(), lane.role);
+        const std::string title = fmt::format("rank {}, {}", lane.rank.value, lane.name);
+        addTo(
+            stacks.byLane,
+            stacks.byLane.child(CallTree::kRoot, title, StackTag{Phase::kNone, lane.role}.packed()),
+            folded.tree(), lane.role);
+    }
+    stacks.merged.addUp();
+    stacks.byLane.addUp();
+    return stacks;
+}
+
+}  // namespace shardscope::questions
