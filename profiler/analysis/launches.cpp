@@ -28,7 +28,7 @@ Duration LaunchedWork::delay() const {
     return call ? std::max(Duration{}, time.begin - call->time.end) : Duration{};
 }
 
-std::vector<LaunchedWork> joinLaunches(const std::vector<DeviceWork>& work,
+std::vector<LaunchedWork> joinLaunches(const std::vector<StreamWork>& work,
                                        const std::vector<LaunchCall>& calls) {
     std::unordered_map<std::uint64_t, const LaunchCall*> byCorrelation;
     byCorrelation.reserve(calls.size());
@@ -39,7 +39,7 @@ std::vector<LaunchedWork> joinLaunches(const std::vector<DeviceWork>& work,
     }
     std::vector<LaunchedWork> joined;
     joined.reserve(work.size());
-    for (const DeviceWork& each : work) {
+    for (const StreamWork& each : work) {
         const auto call = byCorrelation.find(each.correlation);
         LaunchedWork& launched = joined.emplace_back();
         launched.time = each.time;

@@ -30,7 +30,7 @@ inline constexpr Duration kLateStart{100'000};    ///< launch_delay_cutoff
 inline constexpr std::int64_t kFullQueue = 1024;  ///< calls that launch block from there on
 
 /// What a stream did.
-struct DeviceWork {
+struct StreamWork {
     TimeRange time;
     std::uint64_t correlation = 0;  ///< 0: joins with nothing
 };
@@ -50,7 +50,7 @@ struct LaunchedWork {
 
 /// Joins work with its calls, by start. A call may have launched much (a graph); of several calls
 /// with a correlation, a runtime's and the driver's within it, the first counts.
-[[nodiscard]] std::vector<LaunchedWork> joinLaunches(const std::vector<DeviceWork>& work,
+[[nodiscard]] std::vector<LaunchedWork> joinLaunches(const std::vector<StreamWork>& work,
                                                      const std::vector<LaunchCall>& calls);
 
 struct LaunchTotals {

@@ -7,8 +7,8 @@
 namespace shardscope::questions {
 namespace {
 
-using analysis::DeviceWork;
 using analysis::LaunchCall;
+using analysis::StreamWork;
 
 bool isWork(const LaneFacts& lane) {
     return isStreamLane(lane.lane) &&
@@ -27,12 +27,12 @@ bool correlates(const Asked& asked, const LaneFacts& lane) {
                         });
 }
 
-Result<std::vector<DeviceWork>> workOf(const Asked& asked, const LaneFacts& lane) {
+Result<std::vector<StreamWork>> workOf(const Asked& asked, const LaneFacts& lane) {
     const bool joins = correlates(asked, lane);
     const TimeRange time = asked.selection.timeOf(asked.summary, lane.rank);
     const auto spans = asked.reader.spans(lane.rank, lane.lane, time);
     if (!spans) return failure(spans);
-    std::vector<DeviceWork> work;
+    std::vector<StreamWork> work;
     for (const SpanEvent& span : *spans) {
         if (!time.contains(span.start)) continue;
         if (span.step != kNoStep && !asked.selection.takesStep(span.step)) continue;
@@ -72,8 +72,8 @@ private:
 
 Result<DeviceLaunches> readLaunches(const Asked& asked, RankId rank) {
     DeviceLaunches device;
-    std::map<std::string, std::vector<DeviceWork>> streams;
-    std::vector<DeviceWork> all;
+    std::map<std::string, std::vector<StreamWork>> streams;
+    std::vector<StreamWork> all;
     std::vector<LaunchCall> calls;
     CallReader reader(asked, device.callNames);
     for (const LaneFacts& lane : asked.summary.lanes) {

@@ -32,6 +32,8 @@ namespace shardscope::desktop {
 
 using namespace Qt::StringLiterals;
 
+constexpr int kPageKeys = 9;  ///< digits
+
 MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* parent)
     : QWidget(parent),
       m_part(m_loader, m_selection),
@@ -77,7 +79,8 @@ void MainWindow::addPage(const PageEntry& entry) {
     page->setAccessibleName(entry.name);
     m_pages.insert(entry.id, page);
     m_stack->addWidget(page);
-    m_rail->addPage(entry.id, entry.icon, entry.name, QString::number(m_stack->count()));
+    m_rail->addPage(entry.id, entry.icon, entry.name,
+                    m_stack->count() <= kPageKeys ? QString::number(m_stack->count()) : QString());
     connect(page, &Page::openRequested, this, &MainWindow::chooseFile);
     connect(page, &Page::remoteRequested, this, &MainWindow::chooseRemote);
     connect(page, &Page::folderRequested, this, &MainWindow::chooseFolder);
@@ -105,9 +108,9 @@ void MainWindow::layOut() {
 void MainWindow::addPageCommands() {
     int number = 1;
     for (const PageEntry& entry : allPages()) {
-        // The palette leads to those beyond the ninth.
+        // The palette leads to the others.
         QList<QKeySequence> keys;
-        if (number <= 9) keys << QKeySequence(QString::number(number++));
+        if (number <= kPageKeys) keys << QKeySequence(QString::number(number++));
         m_commands.add(u"page."_s + entry.id, tr("Pages"), entry.name, keys,
                        [this, id = entry.id] { showPage(id); });
     }

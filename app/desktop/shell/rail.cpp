@@ -14,6 +14,8 @@ using namespace Qt::StringLiterals;
 
 constexpr int kWidth = 84;
 constexpr int kHeight = 60;
+constexpr int kLeastHeight = 44;  ///< in low windows
+constexpr int kDrawn = 40;        ///< of a button: icon and name
 
 class RailButton : public QAbstractButton {
 public:
@@ -22,9 +24,14 @@ public:
         setText(name);
         setAccessibleName(name);
         setCheckable(true);
-        setFixedSize(kWidth, kHeight);
+        setFixedWidth(kWidth);
+        setMinimumHeight(kLeastHeight);
+        setMaximumHeight(kHeight);
+        setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
         setFocusPolicy(Qt::TabFocus);
     }
+
+    [[nodiscard]] QSize sizeHint() const override { return {kWidth, kHeight}; }
 
 protected:
     void enterEvent(QEnterEvent*) override { update(); }
@@ -42,7 +49,8 @@ protected:
         const QColor colour = isChecked()    ? theme.accent
                               : underMouse() ? theme.text
                                              : theme.quietText;
-        painter.drawPixmap(QPointF((width() - 20) / 2.0, 10),
+        const double top = (height() - kDrawn) / 2.0;
+        painter.drawPixmap(QPointF((width() - 20) / 2.0, top),
                            iconPixmap(m_icon, colour, 20, devicePixelRatioF()));
         painter.setPen(colour);
         const auto weight = isChecked() ? QFont::DemiBold : QFont::Normal;
@@ -52,7 +60,7 @@ protected:
         };
         while (pixels > 9 && wide() > width() - 6) --pixels;
         painter.setFont(textFont(pixels, weight));
-        painter.drawText(QRectF(0, 34, width(), 18), Qt::AlignCenter, text());
+        painter.drawText(QRectF(0, top + 24, width(), 18), Qt::AlignCenter, text());
         if (hasFocus()) {
             painter.setPen(QPen(theme.accent, 1));
             painter.setBrush(Qt::NoBrush);
@@ -79,7 +87,7 @@ void Rail::addPage(const QString& id, const QString& icon, const QString& name,
                    const QString& key) {
     auto* button = new RailButton(icon, name, this);
     button->setObjectName(id);
-    button->setToolTip(u"%1 (%2)"_s.arg(name, key));
+    button->setToolTip(key.isEmpty() ? name : u"%1 (%2)"_s.arg(name, key));
     m_group.addButton(button);
     m_layout->insertWidget(m_layout->count() - 1, button);
     connect(button, &QAbstractButton::clicked, this, [this, id] { Q_EMIT pageChosen(id); });

@@ -17,7 +17,7 @@ struct Drawn {
     std::int64_t call, callEnd, start, end;
 };
 std::vector<LaunchedWork> joined(const std::vector<Drawn>& drawn) {
-    std::vector<DeviceWork> work;
+    std::vector<StreamWork> work;
     std::vector<LaunchCall> calls;
     std::uint64_t correlation = 0;
     for (const Drawn& each : drawn) {
@@ -125,7 +125,7 @@ TEST(IdleCauses, OfNothingAreNone) {
 
 /// A drawing of 48 ticks, some work without a call, some begun before it, much at the same time.
 struct Random {
-    std::vector<DeviceWork> work;
+    std::vector<StreamWork> work;
     std::vector<LaunchCall> calls;
 };
 Random draw(test::RandomEvents& random) {
@@ -143,7 +143,7 @@ Random draw(test::RandomEvents& random) {
     return drawn;
 }
 
-const LaunchCall* callOf(const Random& drawn, const DeviceWork& work) {
+const LaunchCall* callOf(const Random& drawn, const StreamWork& work) {
     for (const LaunchCall& call : drawn.calls)
         if (call.correlation == work.correlation) return &call;
     return nullptr;
@@ -156,7 +156,7 @@ TEST(QueueLength, AgreesWithCountingTickByTick) {
         std::int64_t sum = 0, longest = 0;
         for (std::int64_t tick = 0; tick < 48; ++tick) {
             std::int64_t length = 0, peak = 0;
-            for (const DeviceWork& work : drawn.work) {
+            for (const StreamWork& work : drawn.work) {
                 const LaunchCall* call = callOf(drawn, work);
                 if (call == nullptr) continue;
                 const std::int64_t from = std::min(call->time.begin.ns, work.time.begin.ns);
@@ -180,14 +180,14 @@ TEST(IdleCauses, AgreeWithLookingAtEveryTick) {
         const IdleCauses causes = idleCauses(joinLaunches(drawn.work, drawn.calls));
         std::array<std::int64_t, kPlaces<IdleCause>> expected{};
         std::int64_t first = 1000, last = -1;
-        for (const DeviceWork& work : drawn.work) {
+        for (const StreamWork& work : drawn.work) {
             first = std::min(first, work.time.begin.ns);
             last = std::max(last, work.time.end.ns);
         }
         for (std::int64_t tick = first; tick < last; ++tick) {
             std::int64_t ended = first, next = 1000;
             bool busy = false;
-            for (const DeviceWork& work : drawn.work) {
+            for (const StreamWork& work : drawn.work) {
                 busy = busy || work.time.contains({tick});
                 if (work.time.begin.ns > tick) next = std::min(next, work.time.begin.ns);
                 if (work.time.end.ns <= tick) ended = std::max(ended, work.time.end.ns);
@@ -195,7 +195,7 @@ TEST(IdleCauses, AgreeWithLookingAtEveryTick) {
             if (busy) continue;
             // Of no length is ended as well as begun: it parts a gap in two.
             const LaunchCall* earliest = nullptr;
-            for (const DeviceWork& work : drawn.work) {
+            for (const StreamWork& work : drawn.work) {
                 const LaunchCall* call = callOf(drawn, work);
                 if (work.time.begin.ns == next && call != nullptr &&
                     (earliest == nullptr || call->time.begin < earliest->time.begin))
