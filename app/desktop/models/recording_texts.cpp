@@ -80,6 +80,12 @@ QString absenceText(const OpenRecording& recording, CaptureLevel least, const QS
     return u"none in what is selected"_s;
 }
 
+QString noMemoryText(const OpenRecording& recording) {
+    if (recording.isImporting()) return notYetText(recording);
+    if (recording.isImported()) return u"no memory events are in this trace"_s;
+    return absenceText(recording, CaptureLevel::kFull, u"memory events"_s);
+}
+
 QString noCommunicationText(const SelectedPart& part) {
     if (part.recording->isImported()) return u"no communication kernel is in this trace"_s;
     if (part.summary->run.worldSize <= 1) return u"none: the run has one rank"_s;

@@ -21,6 +21,8 @@ namespace shardscope::desktop {
 /// Why there is none of `what`, which capture level `least` records: "not recorded: …".
 [[nodiscard]] QString absenceText(const OpenRecording& recording, CaptureLevel least,
                                   const QString& what);
+/// Why no peak of memory is known.
+[[nodiscard]] QString noMemoryText(const OpenRecording& recording);
 /// Why there is no communication: none, none that was recorded, or none that is selected.
 [[nodiscard]] QString noCommunicationText(const SelectedPart& part);
 /// Whether every event that a step must have is there, in a sentence; and in a word or two.

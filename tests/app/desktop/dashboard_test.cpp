@@ -1,4 +1,5 @@
 // The dashboard: its figures, its sixteen pictures in the window and in files.
+#include "app/desktop/models/recording_texts.h"
 #include "app/desktop/models/step_flow.h"
 #include "app/desktop/models/theory_bars.h"
 #include "app/desktop/models/training_figures.h"
@@ -116,6 +117,14 @@ TEST_F(DashboardTest, IsTheSameCompositionInEveryKindOfFile) {
     EXPECT_THAT(svg.toStdString(), HasSubstr("Learning rate"));
     EXPECT_THAT(svg.toStdString(), testing::Not(HasSubstr("<image")));
     EXPECT_TRUE(fileOf(drawn, u"run.pdf"_s).startsWith("%PDF"));
+}
+
+TEST_F(DashboardTest, WhatWasNotRecordedIsNotNone) {
+    test::SampleOptions options;
+    options.memory = false;
+    const DashboardPage& page = open(options);
+    EXPECT_THAT(tile<AbsentTile>(*page.dashboard(), u"Peak memory"_s).why,
+                testing::Eq(noMemoryText(*m_window->loader().recording())));
 }
 
 /// Columns of pixels of a colour in a stretch of the picture.

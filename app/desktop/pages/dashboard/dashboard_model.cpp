@@ -26,6 +26,10 @@ DashboardTile absent(const QString& title, const QString& why) {
     return {title, {}, AbsentTile{why}};
 }
 
+QString withoutPhases(const SelectedPart& part) {
+    return absenceText(*part.recording, CaptureLevel::kLight, u"phases of steps"_s);
+}
+
 QString notOurs() {
     return u"cannot be told: the trace does not say what run it is of"_s;
 }
@@ -86,8 +90,7 @@ DashboardTile overlapTile(const SelectedPart& part) {
     if (!line.points.isEmpty()) tile.lines = {std::move(line)};
     if (const auto limit = part.report->overlap.limit())
         tile.targets = {{*limit * 100, u"limit %1"_s.arg(formatPercent(*limit)), true}};
-    tile.absent = part.summary->run.worldSize == 1 ? u"none: the run has one rank"_s
-                                                   : u"no communication within steps"_s;
+    tile.absent = noCommunicationText(part);
     return {
         u"Communication hidden by compute"_s,
         u"Of each step's communication on all ranks what compute of the same rank covers. Dashed: "
@@ -132,7 +135,7 @@ DashboardTile gaugesTile(const SelectedPart& part, const Targets& targets) {
 DashboardTile ledgerTile(const SelectedPart& part) {
     const LedgerView& ledger = part.figures->ledger;
     const QString title = u"Where a step goes"_s;
-    if (ledger.empty()) return absent(title, u"phases of steps were not recorded"_s);
+    if (ledger.empty()) return absent(title, withoutPhases(part));
     BarsTile tile{ledgerBars(ledger), ledgerLegend(ledger), BarUnit::kMilliseconds,
                   u"ms a step, mean"_s};
     if (tile.bars.size() > kMostRankBars) tile.bars = {meanBar(ledger)};
@@ -142,7 +145,7 @@ DashboardTile ledgerTile(const SelectedPart& part) {
 DashboardTile splitTile(const SelectedPart& part) {
     StepSplit split = stepSplit(part.figures->ledger.steps);
     const QString title = u"Each step, by what it was spent on"_s;
-    if (split.columns.empty()) return absent(title, u"phases of steps were not recorded"_s);
+    if (split.columns.empty()) return absent(title, withoutPhases(part));
     return {title, u"Mean over the ranks."_s,
             ColumnsTile{std::move(split.columns), std::move(split.legend)}};
 }
@@ -154,7 +157,7 @@ DashboardTile peakTile(const SelectedPart& part) {
     std::vector<const analysis::RankMemory*> known;
     for (const auto& each : part.report->memory)
         if (each.known) known.push_back(&each);
-    if (known.empty()) return absent(title, u"memory was not recorded"_s);
+    if (known.empty()) return absent(title, noMemoryText(*part.recording));
     std::stable_sort(known.begin(), known.end(),
                      [](const auto* a, const auto* b) { return a->peak > b->peak; });
     if (known.size() > kMost) {
@@ -228,11 +231,11 @@ DashboardTile parametersTile(const std::optional<run::RunConfig>& config) {
             BarsTile{parameterBars(*config), {}, BarUnit::kCount, u"parameters"_s}};
 }
 
-DashboardTile flowTile(const std::optional<FlowOfStep>& flow) {
+DashboardTile flowTile(const SelectedPart& part, const std::optional<FlowOfStep>& flow) {
     const QString title = u"Flow of a step"_s;
     if (!flow) return absent(title, u"no step was recorded"_s);
     auto rows = stepFlow(flow->step, flow->events);
-    if (rows.empty()) return absent(title, u"phases of steps were not recorded"_s);
+    if (rows.empty()) return absent(title, withoutPhases(part));
     return {
         u"Flow of step %1 on rank %2"_s.arg(flow->step.step.value).arg(flow->step.rank.value),
         u"What is fetched, computed, released and reduced, and when; numbers are blocks. The step "
@@ -303,7 +306,7 @@ Dashboard dashboardOf(const SelectedPart& part, const Targets& targets,
                   stagesTile(config),
                   scalingTile(part, config),
                   parametersTile(config),
-                  flowTile(flow)};
+                  flowTile(part, flow)};
     return made;
 }
 

@@ -198,10 +198,7 @@ CardContent memoryCard(const SelectedPart& part) {
     const analysis::RankMemory* worst = part.report->worstMemory();
     if (worst == nullptr) {
         card.value = {unknownText(), {}};
-        card.detail = part.recording->isImporting() ? notYetText(*part.recording)
-                      : part.recording->isImported()
-                          ? u"no memory events are in this trace"_s
-                          : absenceText(*part.recording, CaptureLevel::kFull, u"memory events"_s);
+        card.detail = noMemoryText(*part.recording);
         return card;
     }
     card.value = bytesText(worst->peak);
