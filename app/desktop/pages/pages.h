@@ -9,6 +9,9 @@
 
 namespace shardscope::desktop {
 
+/// As many have a digit as their key; the palette leads to the others.
+inline constexpr int kPageKeys = 9;
+
 [[nodiscard]] const std::vector<PageEntry>& allPages();
 [[nodiscard]] QStringList pageIds();
 

@@ -32,8 +32,6 @@ namespace shardscope::desktop {
 
 using namespace Qt::StringLiterals;
 
-constexpr int kPageKeys = 9;  ///< digits
-
 MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* parent)
     : QWidget(parent),
       m_part(m_loader, m_selection),
@@ -108,7 +106,6 @@ void MainWindow::layOut() {
 void MainWindow::addPageCommands() {
     int number = 1;
     for (const PageEntry& entry : allPages()) {
-        // The palette leads to the others.
         QList<QKeySequence> keys;
         if (number <= kPageKeys) keys << QKeySequence(QString::number(number++));
         m_commands.add(u"page."_s + entry.id, tr("Pages"), entry.name, keys,

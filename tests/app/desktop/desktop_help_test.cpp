@@ -45,7 +45,7 @@ TEST_F(DesktopHelp, PagesBeyondTheNinthHaveNoDigit) {
         if (command.id.startsWith(QLatin1String("page.")) && !command.keys.isEmpty()) {
             EXPECT_EQ(command.keys, QString::number(++digits));
         }
-    EXPECT_EQ(digits, std::min<int>(9, static_cast<int>(allPages().size())));
+    EXPECT_EQ(digits, std::min<int>(kPageKeys, static_cast<int>(allPages().size())));
 }
 
 }  // namespace

@@ -32,7 +32,9 @@ TEST_F(PagesTest, TheWindowHasThemAllUnderKeysAndNames) {
         EXPECT_EQ(page->accessibleName(), entry.name);
         QAction* key = m_window->commands().find(u"page."_s + entry.id);
         ASSERT_NE(key, nullptr);
-        EXPECT_EQ(key->shortcut(), QKeySequence(QString::number(number++)));
+        const int digit = number++;
+        EXPECT_EQ(key->shortcut(),
+                  digit <= kPageKeys ? QKeySequence(QString::number(digit)) : QKeySequence());
         key->trigger();
         EXPECT_EQ(m_window->currentPage(), entry.id);
     }

@@ -125,7 +125,7 @@ TEST_F(WindowTest, AnUnfinishedRecordingCarriesABanner) {
 }
 
 TEST_F(WindowTest, DigitsChangeThePage) {
-    for (int i = 0; i < pageIds().size(); ++i) {
+    for (int i = 0; i < std::min<int>(kPageKeys, static_cast<int>(pageIds().size())); ++i) {
         QTest::keyClick(m_window.get(), static_cast<Qt::Key>(Qt::Key_1 + i));
         EXPECT_EQ(m_window->currentPage(), pageIds()[i]);
     }
