@@ -19,11 +19,11 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Of every Debian, whatever else was left out (essential, or what apt and dpkg need themselves).
-EVERYWHERE = "apt bash coreutils dash dpkg findutils grep mawk sed tar util-linux".split()
+EVERYWHERE = "apt bash coreutils dash diffutils dpkg findutils grep mawk sed tar util-linux".split()
 # Named where a user who does not have it is told so, or only where it is there already.
 OPTIONAL = {"dpkg-shlibdeps", "mmdebstrap", "mount", "nvcc", "sudo", "unshare", "useradd"}
 PROGRAMS = {  # package: programs
-    "apt": "apt-config apt-get", "bash": "bash", "dash": "sh", "dpkg": "dpkg dpkg-query", "findutils": "find xargs",
+    "apt": "apt-config apt-get", "bash": "bash", "dash": "sh", "diffutils": "cmp diff", "dpkg": "dpkg dpkg-query", "findutils": "find xargs",
     "coreutils": "basename cat chmod chroot cp cut date dirname du echo env head id install ln ls mkdir mkfifo mknod mktemp "
                  "mv nproc paste printf pwd readlink realpath rm rmdir seq sha256sum sleep sort stat tail "
                  "tee touch tr true uniq wc",
