@@ -46,7 +46,7 @@ QWidget* EfficiencyPage::buildContent() {
     m_untold->setAccessibleName(tr("What cannot be told"));
     layout->addWidget(m_untold);
     layout->addWidget(m_scaling);
-    layout->addStretch();
+    layout->addStretch(1);  // all that a high window leaves
     return content;
 }
 

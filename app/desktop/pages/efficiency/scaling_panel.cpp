@@ -167,8 +167,9 @@ void ScalingPanel::showFrame() {
                              "model with other numbers of ranks, one of them with a single rank, "
                              "which the others are measured against."));
     if (refused)
-        return m_words->setText(tr("These recordings do not scale the same work. %1")
-                                    .arg(m_frame->refusals.join(u' ')));
+        return m_words->setText(
+            tr("These recordings do not scale the same work: %1 Recording 1 is the open one.")
+                .arg(m_frame->refusals.join(u' ')));
     QStringList sentences;
     for (const std::string& sentence : m_frame->told.sentences) sentences << fromUtf8(sentence);
     sentences << tr("Of whole recordings, whatever is selected.");
