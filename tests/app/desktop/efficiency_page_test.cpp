@@ -91,14 +91,15 @@ TEST(ScalingCharts, DrawWhatIsMeasuredAndWhatWouldBeIdeal) {
                             {"efficiency_pct", ""},
                             {"low_pct", ""},
                             {"high_pct", ""}},
-                           {{std::int64_t{1}, 100.0, 100.0, 99.0, 101.0},
+                           {{std::int64_t{1}, 100.0, 100.0, Cell(), Cell()},
                             {std::int64_t{2}, 150.0, 75.0, 70.0, 80.0},
                             {std::int64_t{4}, Cell(), Cell(), Cell(), Cell()}}});
     const ScalingCharts charts = scalingCharts(told);
     ASSERT_EQ(charts.efficiency.size(), 1u);
     EXPECT_EQ(charts.efficiency[0].points, (QVector<QPointF>{{1, 100}, {2, 75}}));
     ASSERT_EQ(charts.interval.size(), 1u);
-    EXPECT_EQ(charts.interval[0].high.back(), QPointF(2, 80));
+    EXPECT_EQ(charts.interval[0].low, (QVector<QPointF>{{1, 100}, {2, 70}}));
+    EXPECT_EQ(charts.interval[0].high, (QVector<QPointF>{{1, 100}, {2, 80}}));
     ASSERT_EQ(charts.throughput.size(), 2u);
     EXPECT_EQ(charts.throughput[1].points.back(), QPointF(2, 200)) << "twice one rank";
     EXPECT_TRUE(charts.throughput[1].dashed);

@@ -352,9 +352,11 @@ ScalingCharts scalingCharts(const Answer& told) {
         if (speed) reached.points.push_back({ranks, *speed});
         if (share) efficiency.points.push_back({ranks, *share});
         if (share && *share > 0 && speed) ideal.points.push_back({ranks, *speed / *share * 100});
-        if (low && high) {
-            band.low.push_back({ranks, *low});
-            band.high.push_back({ranks, *high});
+        // what the others are measured against is 100 % by definition
+        const bool isBaseline = share && ranks == 1;
+        if ((low && high) || isBaseline) {
+            band.low.push_back({ranks, low.value_or(share.value_or(0))});
+            band.high.push_back({ranks, high.value_or(share.value_or(0))});
         }
     }
     if (!efficiency.points.isEmpty()) charts.efficiency.push_back(efficiency);
