@@ -178,4 +178,23 @@ std::vector<PartSpeed> partSpeeds(const RecordingSummary& summary, const run::Mo
     return all;
 }
 
+std::vector<PartOfRanks> overRanks(const std::vector<PartSpeed>& parts) {
+    std::map<std::pair<bool, PartKey>, PartOfRanks> sums;  // what is of all blocks goes first
+    for (const PartSpeed& part : parts) {
+        PartOfRanks& sum = sums[{part.layer.value >= 0, {part.phase, part.layer}}];
+        sum.phase = part.phase;
+        sum.layer = part.layer;
+        ++sum.ranks;
+        sum.time += part.time;
+        sum.flops += part.flops;
+        const auto speed = part.flopsPerSecond();
+        if (!speed) continue;
+        sum.slowest = std::min(sum.slowest.value_or(*speed), *speed);
+        sum.fastest = std::max(sum.fastest.value_or(*speed), *speed);
+    }
+    std::vector<PartOfRanks> all;
+    for (const auto& [part, sum] : sums) all.push_back(sum);
+    return all;
+}
+
 }  // namespace shardscope::analysis

@@ -71,4 +71,21 @@ struct PartSpeed {
                                                 const run::ModelConfig& model,
                                                 const RankEvents& events);
 
+/// The same part of the model on all ranks that have it.
+struct PartOfRanks {
+    Phase phase = Phase::kNone;
+    LayerIndex layer = kNoLayer;  ///< as in PartSpeed
+    std::int64_t ranks = 0;
+    Duration time;     ///< of these ranks together
+    double flops = 0;  ///< likewise
+    /// Mean speed of a rank: both are of as many ranks.
+    [[nodiscard]] std::optional<double> flopsPerSecond() const {
+        if (time.ns <= 0) return std::nullopt;
+        return flops / time.seconds();
+    }
+    std::optional<double> slowest, fastest;  ///< FLOP/s of a rank
+};
+/// In the order of partSpeeds().
+[[nodiscard]] std::vector<PartOfRanks> overRanks(const std::vector<PartSpeed>& parts);
+
 }  // namespace shardscope::analysis

@@ -17,6 +17,7 @@ namespace shardscope::questions {
 namespace {
 
 using analysis::Goodput;
+using analysis::PartOfRanks;
 using analysis::PartSpeed;
 using analysis::UtilisationBy;
 
@@ -75,7 +76,7 @@ std::optional<double> peakOf(const RecordingSummary& summary, RankId rank) {
 
 Table partTable() {
     return {"parts",
-            "Matrix products by phase, then by layer",
+            "The same by rank",
             {{"rank", "rank"},
              {"phase", "phase", Unit::kNone, "The head's holds its forward and its backward."},
              {"layer", "layer", Unit::kNone, "None: of all blocks together, or of no block."},
@@ -97,9 +98,62 @@ void addParts(const std::vector<PartSpeed>& parts, std::optional<double> peak, T
     }
 }
 
+/// Mean of those that partake; nothing where one is not known.
+std::optional<double> meanPeak(const RecordingSummary& summary,
+                               const std::vector<PartSpeed>& parts) {
+    if (parts.empty()) return std::nullopt;
+    double sum = 0;
+    for (const PartSpeed& part : parts) {
+        const auto peak = peakOf(summary, part.rank);
+        if (!peak || *peak <= 0) return std::nullopt;
+        sum += *peak;
+    }
+    return sum / static_cast<double>(parts.size());
+}
+
+Table allPartsTable(const std::vector<PartOfRanks>& parts, std::optional<double> peak) {
+    Table table{"all_parts",
+                "Matrix products by phase, then by layer",
+                {{"phase", "phase", Unit::kNone, "The head's holds its forward and its backward."},
+                 {"layer", "layer", Unit::kNone, "None: of all blocks together, or of no block."},
+                 {"ranks", "ranks", Unit::kCount},
+                 {"time_ns", "time", Unit::kNanoseconds, "Of these phases, all ranks together."},
+                 {"flops_per_s", "FLOP/s a rank", Unit::kFlops,
+                  "Matrix products, attention counted to the key, / time: the mean of a rank."},
+                 {"peak_pct", "of peak", Unit::kOfPeak, "FLOP/s a rank / the mean peak of a rank."},
+                 {"slowest_flops_per_s", "slowest rank", Unit::kFlops},
+                 {"fastest_flops_per_s", "fastest rank", Unit::kFlops}},
+                {}};
+    for (const PartOfRanks& part : parts) {
+        const auto speed = part.flopsPerSecond();
+        table.rows.push_back({toWord(part.phase), layerCell(part.layer), part.ranks, part.time.ns,
+                              cell(speed), speed && peak ? Cell(100 * *speed / *peak) : Cell(),
+                              cell(part.slowest), cell(part.fastest)});
+    }
+    return table;
+}
+
 /// In a device's own time: kernels of a rank's steps are not in its phases.
 bool isOnDevice(const RankEvents& events) {
     return !events.computeKernels.empty();
+}
+
+void addSpeedOfParts(const Asked& asked, const std::vector<RankEvents>& ranks,
+                     const run::ModelConfig& model, Answer& answer) {
+    Table byRank = partTable();
+    std::vector<PartSpeed> all;
+    for (const RankEvents& events : ranks) {
+        if (isOnDevice(events)) continue;
+        const auto parts = analysis::partSpeeds(asked.summary, model, events);
+        addParts(parts, peakOf(asked.summary, events.rank), byRank);
+        all.insert(all.end(), parts.begin(), parts.end());
+    }
+    if (all.empty())
+        answer.untold.emplace_back(
+            "could not tell the speed of phases and layers: no phases of CPU "
+            "ranks were recorded");
+    answer.tables.push_back(allPartsTable(analysis::overRanks(all), meanPeak(asked.summary, all)));
+    answer.tables.push_back(std::move(byRank));
 }
 
 std::string whyNoThroughput(const Asked& asked, const analysis::Throughput& throughput) {
@@ -140,16 +194,7 @@ void addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& 
          percent(analysis::measuredPeakUse(asked.summary, throughput.tokensPerSecond))});
     answer.tables.push_back(variantTable(
         analysis::utilisationBy(config->model, *throughput.tokensPerSecond, mfu.peakFlops)));
-    Table parts = partTable();
-    for (const RankEvents& events : ranks)
-        if (!isOnDevice(events))
-            addParts(analysis::partSpeeds(asked.summary, config->model, events),
-                     peakOf(asked.summary, events.rank), parts);
-    if (parts.rows.empty())
-        answer.untold.emplace_back(
-            "could not tell the speed of phases and layers: no phases of CPU "
-            "ranks were recorded");
-    answer.tables.push_back(std::move(parts));
+    addSpeedOfParts(asked, ranks, config->model, answer);
 }
 
 Table peakTable() {
@@ -157,6 +202,7 @@ Table peakTable() {
             "Peaks of matrix products",
             {{"rank", "rank"},
              {"device", "device"},
+             {"precision", "type", Unit::kNone, "Of the numbers that the run multiplies."},
              {"peak_flops", "peak", Unit::kFlops, "That shares of peaks are of."},
              {"peak_source", "source"},
              {"vendor_flops", "vendor", Unit::kFlops, "Dense, at the run's precision."},
@@ -180,15 +226,17 @@ Cell shareOf(std::optional<double> part, std::optional<double> whole) {
 /// Measured beside the vendor's, of ranks of which either is known.
 void addPeaks(const RecordingSummary& summary, Answer& answer) {
     Table table = peakTable();
+    const auto config = run::parseRunConfigJson(summary.run.configJson);
+    const Cell precision = config ? Cell(toWord(config->precision)) : Cell();
     for (const RankFacts& rank : summary.ranks) {
         const DeviceFacts none;
         const DeviceFacts* found = deviceOf(summary, rank.rank);
         const DeviceFacts& device = found != nullptr ? *found : none;
         if (!rank.peakFlops && !device.vendorPeak && !device.measuredPeak) continue;
         table.rows.push_back({std::int64_t{rank.rank.value},
-                              found != nullptr ? device.name : rank.device, cell(rank.peakFlops),
-                              rank.peakSource, cell(device.vendorPeak), device.vendorPeakSource,
-                              cell(device.measuredPeak),
+                              found != nullptr ? device.name : rank.device, precision,
+                              cell(rank.peakFlops), rank.peakSource, cell(device.vendorPeak),
+                              device.vendorPeakSource, cell(device.measuredPeak),
                               shareOf(device.measuredPeak, device.vendorPeak)});
     }
     if (table.rows.empty())

@@ -14,6 +14,7 @@ using questions::Cell;
 using questions::Unit;
 
 constexpr int kNumberWidth = 88;
+constexpr int kSpeedWidth = 112;  ///< "45.2 GFLOP/s" is long
 constexpr int kTextWidth = 160;
 constexpr int kLetterWidth = 8;
 
@@ -121,7 +122,8 @@ AnswerTable answerTable(const questions::Table& table, std::size_t mostRows,
         shown.columns.push_back({QString::fromUtf8(column.title),
                                  QString::fromUtf8(column.definition), numeric,
                                  key == "name" || key == "kernel" || key == "operator", false,
-                                 widthOf(key, QString::fromUtf8(column.title), numeric)});
+                                 std::max(widthOf(key, QString::fromUtf8(column.title), numeric),
+                                          column.unit == Unit::kFlops ? kSpeedWidth : 0)});
     }
     const std::size_t count =
         mostRows == 0 ? table.rows.size() : std::min(mostRows, table.rows.size());
@@ -136,6 +138,16 @@ AnswerTable answerTable(const questions::Table& table, std::size_t mostRows,
         shown.rows.push_back(std::move(row));
     }
     return shown;
+}
+
+QString untoldSentences(const questions::Answer& answer, std::size_t most) {
+    QStringList sentences;
+    for (std::size_t i = 0; i < std::min(most, answer.untold.size()); ++i) {
+        QString text = fromUtf8(answer.untold[i]);
+        if (!text.isEmpty()) text[0] = text[0].toUpper();
+        sentences << text + u'.';
+    }
+    return sentences.join(u' ');
 }
 
 const questions::Table* findTable(const questions::Answer& answer, const char* key) {

@@ -2,6 +2,8 @@
 // GUI thread; owned by the shell, borrowed by pages.
 #pragma once
 
+#include "app/desktop/models/open_recording.h"
+
 #include <QObject>
 #include <QString>
 #include <QStringList>
@@ -18,6 +20,8 @@ public:
     /// Behind the others; one that is among them stays where it is.
     void add(const QString& path);
     void remove(const QString& path);
+    /// The open recording, and the others: those that are not it by another name.
+    [[nodiscard]] QStringList withOpen(const OpenRecording& open) const;
     /// These instead.
     void set(const QStringList& paths);
 

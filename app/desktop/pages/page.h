@@ -42,6 +42,7 @@ inline constexpr QLatin1StringView kMemory{"memory"};
 inline constexpr QLatin1StringView kCommunication{"communication"};
 inline constexpr QLatin1StringView kOperators{"operators"};
 inline constexpr QLatin1StringView kTraining{"training"};
+inline constexpr QLatin1StringView kEfficiency{"efficiency"};
 inline constexpr QLatin1StringView kDashboard{"dashboard"};
 inline constexpr QLatin1StringView kCompare{"compare"};
 inline constexpr QLatin1StringView kProblems{"problems"};

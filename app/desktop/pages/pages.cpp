@@ -3,6 +3,7 @@
 #include "app/desktop/pages/communication/communication_page.h"
 #include "app/desktop/pages/compare/compare_page.h"
 #include "app/desktop/pages/dashboard/dashboard_page.h"
+#include "app/desktop/pages/efficiency/efficiency_page.h"
 #include "app/desktop/pages/live/live_page.h"
 #include "app/desktop/pages/memory/memory_page.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
@@ -20,7 +21,8 @@ const std::vector<PageEntry>& allPages() {
         StartPage::entry(),         NewRunPage::entry(),    LivePage::entry(),
         OverviewPage::entry(),      TimelinePage::entry(),  MemoryPage::entry(),
         CommunicationPage::entry(), OperatorsPage::entry(), TrainingPage::entry(),
-        ComparePage::entry(),       ProblemsPage::entry(),  DashboardPage::entry()};
+        EfficiencyPage::entry(),    ComparePage::entry(),   ProblemsPage::entry(),
+        DashboardPage::entry()};
     return pages;
 }
 

@@ -33,11 +33,10 @@ void GroupedColumns::setGroups(std::vector<ColumnGroup> groups) {
     const std::size_t before = m_slots.size();
     m_groups = std::move(groups);
     m_slots.clear();
-    double place = kBetweenGroups / 2, highest = 0;
+    double place = kBetweenGroups / 2;
     for (std::size_t g = 0; g < m_groups.size(); ++g) {
         for (std::size_t c = 0; c < m_groups[g].columns.size(); ++c) {
             m_slots.push_back({static_cast<int>(g), static_cast<int>(c), place, place + 1});
-            highest = std::max(highest, m_groups[g].columns[c].sum());
             place += 1;
         }
         place += kBetweenGroups;
@@ -45,10 +44,23 @@ void GroupedColumns::setGroups(std::vector<ColumnGroup> groups) {
     // the same columns in another light: one goes on from where one is
     if (m_slots.size() != before) m_cursor = -1;
     m_length = std::max(1.0, place - kBetweenGroups / 2);
-    m_range = {0, highest > 0 ? highest * 1.05 : 1};
+    fitRange();
     setAccessibleName(tr("%1 by %2: %3 columns")
                           .arg(m_leftTitle, m_bottomTitle)
                           .arg(static_cast<int>(m_slots.size())));
+    update();
+}
+
+void GroupedColumns::fitRange() {
+    double highest = 0;
+    for (const Slot& slot : m_slots) highest = std::max(highest, bar(slot).sum());
+    for (const ChartMark& mark : m_marks) highest = std::max(highest, mark.value);
+    m_range = {0, highest > 0 ? highest * 1.05 : 1};
+}
+
+void GroupedColumns::setMarks(std::vector<ChartMark> marks) {
+    m_marks = std::move(marks);
+    fitRange();
     update();
 }
 
@@ -147,6 +159,22 @@ void GroupedColumns::paintNames(QPainter& painter) const {
                     Theme::of(this));
 }
 
+/// The word stands at the right end, over the line.
+void GroupedColumns::paintMarks(QPainter& painter) const {
+    const Theme& theme = Theme::of(this);
+    const QRectF area = plot();
+    painter.setFont(textFont(kSmallPixels - 1));
+    for (const ChartMark& mark : m_marks) {
+        const double y =
+            std::round(area.bottom() - m_range.position(mark.value, area.height())) - 0.5;
+        painter.setPen(QPen(theme.text, 1, mark.dashed ? Qt::DashLine : Qt::SolidLine));
+        painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
+        painter.setPen(theme.quietText);
+        drawTabular(painter, QRectF(area.left(), y - 14, area.width(), 12), Qt::AlignRight,
+                    mark.text);
+    }
+}
+
 void GroupedColumns::paintEvent(QPaintEvent*) {
     if (m_slots.empty()) return;
     const Theme& theme = Theme::of(this);
@@ -157,6 +185,7 @@ void GroupedColumns::paintEvent(QPaintEvent*) {
         [step = tickStep(levels)](double value) { return formatTick(value, step); }, m_leftTitle,
         theme);
     for (const Slot& slot : m_slots) paintColumn(painter, slot);
+    paintMarks(painter);
     paintNames(painter);
     if (m_cursor >= 0) {
         const Slot& slot = m_slots[static_cast<std::size_t>(m_cursor)];

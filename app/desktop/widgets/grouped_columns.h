@@ -24,6 +24,8 @@ public:
     void setTitles(const QString& left, const QString& bottom);
     /// Draws a dotted edge round columns: their values are those of a model.
     void setModelled(bool modelled);
+    /// Lines across, at values: a peak, a limit.
+    void setMarks(std::vector<ChartMark> marks);
 
     [[nodiscard]] QRectF plot() const;
     /// Where a column stands, as wide as it is drawn; null: there is none.
@@ -59,8 +61,11 @@ private:
     void activate();
     void paintColumn(QPainter& painter, const Slot& slot) const;
     void paintNames(QPainter& painter) const;
+    void paintMarks(QPainter& painter) const;
+    void fitRange();
 
     std::vector<ColumnGroup> m_groups;
+    std::vector<ChartMark> m_marks;
     std::vector<Slot> m_slots;
     double m_length = 1;  ///< of all, in columns
     AxisRange m_range;

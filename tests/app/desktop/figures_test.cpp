@@ -8,6 +8,7 @@
 #include "app/desktop/pages/communication/collective_table.h"
 #include "app/desktop/pages/communication/communication_texts.h"
 #include "app/desktop/pages/communication/layer_columns.h"
+#include "app/desktop/pages/efficiency/efficiency_model.h"
 #include "app/desktop/pages/memory/memory_model.h"
 #include "app/desktop/pages/operators/operators_model.h"
 #include "app/desktop/pages/overview/overview_model.h"
@@ -140,6 +141,38 @@ TEST_P(FiguresTest, OperatorsAndKernelsAreThoseOfTheCommandLine) {
             cellText(first.rows[0][first.columnAt("share_pct")], questions::Unit::kPercent)));
         EXPECT_TRUE(workHeadline(**frame).contains(
             cellText(first.rows[0][first.columnAt("self_ns")], questions::Unit::kNanoseconds)));
+    }
+}
+
+TEST_P(FiguresTest, EfficiencyIsThatOfTheCommandLineAndOfTheReport) {
+    Selection some;
+    some.ranks = {RankId{0}};
+    for (const Selection& selection : {Selection(), some}) {
+        const PartPtr shown = part(selection);
+        const auto frame = loadEfficiency(*m_reader, shown, storage::Generation());
+        ASSERT_TRUE(frame);
+        const questions::Selection asked = askedSelection(selection);
+        const auto told = questions::answerTo(*questions::findQuestion("efficiency"),
+                                              {*m_reader, *shown->summary, asked});
+        ASSERT_TRUE(told);
+        EXPECT_EQ(questions::toJson({(*frame)->told}), questions::toJson({*told}));
+        const QString headline = efficiencyHeadline(**frame, u"palm"_s);
+        if (const auto& mfu = shown->report->mfu.value) {
+            EXPECT_TRUE(headline.startsWith(formatPercent(*mfu))) << headline.toStdString();
+        } else {
+            EXPECT_TRUE(headline.contains(u"MFU cannot be told"_s)) << headline.toStdString();
+        }
+        // MFU of the steps, where it is drawn, is that of the cards' and the report's median step
+        EXPECT_EQ(mfuBySteps(**frame, u"palm"_s).size(), mfuCurve(*shown).size());
+        // columns over all ranks take the time of the table of ranks
+        const questions::Table* all = findTable((*frame)->told, "all_parts");
+        const questions::Table* byRank = findTable((*frame)->told, "parts");
+        ASSERT_EQ(all == nullptr, byRank == nullptr);
+        if (all == nullptr) continue;
+        std::int64_t times = 0;
+        for (const auto& row : all->rows) times += *row[all->columnAt("time_ns")].integer();
+        for (const auto& row : byRank->rows) times -= *row[byRank->columnAt("time_ns")].integer();
+        EXPECT_EQ(times, 0);
     }
 }
 

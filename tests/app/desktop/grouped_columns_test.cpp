@@ -4,6 +4,7 @@
 
 #include <QSignalSpy>
 #include <QTest>
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
@@ -39,6 +40,24 @@ TEST_F(GroupedColumnsTest, StandOnOneScale) {
     EXPECT_LT(low.right(), m_columns.columnAt(0, 1).left() + 1);
     EXPECT_LE(high.right(), m_columns.plot().right());
     EXPECT_TRUE(m_columns.columnAt(1, 1).isNull());
+}
+
+TEST_F(GroupedColumnsTest, AMarkAboveAllColumnsIsOnTheScale) {
+    const double before = m_columns.columnAt(1, 0).height();
+    m_columns.setMarks({{20, u"peak"_s}});
+    EXPECT_NEAR(m_columns.columnAt(1, 0).height() / before, 0.5, 0.02);
+    const QImage image = m_columns.grab().toImage();
+    const QRectF area = m_columns.plot();
+    const auto darkest = [&](double y) {
+        int least = 255;
+        for (int x = static_cast<int>(area.left()) + 2; x < static_cast<int>(area.right()); ++x)
+            least = std::min(least, image.pixelColor(x, static_cast<int>(y)).lightness());
+        return least;
+    };
+    const double at = area.bottom() - area.height() / 1.05;
+    EXPECT_LT(std::min({darkest(at - 1), darkest(at), darkest(at + 1)}), 100) << "a line across";
+    m_columns.setMarks({});
+    EXPECT_EQ(m_columns.columnAt(1, 0).height(), before);
 }
 
 TEST_F(GroupedColumnsTest, AClickSaysWhichOne) {

@@ -99,5 +99,33 @@ TEST(PartSpeeds, ShareAStepsTokensAmongItsMicroSteps) {
     EXPECT_DOUBLE_EQ(parts[0].flops, 2 * 4096 * block);
 }
 
+PartSpeed speedOf(Phase phase, int layer, std::uint32_t rank, std::int64_t ns, double flops) {
+    PartSpeed speed;
+    speed.phase = phase;
+    speed.layer = {static_cast<std::int16_t>(layer)};
+    speed.rank = {rank};
+    speed.time = {ns};
+    speed.flops = flops;
+    return speed;
+}
+
+TEST(PartSpeeds, OfAllRanksAreTheirWorkOverTheirTime) {
+    const int whole = kNoLayer.value;
+    const auto parts = overRanks({speedOf(Phase::kForward, whole, 0, 1'000'000'000, 300),
+                                  speedOf(Phase::kForward, 0, 0, 1'000'000'000, 100),
+                                  speedOf(Phase::kForward, whole, 1, 3'000'000'000, 300),
+                                  speedOf(Phase::kBackward, whole, 1, 0, 300)});
+    ASSERT_EQ(parts.size(), 3u);
+    EXPECT_EQ(parts[0].phase, Phase::kForward);
+    EXPECT_EQ(parts[0].layer, kNoLayer);
+    EXPECT_EQ(parts[0].ranks, 2);
+    EXPECT_DOUBLE_EQ(*parts[0].flopsPerSecond(), 150);
+    EXPECT_DOUBLE_EQ(*parts[0].slowest, 100);
+    EXPECT_DOUBLE_EQ(*parts[0].fastest, 300);
+    EXPECT_FALSE(parts[1].flopsPerSecond()) << "of no time there is no speed";
+    EXPECT_FALSE(parts[1].slowest);
+    EXPECT_EQ(parts[2].layer, LayerIndex{0}) << "blocks follow what is of all of them";
+}
+
 }  // namespace
 }  // namespace shardscope::analysis

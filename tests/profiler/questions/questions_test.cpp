@@ -383,6 +383,28 @@ TEST_F(Questions, EfficiencyOfCpusSaysThatEnergyIsNotKnown) {
     EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("could not tell joules a token")));
 }
 
+TEST_F(Questions, EfficiencyOfPartsOverRanksLiesBetweenThoseOfRanks) {
+    record();
+    const Answer answer = ask("efficiency");
+    const Table* all = find(answer, "all_parts");
+    const Table* byRank = find(answer, "parts");
+    ASSERT_NE(all, nullptr);
+    ASSERT_NE(byRank, nullptr);
+    ASSERT_FALSE(all->rows.empty());
+    EXPECT_EQ(all->rows.size() * m_summary.ranks.size(), byRank->rows.size());
+    for (std::size_t row = 0; row < all->rows.size(); ++row) {
+        EXPECT_EQ(whole(*all, row, "ranks"), static_cast<std::int64_t>(m_summary.ranks.size()));
+        EXPECT_LE(number(*all, row, "slowest_flops_per_s"), number(*all, row, "flops_per_s"));
+        EXPECT_GE(number(*all, row, "fastest_flops_per_s"), number(*all, row, "flops_per_s"));
+        EXPECT_NEAR(number(*all, row, "peak_pct"),
+                    100 * number(*all, row, "flops_per_s") / *m_summary.ranks.front().peakFlops,
+                    1e-9);
+    }
+    const Table* peaks = find(answer, "peaks");
+    ASSERT_NE(peaks, nullptr);
+    EXPECT_EQ(peaks->rows.front().at(peaks->columnAt("precision")), Cell("fp32"));
+}
+
 TEST_F(Questions, TrustSaysWhatWasCheckedAndWhichStepsLackSomething) {
     record();
     const Answer whole = ask("trust");

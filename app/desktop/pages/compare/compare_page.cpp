@@ -15,7 +15,6 @@
 #include <QComboBox>
 #include <QDragEnterEvent>
 #include <QFileDialog>
-#include <QFileInfo>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -44,12 +43,6 @@ void clear(QHBoxLayout& layout) {
         if (item->widget() != nullptr) item->widget()->hide(), item->widget()->deleteLater();
         delete item;
     }
-}
-
-bool isSameFile(const QString& a, const QString& b) {
-    if (a == b) return true;
-    const QString one = QFileInfo(a).canonicalFilePath();
-    return !one.isEmpty() && one == QFileInfo(b).canonicalFilePath();
 }
 
 QString fileName(const QString& path) {
@@ -150,12 +143,7 @@ void ComparePage::swap() {
 }
 
 QStringList ComparePage::comparable() {
-    if (!hasRecording()) return {};
-    QStringList files{recording().path};
-    for (const QString& file : m_files.files())
-        if (!isSameFile(file, recording().path) && !isSameFile(file, recording().address()))
-            files << file;
-    return files;
+    return hasRecording() ? m_files.withOpen(recording()) : QStringList();
 }
 
 std::optional<CompareQuery> ComparePage::queryNow() {

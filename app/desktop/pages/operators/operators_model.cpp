@@ -161,16 +161,6 @@ QString workSubline(const WorkFrame& frame) {
 
 namespace {
 
-QString sentencesOf(const std::vector<std::string>& untold, std::size_t most) {
-    QStringList sentences;
-    for (std::size_t i = 0; i < std::min(most, untold.size()); ++i) {
-        QString text = fromUtf8(untold[i]);
-        if (!text.isEmpty()) text[0] = text[0].toUpper();
-        sentences << text + u'.';
-    }
-    return sentences.join(u' ');
-}
-
 /// Of kernels and of operators; the rest follows from these.
 constexpr std::size_t kWhyNoWork = 2;
 constexpr std::size_t kMostUntold = 4;
@@ -178,14 +168,14 @@ constexpr std::size_t kMostUntold = 4;
 }  // namespace
 
 QString untoldText(const questions::Answer& answer) {
-    const QString text = sentencesOf(answer.untold, kMostUntold);
+    const QString text = untoldSentences(answer, kMostUntold);
     const auto others = std::ssize(answer.untold) - static_cast<std::ptrdiff_t>(kMostUntold);
     return others <= 0 ? text
                        : text + QObject::tr(" And %1 more of the kind.").arg(formatCount(others));
 }
 
 QString noWorkText(const WorkFrame& frame) {
-    return sentencesOf(frame.work.untold, kWhyNoWork);
+    return untoldSentences(frame.work, kWhyNoWork);
 }
 
 std::vector<WorkTable> workTables(const WorkFrame& frame) {
