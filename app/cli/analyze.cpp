@@ -6,7 +6,6 @@
 #include "app/cli/open_recording.h"
 #include "app/cli/part_words.h"
 #include "app/cli/shared_options.h"
-#include "engine/run/config/capture_schedule.h"
 #include "engine/run/config/near_miss.h"
 #include "profiler/questions/question.h"
 
@@ -35,23 +34,6 @@ std::vector<std::string> questionKeys() {
     return keys;
 }
 
-Result<questions::Selection> selectionOf(const AnalyzeOptions& options) {
-    questions::Selection selection;
-    for (const std::uint32_t rank : options.ranks) selection.ranks.push_back({rank});
-    if (!options.range.empty()) {
-        const auto range = parseTimeRange(options.range);
-        if (!range) return failure(range);
-        selection.range = *range;
-    }
-    if (!options.steps.empty()) {
-        const auto spans = run::parseStepSpans(options.steps);
-        if (!spans) return failure(spans, "--steps");
-        for (const run::StepSpan& span : *spans)
-            selection.steps.push_back({{span.first}, {span.last}});
-    }
-    return selection;
-}
-
 Result<std::vector<const questions::Question*>> questionsOf(const std::vector<std::string>& names) {
     std::vector<const questions::Question*> wanted;
     for (const std::string& name : names) {
@@ -72,7 +54,7 @@ struct Answered {
 };
 
 Result<Answered> answersTo(const Wanted& wanted, const AnalyzeOptions& options) {
-    const auto selection = selectionOf(options);
+    const auto selection = parseSelection(options.range, options.steps, options.ranks);
     if (!selection) return failure(selection);
     const auto reader = openAnyRecording(options.place);
     if (!reader) return failure(reader);
@@ -156,7 +138,7 @@ Command addAnalyze(CLI::App& root) {
           questionKeys())
         ->required();
     app->add_option("--range", options->range, "BEGIN:END in seconds, or with a unit");
-    app->add_option("--steps", options->steps, "FIRST-LAST, or several of them with commas");
+    addSteps(*app, options->steps);
     addRanks(*app, options->ranks);
     app->add_option("--mode", options->mode,
                     "breakdown: exact, or as HolisticTraceAnalysis (HTA) counts")

@@ -5,6 +5,7 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/open_recording.h"
+#include "app/cli/part_words.h"
 #include "app/cli/shared_options.h"
 #include "profiler/questions/scaling.h"
 
@@ -29,7 +30,8 @@ constexpr int kGateBroken = 6;
 struct CompareArguments {
     std::vector<std::string> recordings;
     std::string sshCommand = RecordingPlace{}.sshCommand;
-    std::string gate;
+    std::string gate, steps;
+    std::vector<std::uint32_t> ranks;
     bool scaling = false, anyway = false, json = false, csv = false, all = false;
 };
 
@@ -82,6 +84,8 @@ Result<questions::Compared> compare(const CompareArguments& arguments) {
                 : "compare takes two recordings or more: baselines, and last the run");
     auto rules = readGate(arguments.gate);
     if (!rules) return failure(rules);
+    auto selection = parseSelection({}, arguments.steps, arguments.ranks);
+    if (!selection) return failure(selection);
     std::vector<OpenedRecording> opened;
     std::vector<storage::RecordingReader*> readers;
     std::vector<questions::ScaledRecording> scaled;
@@ -97,7 +101,8 @@ Result<questions::Compared> compare(const CompareArguments& arguments) {
         if (!answer) return failure(answer);
         return questions::Compared{std::move(*answer), false, {}};
     }
-    return questions::compareRecordings(readers, {arguments.anyway, std::move(*rules), {}});
+    return questions::compareRecordings(
+        readers, {arguments.anyway, std::move(*rules), std::move(*selection)});
 }
 
 int run(const CompareArguments& arguments) {
@@ -128,15 +133,20 @@ Command addCompare(CLI::App& root) {
         "With --gate the exit status is 6 when a rule is broken. A file of rules:\n"
         "  rules = [\"throughput.tokens_per_s >= -2%\", \"memory.peak_bytes <= +1%\"]\n\n"
         "Examples:\n  shardscope compare main.sscope branch.sscope --gate rules.toml\n"
+        "  shardscope compare main.sscope branch.sscope --steps 10-40 --ranks 0,1\n"
         "  shardscope compare --scaling one.sscope two.sscope four.sscope");
     app->add_option("recordings", arguments->recordings,
                     "baselines, and last the run; each may be ssh://HOST/PATH")
         ->required();
     auto* gate = app->add_option("--gate", arguments->gate, "TOML file of rules to keep");
     gate->type_name("FILE");
+    auto* steps = addSteps(*app, arguments->steps);
+    auto* ranks = addRanks(*app, arguments->ranks);
     app->add_flag("--scaling", arguments->scaling,
                   "how throughput grows with ranks, from a measured run of one rank on")
-        ->excludes(gate);
+        ->excludes(gate)
+        ->excludes(steps)
+        ->excludes(ranks);
     app->add_flag("--anyway", arguments->anyway, "compare runs of different models all the same");
     app->add_flag("--all", arguments->all, "all rows of long tables");
     auto* json = app->add_flag("--json", arguments->json,

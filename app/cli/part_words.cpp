@@ -1,5 +1,7 @@
 #include "app/cli/part_words.h"
 
+#include "engine/run/config/capture_schedule.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -38,6 +40,24 @@ Result<TimeRange> parseTimeRange(const std::string& text) {
                                    "of the recording, like 1.5:2 or 200ms:350ms",
                                    text));
     return TimeRange{*begin, *end};
+}
+
+Result<questions::Selection> parseSelection(const std::string& range, const std::string& steps,
+                                            const std::vector<std::uint32_t>& ranks) {
+    questions::Selection selection;
+    for (const std::uint32_t rank : ranks) selection.ranks.push_back({rank});
+    if (!range.empty()) {
+        const auto parsed = parseTimeRange(range);
+        if (!parsed) return failure(parsed);
+        selection.range = *parsed;
+    }
+    if (!steps.empty()) {
+        const auto spans = run::parseStepSpans(steps);
+        if (!spans) return failure(spans, "--steps");
+        for (const run::StepSpan& span : *spans)
+            selection.steps.push_back({{span.first}, {span.last}});
+    }
+    return selection;
 }
 
 }  // namespace shardscope::cli

@@ -1,15 +1,24 @@
 // What people write to name a part of a recording: steps, and stretches of time.
 #pragma once
 
+#include "profiler/questions/selection.h"
 #include "storage/model/result.h"
 #include "storage/model/units.h"
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace shardscope::cli {
 
 /// "BEGIN:END" on the recording's clock, like "1.5:2" or "200ms:350ms"; seconds without a unit (s,
 /// ms, us, ns). kUsage with a sentence.
 [[nodiscard]] Result<TimeRange> parseTimeRange(const std::string& text);
+
+/// Of what follows --range, --steps ("2-5,9") and --ranks; empty: not given. kUsage with a
+/// sentence.
+[[nodiscard]] Result<questions::Selection> parseSelection(const std::string& range,
+                                                          const std::string& steps,
+                                                          const std::vector<std::uint32_t>& ranks);
 
 }  // namespace shardscope::cli

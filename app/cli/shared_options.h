@@ -29,6 +29,11 @@ inline CLI::Option* addForce(CLI::App& app, bool& force, const std::string& what
 }
 inline constexpr const char* kAnOldRecording = "the output if it is a recording";
 
+/// --steps, of what is looked at
+inline CLI::Option* addSteps(CLI::App& app, std::string& steps) {
+    return app.add_option("--steps", steps, "FIRST-LAST, or several of them with commas");
+}
+
 /// --ranks, of what is looked at or written
 inline CLI::Option* addRanks(CLI::App& app, std::vector<std::uint32_t>& ranks) {
     return app.add_option("--ranks", ranks, "comma-separated ranks; all unless given")

@@ -49,19 +49,41 @@ FlameMatch findInFlame(const FlameData& data, const QString& text) {
     return match;
 }
 
+namespace {
+
+QString timeText(double ns) {
+    return formatDuration({std::llround(ns)});
+}
+
+QString pairText(const FlamePair& pair) {
+    if (pair.before <= 0) return QObject::tr("%1, nothing before").arg(timeText(pair.after));
+    if (pair.after <= 0) return QObject::tr("nothing instead of %1").arg(timeText(pair.before));
+    const double change = pair.after - pair.before;
+    return QObject::tr("%1 instead of %2: %3%4 (%5)")
+        .arg(timeText(pair.after), timeText(pair.before), change > 0 ? u"+"_s : QString(),
+             timeText(change), formatSignedPercent(change / pair.before));
+}
+
+}  // namespace
+
 QString flameText(const FlameData& data, std::size_t cell) {
     const FlameCell& shown = data.cells[cell];
-    const auto time = [](double ns) { return formatDuration({std::llround(ns)}); };
-    QString text = u"%1: %2"_s.arg(data.nameOf(cell), time(shown.width));
-    if (cell > 0)
+    const bool compared = !data.pairs.empty();
+    QString text = u"%1: %2"_s.arg(data.nameOf(cell),
+                                   compared ? pairText(data.pairs[cell]) : timeText(shown.width));
+    if (cell > 0 && compared)
+        text += QObject::tr(", %1 of %2")
+                    .arg(formatPercent(shown.width / data.whole()), timeText(data.whole()));
+    else if (cell > 0)
         text += QObject::tr(" of %1 (%2)")
-                    .arg(time(data.whole()), formatPercent(shown.width / data.whole()));
+                    .arg(timeText(data.whole()), formatPercent(shown.width / data.whole()));
     if (shown.count > 0) {
-        text += QObject::tr(", self %1").arg(time(shown.self));
+        text += QObject::tr(", self %1").arg(timeText(shown.self));
         text += shown.count == 1 ? QObject::tr(", once")
                                  : QObject::tr(", %1 times").arg(formatCount(shown.count));
     }
-    if (shown.change) text += u", "_s + formatSignedPercent(static_cast<double>(*shown.change));
+    if (shown.change && !compared)
+        text += u", "_s + formatSignedPercent(static_cast<double>(*shown.change));
     return text;
 }
 

@@ -26,10 +26,16 @@ struct FlameCell {
     [[nodiscard]] double end() const { return begin + width; }
 };
 
+/// What a cell takes in both of what is compared, in ns.
+struct FlamePair {
+    double before = 0, after = 0;
+};
+
 struct FlameData {
     std::vector<FlameCell> cells;   ///< row by row, each by begin; the first is the whole
     std::vector<std::size_t> rows;  ///< first cell of each row, and the end of the last one
     QStringList names;
+    std::vector<FlamePair> pairs{};  ///< of each cell; empty: nothing is compared
 
     [[nodiscard]] bool empty() const { return cells.empty() || cells.front().width <= 0; }
     [[nodiscard]] double whole() const { return cells.empty() ? 0 : cells.front().width; }
@@ -52,7 +58,8 @@ struct FlameMatch {
 /// Names that contain `text`, whatever the case; an empty one finds nothing.
 [[nodiscard]] FlameMatch findInFlame(const FlameData& data, const QString& text);
 
-/// "aten::mm: 12.1 ms of 80.2 ms (15.1 %), self 3.2 ms, 240 times"
+/// "aten::mm: 12.1 ms of 80.2 ms (15.1 %), self 3.2 ms, 240 times", or of what is compared
+/// "aten::mm: 12.1 ms instead of 10.2 ms: +1.9 ms (+18.6 %), 15.1 % of 80.2 ms"
 [[nodiscard]] QString flameText(const FlameData& data, std::size_t cell);
 
 }  // namespace shardscope::desktop

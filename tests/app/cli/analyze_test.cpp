@@ -127,6 +127,37 @@ TEST_F(Analyze, ComparesARunWithItself) {
     EXPECT_THAT(said({"compare", recording, recording, recording}), HasSubstr("Step time:"));
 }
 
+TEST_F(Analyze, ComparesStepsAndRanks) {
+    test::SampleOptions options;
+    options.steps = 30;
+    const std::string recording = sample("a.sscope", options);
+    const std::string longer = sample("b.sscope", test::SampleOptions{.steps = 40});
+    const auto compared = [&](const std::vector<std::string>& part) {
+        std::vector<std::string> call{"compare", recording, longer, "--json"};
+        call.insert(call.end(), part.begin(), part.end());
+        return Json::parse(said(call));
+    };
+    const auto countOf = [](const Json& json) {
+        double count = 0;
+        for (const Json& row : json["operators"]) count += row["first_count"].get<double>();
+        return count;
+    };
+    const Json all = compared({}), part = compared({"--steps", "2-11,20-24", "--ranks", "1"});
+    EXPECT_NE(all["figures"], part["figures"]);
+    EXPECT_GT(countOf(part), 0);
+    for (const Json& row : part["losses"])
+        EXPECT_THAT(row["step"].get<int>(),
+                    testing::AnyOf(AllOf(testing::Ge(2), testing::Le(11)),
+                                   AllOf(testing::Ge(20), testing::Le(24))));
+    EXPECT_EQ(part["losses"].size(), 15u);
+    EXPECT_THAT(said({"compare", recording, longer, "--steps", "35-39"}, 2),
+                HasSubstr("it has steps 0 to 29"));
+    EXPECT_THAT(said({"compare", recording, longer, "--ranks", "7"}, 2), HasSubstr("no rank 7"));
+    EXPECT_THAT(said({"compare", recording, longer, "--steps", "x"}, 2), HasSubstr("--steps"));
+    EXPECT_THAT(said({"compare", "--scaling", recording, longer, "--steps", "1-2"}, 2),
+                HasSubstr("--steps"));
+}
+
 TEST_F(Analyze, KeepsOrBreaksAGate) {
     test::SampleOptions options;
     options.steps = 30;

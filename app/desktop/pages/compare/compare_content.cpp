@@ -2,6 +2,7 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/pages/compare/compare_page.h"
+#include "app/desktop/pages/compare/stack_panel.h"
 #include "app/desktop/widgets/card.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
@@ -93,7 +94,11 @@ QWidget* ComparePage::buildFull(QWidget* parent) {
     ledger->addWidget(m_ledger);
     layout->addWidget(m_ledgerBlock);
     addSteps(*layout);
-    // The differential flame graph belongs here: the evidence between one step and the tables.
+    m_stackPanel = new StackPanel(full);
+    connect(m_stackPanel, &StackPanel::hoverChanged, this, &RecordingPage::hoverChanged);
+    connect(m_stackPanel, &StackPanel::kindWanted, this,
+            [this](questions::StackKind kind) { askForStacks(kind); });
+    layout->addWidget(m_stackPanel);
     addDifferences(*layout);
     m_losses = new ChartPanel(full);
     m_losses->setMinimumHeight(kLossHeight);

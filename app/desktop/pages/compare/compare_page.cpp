@@ -2,6 +2,7 @@
 
 #include "app/desktop/loading/import_cache.h"
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/compare/stack_panel.h"
 #include "app/desktop/widgets/card.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
@@ -35,7 +36,7 @@ using namespace Qt::StringLiterals;
 constexpr int kWideCards = 1000;
 
 /// What is asked of the readers, by kind.
-constexpr int kComparison = 0, kSteps = 1;
+constexpr int kComparison = 0, kSteps = 1, kStacks = 2;
 
 void clear(QHBoxLayout& layout) {
     while (QLayoutItem* item = layout.takeAt(0)) {
@@ -74,8 +75,8 @@ ComparePage::ComparePage(PageContext& context, QWidget* parent)
     buildControls();
     const auto forget = [this] {
         m_readers.forget(kComparison);
-        m_readers.forget(kSteps);
-        m_isReading = m_isReadingSteps = false;
+        forgetEvidence();
+        m_isReading = false;
         m_asked.reset();
     };
     connect(&context.loader, &RecordingLoader::sketched, this, forget);
@@ -89,7 +90,8 @@ ComparePage::ComparePage(PageContext& context, QWidget* parent)
 std::vector<Page::KeyNote> ComparePage::keyNotes() const {
     auto* self = const_cast<ComparePage*>(this);
     return {{{}, tr("compare with another recording"), [self] { self->chooseOther(); }},
-            {{}, tr("swap baseline and run"), [self] { self->swap(); }}};
+            {{}, tr("swap baseline and run"), [self] { self->swap(); }},
+            {{}, tr("search the compared stacks"), [self] { self->m_stackPanel->focusSearch(); }}};
 }
 
 void ComparePage::placeCards() {
@@ -168,8 +170,8 @@ void ComparePage::present() {
     m_none->setVisible(!query);
     if (!query) {
         m_readers.forget(kComparison);
-        m_readers.forget(kSteps);
-        m_isReading = m_isReadingSteps = false;
+        forgetEvidence();
+        m_isReading = false;
         m_asked.reset();
         m_comparison.reset();
         m_steps.reset();
@@ -196,8 +198,7 @@ void ComparePage::ask(const CompareQuery& query) {
     m_asked = query;
     m_failure.clear();
     m_isReading = true;
-    m_isReadingSteps = false;
-    m_readers.forget(kSteps);
+    forgetEvidence();
     m_readers.setImportFolder(m_loader.importFolder());
     pageFrame().setHeadline(tr("Reading and comparing…"), query.names.join(u", "_s));
     if (m_comparison && m_comparison->query.files != query.files) {
@@ -218,7 +219,15 @@ void ComparePage::take(const Result<ComparisonPtr>& made) {
     m_failure = made ? QString() : fromUtf8(made.error().message);
     presentSides();
     presentComparison();
-    if (m_comparison && !m_comparison->refused) presentSteps();
+    if (!m_comparison || m_comparison->refused) return;
+    presentSteps();
+    askForStacks(std::nullopt);
+}
+
+void ComparePage::forgetEvidence() {
+    m_readers.forget(kSteps);
+    m_readers.forget(kStacks);
+    m_isReadingSteps = m_isReadingStacks = false;
 }
 
 void ComparePage::say(const QString& text) {
@@ -387,6 +396,23 @@ void ComparePage::askForSteps() {
             m_barOrigins = std::move(bars.origins);
             m_stepBars->setBars(std::move(bars.bars));
             m_stepLegend->setEntries(stepLegend(*m_steps));
+        });
+}
+
+void ComparePage::askForStacks(std::optional<questions::StackKind> wanted) {
+    if (!m_comparison) return;
+    m_isReadingStacks = true;
+    m_stackPanel->showNothing(tr("Reading stacks…"));
+    m_readers.ask(
+        kStacks, m_comparison->query.files,
+        [selection = m_comparison->query.selection,
+         wanted](const OtherRecordings::Readers& readers) {
+            return readComparedStacks(readers, selection, wanted);
+        },
+        [this](const Result<ComparedStacksPtr>& made) {
+            m_isReadingStacks = false;
+            if (!made) return m_stackPanel->showNothing(fromUtf8(made.error().message));
+            m_stackPanel->setStacks(*made);
         });
 }
 

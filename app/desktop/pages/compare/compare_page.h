@@ -3,6 +3,7 @@
 
 #include "app/desktop/models/compared_files.h"
 #include "app/desktop/pages/compare/compare_model.h"
+#include "app/desktop/pages/compare/compare_stacks.h"
 #include "app/desktop/pages/recording_page.h"
 
 #include <QStringList>
@@ -26,6 +27,7 @@ class Legend;
 class MessageState;
 class MirroredBars;
 class StackedBars;
+class StackPanel;
 
 class ComparePage : public RecordingPage {
     Q_OBJECT
@@ -37,7 +39,9 @@ public:
     /// What is shown; null: nothing yet.
     [[nodiscard]] const ComparisonPtr& comparison() const { return m_comparison; }
     /// An answer is on its way.
-    [[nodiscard]] bool isReading() const override { return m_isReading || m_isReadingSteps; }
+    [[nodiscard]] bool isReading() const override {
+        return m_isReading || m_isReadingSteps || m_isReadingStacks;
+    }
     void swap();
 
 protected:
@@ -66,6 +70,9 @@ private:
     void ask(const CompareQuery& query);
     void take(const Result<ComparisonPtr>& made);
     void askForSteps();
+    void askForStacks(std::optional<questions::StackKind> wanted);
+    /// No answer comes about steps and stacks.
+    void forgetEvidence();
     void showStep(int bar);
     void presentSides();
     void presentControls();
@@ -82,7 +89,7 @@ private:
 
     QString m_judged;  ///< file of the run that is judged; empty: the last of the others
     bool m_anyway = false;
-    bool m_isReading = false, m_isReadingSteps = false;
+    bool m_isReading = false, m_isReadingSteps = false, m_isReadingStacks = false;
     std::optional<CompareQuery> m_asked;
     bool m_askedFinished = false;  ///< the open recording was, when it was asked about
     QString m_failure;             ///< of what was asked
@@ -107,6 +114,7 @@ private:
     std::vector<QSpinBox*> m_stepBoxes;
     StackedBars* m_stepBars = nullptr;
     Legend* m_stepLegend = nullptr;
+    StackPanel* m_stackPanel = nullptr;
     QComboBox* m_table = nullptr;
     DataTable *m_differences = nullptr, *m_figures = nullptr;
     ChartPanel* m_losses = nullptr;

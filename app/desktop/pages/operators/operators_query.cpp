@@ -1,13 +1,13 @@
 #include "app/desktop/pages/operators/operators_query.h"
 
 #include "app/desktop/loading/part_loader.h"
+#include "app/desktop/models/flame_layout.h"
 #include "app/desktop/models/format.h"
 #include "profiler/questions/question.h"
 #include "storage/recording/read/cancellable_reader.h"
 
 #include <QObject>
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace shardscope::desktop {
@@ -39,68 +39,16 @@ Meaning frameMeaning(const CallTree::Frame& frame, const std::string& name) {
     }
 }
 
-/// Inner frames of each, the widest first: `order` from `first[f]` to `first[f + 1]`.
-struct Children {
-    std::vector<CallTree::Node> order;
-    std::vector<std::size_t> first;
-};
-
-Children childrenOf(const CallTree& tree) {
-    const auto& frames = tree.frames();
-    Children children;
-    children.order.resize(frames.size() - 1);
-    std::iota(children.order.begin(), children.order.end(), CallTree::Node{1});
-    std::stable_sort(children.order.begin(), children.order.end(),
-                     [&](CallTree::Node a, CallTree::Node b) {
-                         if (frames[a].parent != frames[b].parent)
-                             return frames[a].parent < frames[b].parent;
-                         return frames[a].total > frames[b].total;
-                     });
-    children.first.assign(frames.size() + 1, 0);
-    for (std::size_t node = 1; node < frames.size(); ++node)
-        ++children.first[frames[node].parent + 1];
-    std::partial_sum(children.first.begin(), children.first.end(), children.first.begin());
-    return children;
-}
-
-FlameCell cellOf(const CallTree& tree, CallTree::Node node, double begin, std::size_t parent) {
-    const CallTree::Frame& frame = tree.frames()[node];
-    FlameCell cell;
-    cell.begin = begin;
-    cell.width = static_cast<double>(frame.total.ns);
-    cell.self = static_cast<double>(frame.self.ns);
-    cell.count = frame.count;
-    cell.name = frame.name;
-    cell.parent = static_cast<std::uint32_t>(parent);
-    if (node != CallTree::kRoot) cell.meaning = frameMeaning(frame, tree.names()[frame.name]);
-    return cell;
-}
-
 FlameData layOut(const CallTree& tree, const QString& whole) {
-    FlameData data;
-    for (const std::string& name : tree.names()) data.names << fromUtf8(name);
-    data.names.front() = whole;
-    const Children children = childrenOf(tree);
-    std::vector<CallTree::Node> nodes{CallTree::kRoot};  // of the cells
-    data.cells.push_back(cellOf(tree, CallTree::kRoot, 0, 0));
-    for (std::size_t begin = 0; begin < data.cells.size();) {
-        data.rows.push_back(begin);
-        const std::size_t end = data.cells.size();
-        for (std::size_t at = begin; at < end; ++at) {
-            double place = data.cells[at].begin;
-            const CallTree::Node node = nodes[at];
-            for (std::size_t i = children.first[node]; i < children.first[node + 1]; ++i) {
-                const CallTree::Node inner = children.order[i];
-                if (tree.frames()[inner].total.ns <= 0) continue;
-                data.cells.push_back(cellOf(tree, inner, place, at));
-                nodes.push_back(inner);
-                place = data.cells.back().end();
-            }
-        }
-        begin = end;
-    }
-    data.rows.push_back(data.cells.size());
-    return data;
+    const auto width = [&](CallTree::Node node) {
+        return static_cast<double>(tree.frames()[node].total.ns);
+    };
+    return layOutFlame(tree, whole, width, [&](CallTree::Node node, FlameCell& cell) {
+        const CallTree::Frame& frame = tree.frames()[node];
+        cell.self = static_cast<double>(frame.self.ns);
+        cell.count = frame.count;
+        if (node != CallTree::kRoot) cell.meaning = frameMeaning(frame, tree.names()[frame.name]);
+    });
 }
 
 }  // namespace
