@@ -15,13 +15,27 @@ bool Selection::includes(RankId rank) const {
 
 SelectionModel::SelectionModel(QObject* parent) : QObject(parent) {}
 
-void SelectionModel::select(const Selection& selection) {
-    if (selection == current()) return;
+void SelectionModel::show(const View& next) {
+    if (next == view()) return;
+    const View before = view();
     m_history.resize(m_position + 1);
-    m_history.push_back(selection);
+    m_history.push_back(next);
     if (m_history.size() > kLongestHistory) m_history.erase(m_history.begin());
     m_position = m_history.size() - 1;
-    Q_EMIT selectionChanged();
+    announce(before);
+}
+
+void SelectionModel::visit(const QString& page) {
+    if (view().page.isEmpty())
+        m_history[m_position].page = page;  // the first one; there is no way back from it
+    else
+        show({page, current()});
+}
+
+void SelectionModel::announce(const View& before) {
+    const bool isOtherPage = before.page != view().page;
+    if (before.selection != current()) Q_EMIT selectionChanged();
+    if (isOtherPage) Q_EMIT pageChanged();
 }
 
 void SelectionModel::selectRange(TimeRange range) {
@@ -46,26 +60,29 @@ void SelectionModel::selectRanks(std::vector<RankId> ranks) {
 }
 
 void SelectionModel::goBack() {
-    if (!canGoBack()) return;
-    --m_position;
-    Q_EMIT selectionChanged();
+    if (canGoBack()) goTo(m_position - 1);
 }
 
 void SelectionModel::goForward() {
-    if (!canGoForward()) return;
-    ++m_position;
-    Q_EMIT selectionChanged();
+    if (canGoForward()) goTo(m_position + 1);
+}
+
+void SelectionModel::goTo(std::size_t position) {
+    const View before = view();
+    m_position = position;
+    announce(before);
 }
 
 void SelectionModel::shift(Duration by) {
     if (by == Duration{}) return;
-    for (Selection& each : m_history)
-        if (each.range) each.range = TimeRange{each.range->begin + by, each.range->end + by};
+    for (View& each : m_history)
+        if (auto& range = each.selection.range)
+            range = TimeRange{range->begin + by, range->end + by};
     if (current().range) Q_EMIT selectionChanged();
 }
 
 void SelectionModel::reset() {
-    m_history.assign(1, Selection{});
+    m_history.assign(1, View{view().page, {}});
     m_position = 0;
     Q_EMIT selectionChanged();
 }

@@ -1,4 +1,5 @@
-// The one selection of a window: steps or a stretch of time, and some ranks, with back and forward.
+// The one selection of a window: steps or a stretch of time, and some ranks; with the page that it
+// was looked at on, back and forward.
 // GUI thread; owned by the shell, borrowed by every page.
 #pragma once
 
@@ -6,6 +7,7 @@
 #include "storage/model/units.h"
 
 #include <QObject>
+#include <QString>
 #include <optional>
 #include <vector>
 
@@ -34,17 +36,29 @@ struct Selection {
     friend bool operator==(const Selection&, const Selection&) = default;
 };
 
+/// What one looks at: a page, by its id, and what is selected there.
+struct View {
+    QString page;
+    Selection selection;
+    friend bool operator==(const View&, const View&) = default;
+};
+
 class SelectionModel : public QObject {
     Q_OBJECT
 
 public:
     explicit SelectionModel(QObject* parent = nullptr);
 
-    [[nodiscard]] const Selection& current() const { return m_history[m_position]; }
+    [[nodiscard]] const Selection& current() const { return view().selection; }
+    [[nodiscard]] const View& view() const { return m_history[m_position]; }
     [[nodiscard]] bool canGoBack() const { return m_position > 0; }
     [[nodiscard]] bool canGoForward() const { return m_position + 1 < m_history.size(); }
 
-    void select(const Selection& selection);
+    /// One step of the way, whatever changes.
+    void show(const View& next);
+    void select(const Selection& selection) { show({view().page, selection}); }
+    /// Another page, of the same selection.
+    void visit(const QString& page);
     void selectRange(TimeRange range);
     void selectSteps(StepSpan steps);
     void selectRanks(std::vector<RankId> ranks);
@@ -53,14 +67,19 @@ public:
     void goForward();
     /// All that is selected, or was, lies later by so much: the recording does.
     void shift(Duration by);
-    /// Forgets everything: another recording was opened.
+    /// Forgets everything but the page: another recording was opened.
     void reset();
 
 Q_SIGNALS:
     void selectionChanged();
+    /// After selectionChanged(), where both do.
+    void pageChanged();
 
 private:
-    std::vector<Selection> m_history{Selection{}};
+    void goTo(std::size_t position);
+    void announce(const View& before);
+
+    std::vector<View> m_history{View{}};
     std::size_t m_position = 0;
 };
 

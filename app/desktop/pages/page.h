@@ -28,7 +28,7 @@ struct PageContext {
     QString recordingsFolder;   ///< where recordings go unless one says otherwise
     QString recentFile;         ///< keeps which recordings were opened; empty: nothing is kept
     bool remembers = true;      ///< whether what is opened now is added to them
-    QString settingsFile = {};  ///< keeps targets; empty: nothing is kept
+    QString settingsFile = {};  ///< keeps targets and views; empty: nothing is kept
 };
 
 /// Ids of pages that others lead to.
@@ -80,6 +80,8 @@ Q_SIGNALS:
     /// `arguments`: those of `shardscope record`; of a resumed run what differs from its
     /// checkpoint.
     void runRequested(const shardscope::run::RunConfig& config, const QStringList& arguments);
+    /// Open what was open last, as it was looked at.
+    void continueRequested();
     /// Let the user keep what it shows as a file.
     void exportRequested();
     /// What is under the pointer, in a line.

@@ -57,7 +57,7 @@ void RecordingPage::setUp(QWidget* content, const QString& icon, const QString& 
 }
 
 void RecordingPage::showElsewhere(const QString& page, const Selection& evidence) {
-    m_selection.select(evidence);
+    m_selection.show({page, evidence});  // one step: back leads here
     Q_EMIT pageRequested(page);
 }
 

@@ -21,6 +21,13 @@ QAction* Commands::add(const QString& id, const QString& group, const QString& n
     return action;
 }
 
+QAction* Commands::addOfSeries(const QString& id, const QString& group, const QString& name,
+                               const QKeySequence& keys, std::function<void()> run) {
+    QAction* action = add(id, group, name, {keys}, std::move(run));
+    m_commands.back().inSeries = true;
+    return action;
+}
+
 void Commands::addNote(const QString& group, const QString& keys, const QString& name,
                        std::function<void()> run) {
     if (!run) return m_commands.push_back({{}, group, name, nullptr, keys});

@@ -18,7 +18,8 @@ struct Command {
     QString group;
     QString name;
     QAction* action = nullptr;
-    QString keys;  ///< as shown; for keys that a page handles itself there is no action
+    QString keys;           ///< as shown; for keys that a page handles itself there is no action
+    bool inSeries = false;  ///< the sheet of keys has one note for all of them
 };
 
 class Commands : public QObject {
@@ -29,6 +30,9 @@ public:
     explicit Commands(QWidget* window);
     QAction* add(const QString& id, const QString& group, const QString& name,
                  const QList<QKeySequence>& keys, std::function<void()> run);
+    /// One of several that differ by a digit alone: a note says so in the sheet of keys.
+    QAction* addOfSeries(const QString& id, const QString& group, const QString& name,
+                         const QKeySequence& keys, std::function<void()> run);
     /// A key that a page handles: for the sheet, and where there is something to run the palette.
     void addNote(const QString& group, const QString& keys, const QString& name,
                  std::function<void()> run = {});

@@ -38,7 +38,7 @@ std::vector<manual::Section> keySections(const Commands& commands) {
     std::vector<manual::Section> sections;
     QString group;
     for (const Command& command : commands.all()) {
-        if (command.keys.isEmpty()) continue;
+        if (command.keys.isEmpty() || command.inSeries) continue;
         if (command.group != group || sections.empty()) {
             group = command.group;
             sections.push_back({"Keys: " + group.toStdString(), {}});

@@ -36,7 +36,7 @@ KeySheet::KeySheet(const Commands& commands, QWidget* parent) : QDialog(parent) 
     int column = 0;
     QString group;
     for (const Command& command : commands.all()) {
-        if (command.keys.isEmpty()) continue;
+        if (command.keys.isEmpty() || command.inSeries) continue;
         if (command.group != group) {
             group = command.group;
             if (row > kRowsAColumn - 4) {

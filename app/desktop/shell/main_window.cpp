@@ -40,6 +40,11 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
                 m_session,          m_compared,  folders.recordings,
                 folders.recentFile, remembers,   remembers ? folders.settingsFile : QString()},
       m_commands(this),
+      m_views(m_loader, m_selection, m_context.settingsFile,
+              [this](const QString& id) {
+                  const Page* found = page(id);
+                  return found != nullptr ? found->accessibleName() : QString();
+              }),
       m_rail(new Rail(this)),
       m_topBar(new TopBar(this)),
       m_status(new StatusLine(this)),
@@ -52,9 +57,11 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     layOut();
     addPageCommands();
     addWindowCommands();
+    m_views.addCommands(m_commands);
     addKeyNotes();
     connectBars();
     connectLoader();
+    connectViews();
     giveAccess();
     m_loader.setImportFolder(folders.imports.isEmpty() ? folders.recordings + u"/imports"_s
                                                        : folders.imports);
@@ -86,6 +93,7 @@ void MainWindow::addPage(const PageEntry& entry) {
     connect(page, &Page::fileRequested, this, &MainWindow::openFile);
     connect(page, &Page::pageRequested, this, &MainWindow::showPage);
     connect(page, &Page::runRequested, this, &MainWindow::startRun);
+    connect(page, &Page::continueRequested, &m_views, &ViewKeeper::goOn);
     connect(page, &Page::hoverChanged, m_status, &StatusLine::setHover);
 }
 
@@ -138,10 +146,10 @@ void MainWindow::addWindowCommands() {
                    {QKeySequence(u"Ctrl+E"_s)}, [this] { exportShown(); });
     m_commands.add(u"theme"_s, window, tr("Light or dark"), {QKeySequence(u"Ctrl+T"_s)},
                    [this] { useTheme(!isDark()); });
-    m_commands.add(u"back"_s, window, tr("Selection before"), {QKeySequence(u"Alt+Left"_s)},
+    m_commands.add(u"back"_s, window, tr("Page or selection before"), {QKeySequence(u"Alt+Left"_s)},
                    [this] { m_selection.goBack(); });
-    m_commands.add(u"forward"_s, window, tr("Selection after"), {QKeySequence(u"Alt+Right"_s)},
-                   [this] { m_selection.goForward(); });
+    m_commands.add(u"forward"_s, window, tr("Page or selection after"),
+                   {QKeySequence(u"Alt+Right"_s)}, [this] { m_selection.goForward(); });
     m_commands.add(u"clear"_s, window, tr("Clear the selection"),
                    {QKeySequence(u"Ctrl+Backspace"_s)}, [this] { m_selection.clear(); });
     m_commands.add(u"keys"_s, window, tr("All keys"),
@@ -168,6 +176,11 @@ void MainWindow::connectBars() {
     connect(m_topBar, &TopBar::keysRequested, this,
             [this] { m_commands.find(u"keys"_s)->trigger(); });
     connect(&m_selection, &SelectionModel::selectionChanged, this, &MainWindow::presentSelection);
+    connect(&m_selection, &SelectionModel::pageChanged, this, [this] {
+        const QString page = m_selection.view().page;
+        if (page != m_page) showPage(page);
+        presentSelection();
+    });
 }
 
 void MainWindow::connectLoader() {
@@ -203,6 +216,12 @@ void MainWindow::connectLoader() {
         m_status->setMessage(tr("Cancelled; nothing was imported"));
     });
     connect(&m_loader, &RecordingLoader::questionFailed, m_status, &StatusLine::setMessage);
+}
+
+void MainWindow::connectViews() {
+    connect(&m_views, &ViewKeeper::told, m_status, &StatusLine::setMessage);
+    connect(&m_views, &ViewKeeper::fileWanted, this, &MainWindow::openFile);
+    connect(&m_views, &ViewKeeper::pageWanted, this, &MainWindow::showPage);
 }
 
 void MainWindow::endRun(const run::RunFinished& outcome) {
@@ -242,6 +261,7 @@ void MainWindow::showPage(const QString& id) {
     QWidget* page = m_pages.value(id);
     if (page == nullptr) return;
     m_page = id;
+    m_selection.visit(id);
     m_loader.setWatched(id != page_ids::kLive);
     m_stack->setCurrentWidget(page);
     m_rail->setCurrent(id);
@@ -404,6 +424,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
     if (!m_session.isGoing()) {
+        m_views.keepLast();
         event->accept();
         return;
     }

@@ -9,6 +9,7 @@
 #include "app/desktop/shell/commands.h"
 #include "app/desktop/shell/run_opening.h"
 #include "app/desktop/shell/user_folders.h"
+#include "app/desktop/shell/view_keeper.h"
 
 #include <QMap>
 #include <QWidget>
@@ -73,6 +74,7 @@ private:
     void addKeyNotes();
     void connectBars();
     void connectLoader();
+    void connectViews();
     void giveAccess();
     void endRun(const run::RunFinished& outcome);
     void chooseFile();
@@ -98,6 +100,7 @@ private:
     RunOpening m_runOpening;
     PageContext m_context;
     Commands m_commands;
+    ViewKeeper m_views;
 
     Rail* m_rail;
     TopBar* m_topBar;

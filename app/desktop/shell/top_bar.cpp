@@ -19,8 +19,8 @@ TopBar::TopBar(QWidget* parent)
       m_title(new QLabel(this)),
       m_selection(new QPushButton(this)),
       m_open(tool(tr("Open a recording (Ctrl+O)"))),
-      m_back(tool(tr("Selection before (Alt+Left)"))),
-      m_forward(tool(tr("Selection after (Alt+Right)"))),
+      m_back(tool(tr("Page or selection before (Alt+Left)"))),
+      m_forward(tool(tr("Page or selection after (Alt+Right)"))),
       m_theme(tool(tr("Light or dark (Ctrl+T)"))),
       m_keys(tool(tr("Keys (?)"))),
       m_problems(new QPushButton(this)) {

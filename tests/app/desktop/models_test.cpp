@@ -78,6 +78,30 @@ TEST(SelectionModel, SelectingAgainCutsTheWayForward) {
     EXPECT_TRUE(model.current().isEverything());
 }
 
+TEST(SelectionModel, PagesArePartOfTheWay) {
+    SelectionModel model;
+    QSignalSpy pages(&model, &SelectionModel::pageChanged);
+    QSignalSpy selections(&model, &SelectionModel::selectionChanged);
+    model.visit(u"overview"_s);
+    EXPECT_FALSE(model.canGoBack()) << "one begins somewhere";
+    model.show({u"timeline"_s, {TimeRange{{0}, {10}}, {}, {}}});
+    EXPECT_EQ(pages.count(), 1);
+    EXPECT_EQ(selections.count(), 1);
+    model.visit(u"timeline"_s);
+    model.visit(u"memory"_s);
+    EXPECT_TRUE(model.current().range) << "another page of the same selection";
+    model.goBack();
+    EXPECT_EQ(model.view().page, u"timeline"_s);
+    model.goBack();
+    EXPECT_EQ(model.view(), (View{u"overview"_s, {}})) << "what was shown elsewhere is one step";
+    EXPECT_EQ(pages.count(), 4);
+    EXPECT_EQ(selections.count(), 2);
+    model.goForward();
+    model.reset();
+    EXPECT_EQ(model.view(), (View{u"timeline"_s, {}}));
+    EXPECT_FALSE(model.canGoBack());
+}
+
 TEST(Decimation, KeepsSpikes) {
     QVector<QPointF> points;
     for (int i = 0; i < 10'000; ++i)

@@ -1,8 +1,8 @@
 #include "app/desktop/pages/start/recent_files.h"
 
+#include "app/desktop/loading/lasting_address.h"
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/format.h"
-#include "storage/recording/remote/remote_address.h"
 
 #include <QDir>
 #include <QFile>
@@ -52,10 +52,7 @@ RecentFiles::RecentFiles(const QString& storePath, QObject* parent)
 
 void RecentFiles::add(const OpenRecording& recording, const QString& now) {
     RecentFile file;
-    file.path = storage::remote::isRemote(recording.path.toStdString()) ||
-                        recording.address().contains(u'\n')
-                    ? recording.address()
-                    : QFileInfo(recording.address()).absoluteFilePath();
+    file.path = lastingAddress(recording);
     file.title = recording.title();
     if (recording.report.tokensPerSecond) {
         file.throughput =

@@ -1,6 +1,7 @@
 #include "app/desktop/pages/start/start_page.h"
 
 #include "app/desktop/loading/import_cache.h"
+#include "app/desktop/models/kept_views.h"
 #include "app/desktop/pages/start/recent_list.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
@@ -53,6 +54,7 @@ StartPage::StartPage(PageContext& context, QWidget* parent)
       m_recent(context.recentFile),
       m_banner(new Banner(this)),
       m_list(new RecentList(this)),
+      m_continue(buildContinue(context.settingsFile, this)),
       m_recordings(context.recordingsFolder) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(kGapPage, 20, kGapPage, kGapGroup);
@@ -70,6 +72,7 @@ StartPage::StartPage(PageContext& context, QWidget* parent)
     columns->setSpacing(32);
     auto* left = new QVBoxLayout;
     left->setSpacing(kGap);
+    if (m_continue != nullptr) left->addWidget(m_continue);
     left->addWidget(sectionLabel(tr("Recent recordings"), this));
     auto* holder = new QWidget(this);
     auto* holderLayout = new QVBoxLayout(holder);
@@ -102,6 +105,9 @@ StartPage::StartPage(PageContext& context, QWidget* parent)
 
 void StartPage::follow(RecordingLoader& loader, bool remembers) {
     connect(&loader, &RecordingLoader::opening, this, [this] { m_banner->setText({}); });
+    connect(&loader, &RecordingLoader::opened, this, [this] {
+        if (m_continue != nullptr) m_continue->hide();
+    });
     connect(&loader, &RecordingLoader::openFailed, this,
             [this](const QString&, const QString& message) { m_banner->setText(message); });
     if (!remembers) return;
@@ -165,6 +171,26 @@ void StartPage::compare(const QStringList& paths) {
     m_compared.set(paths.mid(1));
     Q_EMIT fileRequested(paths.front());
     Q_EMIT pageRequested(page_ids::kCompare);
+}
+
+QWidget* StartPage::buildContinue(const QString& settingsFile, QWidget* parent) {
+    const auto last = lastSession(settingsFile);
+    if (!last) return nullptr;
+    const QString first = last->address.section(u'\n', 0, 0);
+    // whether it is still there, another host says when it is opened
+    if (!storage::remote::isRemote(first.toStdString()) && !QFileInfo::exists(first))
+        return nullptr;
+    auto* block = new QWidget(parent);
+    auto* layout = new QHBoxLayout(block);
+    layout->setContentsMargins(0, 0, 0, kGapGroup);
+    layout->setSpacing(kGap);
+    auto* button = new QPushButton(tr("Continue with %1").arg(last->name), block);
+    button->setToolTip(first);
+    button->setAccessibleDescription(last->what);
+    connect(button, &QPushButton::clicked, this, &StartPage::continueRequested);
+    layout->addWidget(button);
+    layout->addWidget(quietLabel(last->what, block), 1);
+    return block;
 }
 
 QWidget* StartPage::buildActions(QWidget* parent) {

@@ -19,6 +19,8 @@ public:
 private:
     void follow(RecordingLoader& loader, bool remembers);
     QWidget* buildActions(QWidget* parent);
+    /// Null: nothing was open lately, or it is gone.
+    QWidget* buildContinue(const QString& settingsFile, QWidget* parent);
     void makeSample();
     /// Those marked in the list; else asks for files.
     void compareTwo();
@@ -28,6 +30,7 @@ private:
     RecentFiles m_recent;
     Banner* m_banner;
     RecentList* m_list;
+    QWidget* m_continue;
     QString m_recordings;        ///< where the sample goes
     bool m_isImporting = false;  ///< what is open
 };
