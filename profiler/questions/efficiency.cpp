@@ -112,18 +112,19 @@ std::optional<double> meanPeak(const RecordingSummary& summary,
 }
 
 Table allPartsTable(const std::vector<PartOfRanks>& parts, std::optional<double> peak) {
-    Table table{"all_parts",
-                "Matrix products by phase, then by layer",
-                {{"phase", "phase", Unit::kNone, "The head's holds its forward and its backward."},
-                 {"layer", "layer", Unit::kNone, "None: of all blocks together, or of no block."},
-                 {"ranks", "ranks", Unit::kCount},
-                 {"time_ns", "time", Unit::kNanoseconds, "Of these phases, all ranks together."},
-                 {"flops_per_s", "FLOP/s a rank", Unit::kFlops,
-                  "Matrix products, attention counted to the key, / time: the mean of a rank."},
-                 {"peak_pct", "of peak", Unit::kOfPeak, "FLOP/s a rank / the mean peak of a rank."},
-                 {"slowest_flops_per_s", "slowest rank", Unit::kFlops},
-                 {"fastest_flops_per_s", "fastest rank", Unit::kFlops}},
-                {}};
+    Table table{
+        "all_parts",
+        "Matrix products by phase, then by layer",
+        {{"phase", "phase", Unit::kNone, "The head's holds its forward and its backward."},
+         {"layer", "layer", Unit::kNone, "None: of all blocks together, or of no block."},
+         {"ranks", "ranks", Unit::kCount},
+         {"time_ns", "time", Unit::kNanoseconds, "Of these phases, all ranks together."},
+         {"flops_per_s", "FLOP/s per rank", Unit::kFlops,
+          "Matrix products, attention counted to the key, / time, per rank: the mean over ranks."},
+         {"peak_pct", "of peak", Unit::kOfPeak, "FLOP/s per rank / the peak per rank, both means."},
+         {"slowest_flops_per_s", "slowest rank", Unit::kFlops},
+         {"fastest_flops_per_s", "fastest rank", Unit::kFlops}},
+        {}};
     for (const PartOfRanks& part : parts) {
         const auto speed = part.flopsPerSecond();
         table.rows.push_back({toWord(part.phase), layerCell(part.layer), part.ranks, part.time.ns,

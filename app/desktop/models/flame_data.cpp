@@ -5,6 +5,7 @@
 #include <QObject>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace shardscope::desktop {
 
@@ -47,6 +48,13 @@ FlameMatch findInFlame(const FlameData& data, const QString& text) {
     }
     match.share = found / data.whole();
     return match;
+}
+
+QString foundText(const FlameMatch& found) {
+    return found.cells == 0 ? QObject::tr("none found")
+                            : QObject::tr("%1 found, %2 of the time")
+                                  .arg(formatCount(static_cast<std::int64_t>(found.cells)),
+                                       formatPercent(found.share));
 }
 
 namespace {

@@ -324,7 +324,16 @@ void MainWindow::exportShown() {
     const RecordingPtr shown = m_loader.recording();
     const QString name = shown ? QFileInfo(shown->path).completeBaseName() : u"shardscope"_s;
     exportPage(*m_pages.value(m_page), u"%1-%2"_s.arg(name, m_page),
-               [this](const QString& told) { m_status->setMessage(told); });
+               [this](const DrawnPicture& drawn, const QString& path) {
+                   m_status->setMessage(tr("Writing %1…").arg(path));
+                   m_exports.submit(m_exported++, [this, drawn, path] {
+                       // the thread is joined before this goes, and what it queued goes with this
+                       QMetaObject::invokeMethod(
+                           this,
+                           [this, told = writtenText(drawn, path)] { m_status->setMessage(told); },
+                           Qt::QueuedConnection);
+                   });
+               });
 }
 
 void MainWindow::chooseFolder() {

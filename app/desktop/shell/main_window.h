@@ -2,6 +2,7 @@
 // nothing about what pages show. GUI thread; owns everything in it.
 #pragma once
 
+#include "app/desktop/loading/job_thread.h"
 #include "app/desktop/loading/recording_loader.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/pages/page.h"
@@ -108,6 +109,8 @@ private:
     ConnectionBar* m_connection;
     QStackedWidget* m_stack;
     QMap<QString, Page*> m_pages;
+    int m_exported = 0;
+    JobThread m_exports{"export"};  ///< last: ends before what it tells goes
 };
 
 }  // namespace shardscope::desktop

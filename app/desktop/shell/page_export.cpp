@@ -10,14 +10,13 @@
 
 namespace shardscope::desktop {
 
-QString exportedTo(Page& page, const QString& path) {
-    const QString paper = papers().constFirst();
-    const auto written =
-        writePicture(page.drawn(pageSize(paper), Theme::of(&page).dark), path, paper);
+QString writtenText(const DrawnPicture& drawn, const QString& path) {
+    const auto written = writePicture(drawn, path, papers().constFirst());
     return written ? QObject::tr("Wrote %1").arg(path) : fromUtf8(written.error().message);
 }
 
-void exportPage(Page& page, const QString& name, const std::function<void(const QString&)>& tell) {
+void exportPage(Page& page, const QString& name,
+                const std::function<void(const DrawnPicture&, const QString&)>& write) {
     auto* dialog = new QFileDialog(&page, QObject::tr("Save what is shown"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setAcceptMode(QFileDialog::AcceptSave);
@@ -32,8 +31,10 @@ void exportPage(Page& page, const QString& name, const std::function<void(const 
                      [dialog, filters](const QString& filter) {
                          dialog->setDefaultSuffix(pictureFormats().value(filters.indexOf(filter)));
                      });
-    QObject::connect(dialog, &QFileDialog::fileSelected, &page,
-                     [&page, tell](const QString& path) { tell(exportedTo(page, path)); });
+    QObject::connect(
+        dialog, &QFileDialog::fileSelected, &page, [&page, write](const QString& path) {
+            write(page.drawn(pageSize(papers().constFirst()), Theme::of(&page).dark), path);
+        });
     dialog->open();
 }
 

@@ -8,11 +8,13 @@
 
 namespace shardscope::desktop {
 
-/// Asks for a file, `name` suggested without its ending, and draws the page into it. `tell` hears
-/// what became of it, in a sentence; nothing where the user changes their mind.
-void exportPage(Page& page, const QString& name, const std::function<void(const QString&)>& tell);
+/// Asks for a file, `name` suggested without its ending, draws the page, and hands both to `write`.
+/// Nothing where the user changes their mind.
+void exportPage(Page& page, const QString& name,
+                const std::function<void(const DrawnPicture& drawn, const QString& path)>& write);
 
-/// The page into `path`, by its ending. The sentence to tell.
-[[nodiscard]] QString exportedTo(Page& page, const QString& path);
+/// Writes it, by the ending of `path`: the sentence to tell. Any thread: a large picture takes a
+/// while to pack.
+[[nodiscard]] QString writtenText(const DrawnPicture& drawn, const QString& path);
 
 }  // namespace shardscope::desktop

@@ -81,7 +81,7 @@ TEST(DifferenceFlame, SaysWhatIsInOneAlone) {
     read.lanesBefore = read.lanesAfter = 2;
     QString note = differenceNote(read, 3);
     note.replace(u'\u2009', u' ');
-    for (const QString& part : {u"step of a rank"_s, u"the first is taken"_s,
+    for (const QString& part : {u"per step and rank"_s, u"the first is taken"_s,
                                 u"baseline alone: 2.00 µs"_s, u"new stacks: 500 ns"_s})
         EXPECT_TRUE(note.contains(part)) << note.toStdString();
     read.stepsAfter = 0;

@@ -16,6 +16,7 @@
 #include "tests/app/desktop/window_fixture.h"
 
 #include <QFile>
+#include <QFileDialog>
 #include <QImage>
 #include <stdexcept>
 
@@ -152,15 +153,28 @@ TEST_F(DashboardTest, EveryPageCanBeKeptAsItIsSeen) {
         m_window->showPage(entry.id);
         settle();
         const QString path = m_folder.filePath(entry.id + u".svg"_s);
-        const QString told = exportedTo(*m_window->page(entry.id), path);
+        const QString told =
+            writtenText(m_window->page(entry.id)->drawn(pageSize(u"a4"_s), false), path);
         EXPECT_EQ(told, u"Wrote "_s + path);
         QFile file(path);
         ASSERT_TRUE(file.open(QIODevice::ReadOnly));
         EXPECT_THAT(file.readAll().toStdString(), HasSubstr("<text")) << entry.id.toStdString();
     }
-    EXPECT_THAT(
-        exportedTo(*m_window->page(page_ids::kStart), u"/no/such/folder/x.png"_s).toStdString(),
-        HasSubstr("could not be written"));
+    const DrawnPicture start = m_window->page(page_ids::kStart)->drawn({}, false);
+    EXPECT_THAT(writtenText(start, u"/no/such/folder/x.png"_s).toStdString(),
+                HasSubstr("could not be written"));
+}
+
+TEST_F(DashboardTest, CtrlEWritesBehindTheWindow) {
+    openSample();
+    m_window->commands().find(u"export"_s)->trigger();
+    auto* dialog = m_window->findChild<QFileDialog*>();
+    ASSERT_NE(dialog, nullptr);
+    const QString path = m_folder.filePath(u"kept.png"_s);
+    Q_EMIT dialog->fileSelected(path);
+    dialog->close();
+    ASSERT_TRUE(QTest::qWaitFor([&] { return QFile::exists(path); }, 10'000));
+    EXPECT_FALSE(QImage(path).isNull());
 }
 
 TEST_F(DashboardTest, WhatCannotBeWrittenSaysSoAndLeavesWhatWasThere) {

@@ -203,7 +203,9 @@ int measureTimeline(const std::string& path) {
     printStage("everything, tables too", begin, used);
     fmt::print("{:<34} {}\n", "  longest turn of the event loop", turns.text());
     if (!opened) return 1;
-    for (const auto& id : {page_ids::kOverview, page_ids::kMemory, page_ids::kTraining}) {
+    for (const auto& id : {page_ids::kOverview, page_ids::kMemory, page_ids::kCommunication,
+                           page_ids::kOperators, page_ids::kTraining, page_ids::kEfficiency,
+                           page_ids::kCompare, page_ids::kProblems, page_ids::kDashboard}) {
         turns = {};
         const double shown = wallMs(), before = processorMs();
         turns.measure([&] { window.showPage(id); });

@@ -8,6 +8,7 @@
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/mirrored_bars.h"
+#include "app/desktop/widgets/plain_layout.h"
 #include "app/desktop/widgets/stacked_bars.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
@@ -28,13 +29,6 @@ using namespace Qt::StringLiterals;
 
 constexpr int kTableHeight = 280;
 constexpr int kLossHeight = 220;
-
-QVBoxLayout* plainLayout(QWidget* of, int spacing = kGap) {
-    auto* layout = new QVBoxLayout(of);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(spacing);
-    return layout;
-}
 
 }  // namespace
 

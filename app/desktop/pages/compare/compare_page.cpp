@@ -2,6 +2,7 @@
 
 #include "app/desktop/loading/import_cache.h"
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/choose_recordings.h"
 #include "app/desktop/pages/compare/stack_panel.h"
 #include "app/desktop/widgets/card.h"
 #include "app/desktop/widgets/chart_panel.h"
@@ -15,7 +16,6 @@
 
 #include <QComboBox>
 #include <QDragEnterEvent>
-#include <QFileDialog>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -125,15 +125,8 @@ void ComparePage::dropEvent(QDropEvent* event) {
 }
 
 void ComparePage::chooseOther() {
-    auto* dialog = new QFileDialog(this, tr("Compare with a recording"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFiles);
-    dialog->setNameFilters(
-        {tr("Recordings and traces (%1)").arg(openableEndings()), tr("All files (*)")});
-    connect(dialog, &QFileDialog::filesSelected, this, [this](const QStringList& files) {
-        for (const QString& file : files) m_files.add(file);
-    });
-    dialog->open();
+    chooseRecordings(this, tr("Compare with a recording"),
+                     [this](const QString& file) { m_files.add(file); });
 }
 
 void ComparePage::swap() {

@@ -52,7 +52,7 @@ std::pair<double, double> aloneIn(const CallDifference& difference) {
 
 QString stepsNote(const questions::StackDifference& difference) {
     if (difference.stepsBefore > 0 && difference.stepsAfter > 0)
-        return tr("Time of a step of a rank, on average over %1 and %2.")
+        return tr("Time per step and rank, on average over %1 and %2.")
             .arg(formatCount(static_cast<std::int64_t>(difference.stepsBefore)),
                  formatCount(static_cast<std::int64_t>(difference.stepsAfter)));
     if (difference.stepsBefore == difference.stepsAfter)

@@ -99,13 +99,8 @@ void StackPanel::present() {
 
 void StackPanel::search() {
     m_graph->setSearch(m_search->text().trimmed());
-    const FlameMatch& found = m_graph->found();
-    if (m_search->text().trimmed().isEmpty()) return m_found->clear();
-    m_found->setText(found.cells == 0
-                         ? tr("none found")
-                         : tr("%1 found, %2 of the time")
-                               .arg(formatCount(static_cast<std::int64_t>(found.cells)),
-                                    formatPercent(found.share)));
+    const bool asked = !m_search->text().trimmed().isEmpty();
+    m_found->setText(asked ? foundText(m_graph->found()) : QString());
 }
 
 void StackPanel::noteZoom() {

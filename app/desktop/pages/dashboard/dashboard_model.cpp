@@ -191,14 +191,14 @@ DashboardTile peakTile(const SelectedPart& part) {
 }
 
 DashboardTile stagesTile(const std::optional<run::RunConfig>& config) {
-    const QString title = u"Memory of a rank by ZeRO stage, theory"_s;
+    const QString title = u"Memory per rank by ZeRO stage, theory"_s;
     if (!config) return absent(title, notOurs());
     return {title, u"The same run by each strategy, at the moment at which most is held."_s,
             BarsTile{stageBars(*config), {}, BarUnit::kBytes, {}}};
 }
 
 DashboardTile scalingTile(const SelectedPart& part, const std::optional<run::RunConfig>& config) {
-    const QString title = u"Memory of a rank over ranks, theory"_s;
+    const QString title = u"Memory per rank over world size, theory"_s;
     if (!config) return absent(title, notOurs());
     ChartTile tile;
     tile.unit = u"MiB"_s;

@@ -7,6 +7,7 @@
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/grouped_columns.h"
 #include "app/desktop/widgets/legend.h"
+#include "app/desktop/widgets/plain_layout.h"
 #include "app/desktop/widgets/stacked_bars.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
@@ -22,13 +23,6 @@ namespace {
 
 constexpr int kCurveHeight = 264, kSpeedHeight = 240, kRankHeight = 232;
 constexpr int kBesideCurve = 488;
-
-QVBoxLayout* plainLayout(QWidget* of, int spacing = kGap) {
-    auto* layout = new QVBoxLayout(of);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(spacing);
-    return layout;
-}
 
 }  // namespace
 

@@ -188,7 +188,7 @@ std::optional<double> peakOfRank(const Table& table) {
 QString partNote(const Table& table, bool peakKnown) {
     QStringList notes;
     notes << QObject::tr(
-        "Matrix products / time of the phase, mean of a rank. Click a column for "
+        "Matrix products / time of the phase, per rank, mean. Click a column for "
         "its ranks, and a rank's row to select the rank.");
     if (!peakKnown) notes << QObject::tr("The peak is not known.");
     const bool beyond = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
@@ -243,7 +243,7 @@ PartColumns partColumns(const Answer& told, const std::optional<PartColumns::Par
         shown.legend.push_back({QObject::tr("backward, and the head"), Meaning::kCompute});
     if (peak) {
         shown.peak.push_back(
-            {*peak / perUnit, QObject::tr("peak of a rank %1").arg(formatSi(*peak, u"FLOP/s"_s))});
+            {*peak / perUnit, QObject::tr("peak per rank %1").arg(formatSi(*peak, u"FLOP/s"_s))});
         shown.legend.push_back({QObject::tr("peak"), Meaning::kTheory, true});
     }
     shown.note = partNote(*table, peak.has_value());

@@ -163,7 +163,7 @@ void EfficiencyPage::choosePart(int group, int column) {
 void EfficiencyPage::presentParts() {
     m_columns = partColumns(m_frame->told, m_part);
     m_partBlock->setVisible(!m_columns.groups.empty());
-    m_speeds->setTitles(tr("%1, mean of a rank").arg(m_columns.unit), tr("block"));
+    m_speeds->setTitles(tr("%1 per rank, mean").arg(m_columns.unit), tr("block"));
     m_speeds->setMarks(m_columns.peak);
     m_speeds->setGroups(m_columns.groups);
     m_speedLegend->setEntries(m_columns.legend);

@@ -2,13 +2,13 @@
 
 #include "app/desktop/loading/import_cache.h"
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/choose_recordings.h"
 #include "app/desktop/pages/efficiency/efficiency_model.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 
-#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
@@ -91,15 +91,8 @@ QWidget* ScalingPanel::buildFull() {
 }
 
 void ScalingPanel::addRecordings() {
-    auto* dialog = new QFileDialog(this, tr("Add recordings"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFiles);
-    dialog->setNameFilters(
-        {tr("Recordings and traces (%1)").arg(openableEndings()), tr("All files (*)")});
-    connect(dialog, &QFileDialog::filesSelected, this, [this](const QStringList& files) {
-        for (const QString& file : files) m_files.add(file);
-    });
-    dialog->open();
+    chooseRecordings(this, tr("Add recordings"),
+                     [this](const QString& file) { m_files.add(file); });
 }
 
 void ScalingPanel::forget() {
