@@ -6,6 +6,8 @@
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/output_kind.h"
 
+#include <fmt/format.h>
+
 namespace shardscope::cli {
 namespace {
 

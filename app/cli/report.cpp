@@ -7,6 +7,7 @@
 #include "app/cli/report_of.h"
 #include "app/cli/report_text.h"
 #include "app/cli/shared_options.h"
+#include "app/manual/sheet_words.h"
 #include "profiler/analysis/part.h"
 
 #include <fmt/format.h>
@@ -18,6 +19,9 @@
 
 namespace shardscope::cli {
 namespace {
+
+using manual::kPapers;
+using manual::kThemes;
 
 struct ReportOptions {
     RecordingPlace place;
@@ -56,14 +60,18 @@ CLI::Option* addDashboard(CLI::App& app, DashboardOptions& options) {
                                      "draw the run on one sheet instead: .pdf, .svg or .png; needs "
                                      "shardscope-desktop, but no display")
                           ->type_name("FILE");
-    offer(app.add_option("--paper", options.paper, "of a dashboard: a4, a3 or letter [a4]"),
-          "PAPER", {"a4", "a3", "letter"})
+    offer(app.add_option(
+              "--paper", options.paper,
+              fmt::format("of a dashboard: {} [{}]", fmt::join(kPapers, ", "), kPapers[0])),
+          "PAPER", {kPapers.begin(), kPapers.end()})
         ->needs(dashboard);
     app.add_option("--size", options.size, "of a dashboard in pixels, instead of the paper's shape")
         ->type_name("WxH")
         ->needs(dashboard);
-    offer(app.add_option("--theme", options.theme, "of a dashboard: light or dark [light]"),
-          "THEME", {"light", "dark"})
+    offer(app.add_option(
+              "--theme", options.theme,
+              fmt::format("of a dashboard: {} [{}]", fmt::join(kThemes, ", "), kThemes[0])),
+          "THEME", {kThemes.begin(), kThemes.end()})
         ->needs(dashboard);
     return dashboard;
 }

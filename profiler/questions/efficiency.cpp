@@ -21,15 +21,21 @@ using analysis::PartOfRanks;
 using analysis::PartSpeed;
 using analysis::UtilisationBy;
 
+/// "10.8 M"; of a small model all of them.
+std::string parametersText(std::int64_t parameters) {
+    return parameters < 1'000'000 ? fmt::format("{}", parameters)
+                                  : fmt::format("{:.1f} M", static_cast<double>(parameters) * 1e-6);
+}
+
 /// What the figures are about, as nobody should print an MFU without.
 void addBasis(const Asked& asked, const analysis::Throughput& throughput,
               const run::RunConfig& config, const analysis::Mfu& mfu, Answer& answer) {
-    const std::int64_t parameters = theory::parameterCount(config.model);
     answer.sentences.push_back(fmt::format(
-        "{} with {:.1f} M parameters, context {}, {} ranks, {}; {} warm-up steps left out, wall "
+        "{} with {} parameters, context {}, {} ranks, {}; {} warm-up steps left out, wall "
         "time with the optimizer.",
-        asked.summary.run.model, static_cast<double>(parameters) * 1e-6, config.model.context,
-        asked.summary.run.worldSize, toWord(config.precision), throughput.warmupStepsLeftOut));
+        asked.summary.run.model, parametersText(theory::parameterCount(config.model)),
+        config.model.context, asked.summary.run.worldSize, toWord(config.precision),
+        throughput.warmupStepsLeftOut));
     if (mfu.peakFlops)
         answer.sentences.push_back(fmt::format("Peak of all ranks: {:.4g} TFLOP/s ({}).",
                                                *mfu.peakFlops * 1e-12, mfu.peakSource));

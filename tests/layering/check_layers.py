@@ -56,7 +56,7 @@ ARROWS = {
     "app/manual": [],
     "app/desktop/session": ["engine/run"],
     "app/desktop/models": ["profiler/analysis", "profiler/questions", "engine/run"],
-    "app/desktop/widgets": ["app/desktop/models"],
+    "app/desktop/widgets": ["app/desktop/models", "app/manual"],
     "app/desktop/loading": ["storage/recording", "storage/interchange", "profiler/analysis", "profiler/questions",
                             "app/desktop/models"],
     "app/desktop/pages": ["app/desktop/models", "app/desktop/widgets", "app/desktop/loading",

@@ -2,6 +2,7 @@
 
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/shell/app_options.h"
+#include "app/manual/sheet_words.h"
 
 #include <QCoreApplication>
 #include <QStringList>
@@ -18,7 +19,8 @@ constexpr int kKeyColumns = 28;
 
 std::vector<std::string> wordsOf(const QString& option) {
     std::vector<std::string> words;
-    if (option == u"theme"_s) words = {"light", "dark"};
+    if (option == u"theme"_s) words.assign(manual::kThemes.begin(), manual::kThemes.end());
+    if (option == u"paper"_s) words.assign(manual::kPapers.begin(), manual::kPapers.end());
     if (option == u"page"_s)
         for (const QString& id : pageIds()) words.push_back(id.toStdString());
     return words;

@@ -1,5 +1,7 @@
 #include "app/desktop/widgets/picture_file.h"
 
+#include "app/manual/sheet_words.h"
+
 #include <QBuffer>
 #include <QFileInfo>
 #include <QImage>
@@ -26,8 +28,10 @@ struct Paper {
     const char* name;
     QPageSize::PageSizeId id;
 };
-constexpr std::array kPapers{Paper{"a4", QPageSize::A4}, Paper{"a3", QPageSize::A3},
-                             Paper{"letter", QPageSize::Letter}};
+constexpr std::array kPapers{Paper{manual::kPapers[0], QPageSize::A4},
+                             Paper{manual::kPapers[1], QPageSize::A3},
+                             Paper{manual::kPapers[2], QPageSize::Letter}};
+static_assert(kPapers.size() == manual::kPapers.size());
 
 const Paper* findPaper(const QString& name) {
     const auto paper = std::find_if(kPapers.begin(), kPapers.end(), [&](const Paper& each) {
