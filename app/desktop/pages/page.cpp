@@ -4,7 +4,6 @@
 
 #include <QPainter>
 #include <QPicture>
-#include <utility>
 
 namespace shardscope::desktop {
 
@@ -14,7 +13,7 @@ DrawnPicture Page::drawn(QSize, bool) {
     painter.fillRect(rect(), Theme::of(this).window);
     render(&painter, {}, {}, DrawChildren);
     painter.end();
-    return {std::move(picture), size(), windowTitle()};
+    return {picture, size(), windowTitle()};
 }
 
 }  // namespace shardscope::desktop

@@ -59,9 +59,10 @@ void Gauges::setGauges(std::vector<Gauge> gauges) {
 QRectF Gauges::cell(std::size_t gauge) const {
     const auto place = static_cast<int>(gauge);
     const int rows = (static_cast<int>(m_gauges.size()) + kColumns - 1) / kColumns;
+    const int row = place / kColumns;
     const double wide = width() / static_cast<double>(kColumns);
     const double high = height() / static_cast<double>(std::max(rows, 1));
-    return {wide * (place % kColumns), high * (place / kColumns), wide, high};
+    return {wide * (place % kColumns), high * row, wide, high};
 }
 
 void Gauges::paintGauge(QPainter& painter, const Gauge& gauge, const QRectF& area) const {
