@@ -59,6 +59,8 @@ public:
     void select(const Selection& selection) { show({view().page, selection}); }
     /// Another page, of the same selection.
     void visit(const QString& page);
+    /// The user turned to another page that is seen too: no step of the way, and no signal.
+    void turnTo(const QString& page) { m_history[m_position].page = page; }
     void selectRange(TimeRange range);
     void selectSteps(StepSpan steps);
     void selectRanks(std::vector<RankId> ranks);

@@ -8,11 +8,13 @@
 #include "app/desktop/models/selection.h"
 #include "app/desktop/session/recorder_session.h"
 #include "app/desktop/widgets/picture_file.h"
+#include "storage/model/collective_key.h"
 
 #include <QString>
 #include <QStringList>
 #include <QWidget>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -65,6 +67,9 @@ public:
     /// What it shows, for a file or paper: as it is seen, or composed anew for `size` where it can
     /// be.
     [[nodiscard]] virtual DrawnPicture drawn(QSize size, bool dark);
+    /// Points at a collective that another page speaks of; `preferred`: the rank of which.
+    virtual void pointAt(const CollectiveKey& /*key*/, TimeRange /*range*/,
+                         std::optional<RankId> /*preferred*/) {}
     /// Whether it waits for something that the loader does not know of.
     [[nodiscard]] virtual bool isReading() const { return false; }
 
@@ -77,6 +82,9 @@ Q_SIGNALS:
     void folderRequested();
     void fileRequested(const QString& path);
     void pageRequested(const QString& id);
+    /// That the page `id` points at it.
+    void pointRequested(const QString& id, const shardscope::CollectiveKey& key,
+                        shardscope::TimeRange range, std::optional<shardscope::RankId> preferred);
     /// `arguments`: those of `shardscope record`; of a resumed run what differs from its
     /// checkpoint.
     void runRequested(const shardscope::run::RunConfig& config, const QStringList& arguments);

@@ -1,5 +1,6 @@
 #include "app/desktop/shell/app_options.h"
 
+#include "app/desktop/models/page_layout.h"
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/widgets/picture_file.h"
 #include "storage/recording/remote/remote_address.h"
@@ -48,6 +49,8 @@ QList<QCommandLineOption> optionList() {
         {u"compare"_s, u"Another recording, or a trace, to compare with; may be given again."_s,
          u"FILE"_s},
         {u"page"_s, u"Page to show: %1."_s.arg(pageIds().join(u", "_s)), u"NAME"_s},
+        {u"layout"_s, u"Pages beside each other: %1."_s.arg(layoutPresetIds().join(u", "_s)),
+         u"NAME"_s},
         {u"screenshot"_s, u"Write the page to OUT.png and exit; needs no display."_s, u"OUT.png"_s},
         {u"dashboard"_s,
          u"Write the dashboard to OUT (.png, .svg or .pdf) and exit; needs no display."_s,
@@ -94,6 +97,11 @@ Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
                                               "; pages are " +
                                               pageIds().join(u", "_s).toStdString() + ".");
     }
+    options.layout = parser.value(u"layout"_s);
+    if (!options.layout.isEmpty() && layoutPreset(options.layout) == nullptr)
+        return failure(ErrorCode::kUsage, "There is no layout " + options.layout.toStdString() +
+                                              "; layouts are " +
+                                              layoutPresetIds().join(u", "_s).toStdString() + ".");
     options.screenshot = parser.value(u"screenshot"_s);
     if (!options.screenshot.isEmpty() &&
         !options.screenshot.endsWith(u".png"_s, Qt::CaseInsensitive))

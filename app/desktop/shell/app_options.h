@@ -26,6 +26,7 @@ struct AppOptions {
     QString sshCommand;
     QStringList compared;  ///< what it is compared with
     QString page;          ///< empty: Overview with a file, else Start
+    QString layout;        ///< id of a preset; empty: as last time
     QString screenshot;    ///< PNG to write instead of showing a window
     QString dashboard;     ///< the same, of the dashboard: PNG, SVG or PDF
     QString paper{QStringLiteral("a4")};

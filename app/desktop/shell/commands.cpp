@@ -1,6 +1,7 @@
 #include "app/desktop/shell/commands.h"
 
 #include <QWidget>
+#include <algorithm>
 
 namespace shardscope::desktop {
 
@@ -34,6 +35,14 @@ void Commands::addNote(const QString& group, const QString& keys, const QString&
     auto* action = new QAction(name, m_window);
     connect(action, &QAction::triggered, this, [run = std::move(run)] { run(); });
     m_commands.push_back({group + u'.' + name, group, name, action, keys});
+}
+
+void Commands::remove(const QString& id) {
+    const auto found = std::find_if(m_commands.begin(), m_commands.end(),
+                                    [&](const Command& each) { return each.id == id; });
+    if (found == m_commands.end()) return;
+    if (found->action != nullptr) found->action->deleteLater();  // it may be what asks
+    m_commands.erase(found);
 }
 
 QAction* Commands::find(const QString& id) const {

@@ -1,5 +1,5 @@
-// Every command of the window: name, key, what it does. One registry feeds shortcuts, the key
-// sheet and the palette. GUI thread; owns the actions.
+// Every command of the window: name, key, what it does. One registry feeds shortcuts, the
+// menu, the key sheet and the palette. GUI thread; owns the actions.
 #pragma once
 
 #include <QAction>
@@ -36,6 +36,7 @@ public:
     /// A key that a page handles: for the sheet, and where there is something to run the palette.
     void addNote(const QString& group, const QString& keys, const QString& name,
                  std::function<void()> run = {});
+    void remove(const QString& id);
     [[nodiscard]] const std::vector<Command>& all() const { return m_commands; }
     [[nodiscard]] QAction* find(const QString& id) const;
 

@@ -1,5 +1,6 @@
 #include "app/desktop/shell/desktop_help.h"
 
+#include "app/desktop/models/page_layout.h"
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/shell/app_options.h"
 #include "app/manual/sheet_words.h"
@@ -21,6 +22,8 @@ std::vector<std::string> wordsOf(const QString& option) {
     std::vector<std::string> words;
     if (option == u"theme"_s) words.assign(manual::kThemes.begin(), manual::kThemes.end());
     if (option == u"paper"_s) words.assign(manual::kPapers.begin(), manual::kPapers.end());
+    if (option == u"layout"_s)
+        for (const QString& id : layoutPresetIds()) words.push_back(id.toStdString());
     if (option == u"page"_s)
         for (const QString& id : pageIds()) words.push_back(id.toStdString());
     return words;

@@ -5,6 +5,7 @@
 #include "app/desktop/models/machine_facts.h"
 #include "app/desktop/models/recording_texts.h"
 #include "app/desktop/pages/pages.h"
+#include "app/desktop/shell/command_menu.h"
 #include "app/desktop/shell/connection_bar.h"
 #include "app/desktop/shell/key_sheet.h"
 #include "app/desktop/shell/page_export.h"
@@ -23,10 +24,11 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
+#include <QMenu>
 #include <QMimeData>
-#include <QStackedWidget>
 #include <QUrl>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace shardscope::desktop {
 
@@ -45,11 +47,12 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
                   const Page* found = page(id);
                   return found != nullptr ? found->accessibleName() : QString();
               }),
+      m_area(new PageArea(this)),
+      m_layouts(*m_area, m_commands, m_context.settingsFile),
       m_rail(new Rail(this)),
       m_topBar(new TopBar(this)),
       m_status(new StatusLine(this)),
-      m_connection(new ConnectionBar(this)),
-      m_stack(new QStackedWidget(this)) {
+      m_connection(new ConnectionBar(this)) {
     setWindowTitle(tr("Shardscope"));
     setMinimumSize(800, 560);
     setAcceptDrops(true);
@@ -58,10 +61,12 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     addPageCommands();
     addWindowCommands();
     m_views.addCommands(m_commands);
+    m_layouts.addCommands();
     addKeyNotes();
     connectBars();
     connectLoader();
     connectViews();
+    connectArea();
     giveAccess();
     m_loader.setImportFolder(folders.imports.isEmpty() ? folders.recordings + u"/imports"_s
                                                        : folders.imports);
@@ -82,16 +87,21 @@ void MainWindow::buildPages() {
 void MainWindow::addPage(const PageEntry& entry) {
     Page* page = entry.make(m_context, this);
     page->setAccessibleName(entry.name);
-    m_pages.insert(entry.id, page);
-    m_stack->addWidget(page);
+    m_area->addPage(entry.id, entry.name, page);
+    const int number = m_rail->pageCount() + 1;
     m_rail->addPage(entry.id, entry.icon, entry.name,
-                    m_stack->count() <= kPageKeys ? QString::number(m_stack->count()) : QString());
+                    number <= kPageKeys ? QString::number(number) : QString());
     connect(page, &Page::openRequested, this, &MainWindow::chooseFile);
     connect(page, &Page::remoteRequested, this, &MainWindow::chooseRemote);
     connect(page, &Page::folderRequested, this, &MainWindow::chooseFolder);
     connect(page, &Page::exportRequested, this, &MainWindow::exportShown);
     connect(page, &Page::fileRequested, this, &MainWindow::openFile);
     connect(page, &Page::pageRequested, this, &MainWindow::showPage);
+    connect(page, &Page::pointRequested, this,
+            [this](const QString& id, const CollectiveKey& key, TimeRange range,
+                   std::optional<RankId> preferred) {
+                this->page(id)->pointAt(key, range, preferred);
+            });
     connect(page, &Page::runRequested, this, &MainWindow::startRun);
     connect(page, &Page::continueRequested, &m_views, &ViewKeeper::goOn);
     connect(page, &Page::hoverChanged, m_status, &StatusLine::setHover);
@@ -102,7 +112,7 @@ void MainWindow::layOut() {
     right->setSpacing(0);
     right->addWidget(m_topBar);
     right->addWidget(m_connection);
-    right->addWidget(m_stack, 1);
+    right->addWidget(m_area, 1);
     right->addWidget(m_status);
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -123,7 +133,7 @@ void MainWindow::addPageCommands() {
 
 void MainWindow::addKeyNotes() {
     for (const PageEntry& entry : allPages())
-        for (const Page::KeyNote& note : m_pages.value(entry.id)->keyNotes()) {
+        for (const Page::KeyNote& note : page(entry.id)->keyNotes()) {
             std::function<void()> run;
             if (note.run)
                 run = [this, id = entry.id, run = note.run] {
@@ -155,6 +165,8 @@ void MainWindow::addWindowCommands() {
     m_commands.add(u"keys"_s, window, tr("All keys"),
                    {QKeySequence(u"?"_s), QKeySequence(u"Shift+?"_s)},
                    [this] { (new KeySheet(m_commands, this))->show(); });
+    m_commands.add(u"menu"_s, window, tr("Menu of all commands"), {QKeySequence(u"F10"_s)},
+                   [this] { showMenu(); });
     m_commands.add(u"palette"_s, window, tr("Find a command"), {QKeySequence(u"Ctrl+Shift+P"_s)},
                    [this] { (new CommandPalette(m_commands, this))->show(); });
     m_commands.add(u"fullscreen"_s, window, tr("Full screen"), {QKeySequence(u"F11"_s)},
@@ -173,12 +185,12 @@ void MainWindow::connectBars() {
     connect(m_topBar, &TopBar::forwardRequested, &m_selection, &SelectionModel::goForward);
     connect(m_topBar, &TopBar::problemsRequested, this, [this] { showPage(page_ids::kProblems); });
     connect(m_topBar, &TopBar::themeToggled, this, [this] { useTheme(!isDark()); });
+    connect(m_topBar, &TopBar::menuRequested, this, &MainWindow::showMenu);
     connect(m_topBar, &TopBar::keysRequested, this,
             [this] { m_commands.find(u"keys"_s)->trigger(); });
     connect(&m_selection, &SelectionModel::selectionChanged, this, &MainWindow::presentSelection);
     connect(&m_selection, &SelectionModel::pageChanged, this, [this] {
-        const QString page = m_selection.view().page;
-        if (page != m_page) showPage(page);
+        presentPage(m_selection.view().page);
         presentSelection();
     });
 }
@@ -189,11 +201,13 @@ void MainWindow::connectLoader() {
         m_status->setMessage(tr("Reading %1…").arg(QString(path).replace(u'\n', u", "_s)));
     });
     connect(&m_loader, &RecordingLoader::opened, this, &MainWindow::presentRecording);
+    connect(&m_loader, &RecordingLoader::opened, &m_layouts, &LayoutKeeper::takeUpLast);
     connect(&m_loader, &RecordingLoader::sketched, this, [this](const RecordingPtr& sketch) {
         if (!sketch->isImporting()) m_status->setJob({}, 0);
         m_connection->hide();  // the one before may have said meanwhile that it is lost
         m_selection.reset();
         m_topBar->setTitle(sketch->label(), sketch->address());
+        m_area->setRecordingName(sketch->label());
         setWindowTitle(tr("%1 – Shardscope").arg(sketch->label()));
         m_status->setMessage(tr("Reading phases and collectives of %1…").arg(sketch->path));
     });
@@ -232,7 +246,7 @@ void MainWindow::endRun(const run::RunFinished& outcome) {
     const QString path = fromUtf8(outcome.output);
     if (path.isEmpty() || !QFileInfo::exists(path)) return;
     const bool whole = outcome.status == "finished" || outcome.status == "stopped";
-    const bool watching = m_page == page_ids::kLive;
+    const bool watching = currentPage() == page_ids::kLive;
     if (!watching && m_runOpening.isLeftAlone()) {
         // what the user has opened meanwhile stays
         m_status->setMessage(tr("The run has ended; its recording is %1").arg(path));
@@ -254,24 +268,50 @@ void MainWindow::openFile(const QString& path) {
 void MainWindow::openFiles(const QStringList& paths) {
     m_runOpening.userOpens(paths.join(u'\n'));
     m_loader.open(paths);
-    if (m_page == page_ids::kStart || m_page == page_ids::kNewRun) showPage(page_ids::kOverview);
+    if (currentPage() == page_ids::kStart || currentPage() == page_ids::kNewRun)
+        showPage(page_ids::kOverview);
 }
 
 void MainWindow::showPage(const QString& id) {
-    QWidget* page = m_pages.value(id);
-    if (page == nullptr) return;
-    m_page = id;
+    if (page(id) == nullptr) return;
+    const bool isNew = m_selection.view().page != id;
     m_selection.visit(id);
-    m_loader.setWatched(id != page_ids::kLive);
-    m_stack->setCurrentWidget(page);
-    m_rail->setCurrent(id);
-    page->setFocus(Qt::OtherFocusReason);  // keys go to the page, not to the first button
+    if (!isNew || currentPage() != id) presentPage(id);
+}
+
+void MainWindow::presentPage(const QString& id) {
+    m_area->showPage(id);
+    presentCurrent(id);
     m_status->setHover({});
 }
 
+void MainWindow::presentCurrent(const QString& id) {
+    m_selection.turnTo(id);
+    m_rail->setCurrent(id);
+    const QStringList seen = m_area->seen();
+    m_loader.setWatched(id != page_ids::kLive || seen.size() > 1);
+}
+
+void MainWindow::connectArea() {
+    connect(m_area, &PageArea::currentChanged, this, &MainWindow::presentCurrent);
+    connect(m_area, &PageArea::moved, this, [this] {
+        m_rail->setApart(m_area->apart());
+        if (!currentPage().isEmpty()) presentCurrent(currentPage());
+    });
+    connect(m_rail, &Rail::placesRequested, &m_layouts, &LayoutKeeper::showPlaces);
+    connect(&m_layouts, &LayoutKeeper::told, m_status, &StatusLine::setMessage);
+}
+
+void MainWindow::showMenu() {
+    QMenu* menu = commandMenu(m_commands, this);
+    menu->popup(m_topBar->menuCorner(menu->sizeHint()));
+}
+
 bool MainWindow::isIdle() const {
-    const Page* seen = m_pages.value(m_page);
-    return m_loader.isIdle() && (seen == nullptr || !seen->isReading());
+    const QStringList seen = m_area->seen();
+    return m_loader.isIdle() && std::none_of(seen.begin(), seen.end(), [this](const QString& id) {
+               return page(id)->isReading();
+           });
 }
 
 void MainWindow::setRecorder(const QString& program) {
@@ -323,7 +363,7 @@ void MainWindow::chooseFile() {
 void MainWindow::exportShown() {
     const RecordingPtr shown = m_loader.recording();
     const QString name = shown ? QFileInfo(shown->path).completeBaseName() : u"shardscope"_s;
-    exportPage(*m_pages.value(m_page), u"%1-%2"_s.arg(name, m_page),
+    exportPage(*page(currentPage()), u"%1-%2"_s.arg(name, currentPage()),
                [this](const DrawnPicture& drawn, const QString& path) {
                    m_status->setMessage(tr("Writing %1…").arg(path));
                    m_exports.submit(m_exported++, [this, drawn, path] {
@@ -358,6 +398,7 @@ void MainWindow::chooseRemote() {
 void MainWindow::presentRecording(const RecordingPtr& recording) {
     if (!m_loader.isImporting()) m_status->setJob({}, 0);
     m_topBar->setTitle(recording->label(), recording->address());
+    m_area->setRecordingName(recording->label());
     m_topBar->setProblems(analysis::problemCount(analysis::notices(recording->report)));
     presentFacts(*recording);
     m_status->setMessage(QString(recording->address()).replace(u'\n', u", "_s));
@@ -400,11 +441,12 @@ void MainWindow::presentFailure(const QString& path, const QString& message) {
 void MainWindow::presentNothing(bool somethingComes) {
     m_selection.reset();
     m_topBar->setTitle(tr("Shardscope"), {});
+    m_area->setRecordingName({});
     m_topBar->setSelection({}, false);
     m_topBar->setProblems(0);
     m_status->setFacts({});
     setWindowTitle(tr("Shardscope"));
-    const bool stays = m_page == page_ids::kNewRun || m_page == page_ids::kLive;
+    const bool stays = currentPage() == page_ids::kNewRun || currentPage() == page_ids::kLive;
     if (!somethingComes && !stays) showPage(page_ids::kStart);
 }
 
@@ -414,6 +456,8 @@ void MainWindow::presentSelection() {
     m_topBar->setSelection(recording ? selectionText(*recording, current) : QString(),
                            !current.isEverything());
     m_topBar->setHistory(m_selection.canGoBack(), m_selection.canGoForward());
+    m_commands.find(u"back"_s)->setEnabled(m_selection.canGoBack());
+    m_commands.find(u"forward"_s)->setEnabled(m_selection.canGoForward());
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
@@ -434,6 +478,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
 void MainWindow::closeEvent(QCloseEvent* event) {
     if (!m_session.isGoing()) {
         m_views.keepLast();
+        m_layouts.keepLast();
         event->accept();
         return;
     }

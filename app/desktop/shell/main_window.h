@@ -8,14 +8,13 @@
 #include "app/desktop/pages/page.h"
 #include "app/desktop/session/recorder_session.h"
 #include "app/desktop/shell/commands.h"
+#include "app/desktop/shell/layout_keeper.h"
+#include "app/desktop/shell/page_area.h"
 #include "app/desktop/shell/run_opening.h"
 #include "app/desktop/shell/user_folders.h"
 #include "app/desktop/shell/view_keeper.h"
 
-#include <QMap>
 #include <QWidget>
-
-class QStackedWidget;
 
 namespace shardscope::desktop {
 
@@ -37,7 +36,7 @@ public:
     /// Recordings, traces of other tools, or a folder with one a rank.
     void openFiles(const QStringList& paths);
     void showPage(const QString& id);
-    [[nodiscard]] QString currentPage() const { return m_page; }
+    [[nodiscard]] QString currentPage() const { return m_area->current(); }
     /// `arguments`: what gives `config`, where they are not run::toArguments(config).
     void startRun(const run::RunConfig& config, const QStringList& arguments = {});
     void useTheme(bool dark);
@@ -52,10 +51,12 @@ public:
     [[nodiscard]] RecorderSession& session() { return m_session; }
     [[nodiscard]] ComparedFiles& compared() { return m_compared; }
     [[nodiscard]] Commands& commands() { return m_commands; }
-    /// No question is open, neither of the loader nor of the page that is seen.
+    /// No question is open, neither of the loader nor of a page that is seen.
     [[nodiscard]] bool isIdle() const;
     /// Null: there is no such page.
-    [[nodiscard]] Page* page(const QString& id) const { return m_pages.value(id); }
+    [[nodiscard]] Page* page(const QString& id) const { return m_area->page(id); }
+    [[nodiscard]] PageArea& area() { return *m_area; }
+    [[nodiscard]] LayoutKeeper& layouts() { return m_layouts; }
 
 Q_SIGNALS:
     void themeChanged(bool dark);
@@ -76,6 +77,10 @@ private:
     void connectBars();
     void connectLoader();
     void connectViews();
+    void connectArea();
+    void presentPage(const QString& id);
+    void presentCurrent(const QString& id);
+    void showMenu();
     void giveAccess();
     void endRun(const run::RunFinished& outcome);
     void chooseFile();
@@ -90,7 +95,6 @@ private:
     void presentSelection();
 
     QString m_recorder, m_sshCommand;
-    QString m_page;
     QString m_lost;  ///< what the bar of a lost connection connects to again
     bool m_closing = false;
     SelectionModel m_selection;
@@ -102,13 +106,13 @@ private:
     PageContext m_context;
     Commands m_commands;
     ViewKeeper m_views;
+    PageArea* m_area;
+    LayoutKeeper m_layouts;
 
     Rail* m_rail;
     TopBar* m_topBar;
     StatusLine* m_status;
     ConnectionBar* m_connection;
-    QStackedWidget* m_stack;
-    QMap<QString, Page*> m_pages;
     int m_exported = 0;
     JobThread m_exports{"export"};  ///< last: ends before what it tells goes
 };

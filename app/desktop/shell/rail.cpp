@@ -32,6 +32,12 @@ public:
     }
 
     [[nodiscard]] QSize sizeHint() const override { return {kWidth, kHeight}; }
+    /// Marks that its page stands beside the others, or in a window of its own.
+    void setApart(bool apart) {
+        m_apart = apart;
+        setAccessibleDescription(apart ? Rail::tr("out of the middle") : QString());
+        update();
+    }
 
 protected:
     void enterEvent(QEnterEvent*) override { update(); }
@@ -52,6 +58,9 @@ protected:
         const double top = (height() - kDrawn) / 2.0;
         painter.drawPixmap(QPointF((width() - 20) / 2.0, top),
                            iconPixmap(m_icon, colour, 20, devicePixelRatioF()));
+        if (m_apart)
+            painter.drawPixmap(QPointF(width() - 20, top - 2),
+                               iconPixmap(u"apart"_s, colour, 12, devicePixelRatioF()));
         painter.setPen(colour);
         const auto weight = isChecked() ? QFont::DemiBold : QFont::Normal;
         int pixels = 11;
@@ -71,6 +80,7 @@ protected:
 
 private:
     QString m_icon;
+    bool m_apart = false;
 };
 
 }  // namespace
@@ -91,6 +101,19 @@ void Rail::addPage(const QString& id, const QString& icon, const QString& name,
     m_group.addButton(button);
     m_layout->insertWidget(m_layout->count() - 1, button);
     connect(button, &QAbstractButton::clicked, this, [this, id] { Q_EMIT pageChosen(id); });
+    button->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(button, &QWidget::customContextMenuRequested, this,
+            [this, id, button](QPoint at) { Q_EMIT placesRequested(id, button->mapToGlobal(at)); });
+}
+
+int Rail::pageCount() const {
+    return static_cast<int>(m_group.buttons().size());
+}
+
+void Rail::setApart(const QStringList& ids) {
+    const auto buttons = m_group.buttons();
+    for (QAbstractButton* button : buttons)
+        static_cast<RailButton*>(button)->setApart(ids.contains(button->objectName()));
 }
 
 void Rail::setCurrent(const QString& id) {

@@ -18,9 +18,14 @@ public:
     /// `icon` names a file of resources/icons; `key` is shown on hover.
     void addPage(const QString& id, const QString& icon, const QString& name, const QString& key);
     void setCurrent(const QString& id);
+    [[nodiscard]] int pageCount() const;
+    /// Pages that are elsewhere than in the middle.
+    void setApart(const QStringList& ids);
 
 Q_SIGNALS:
     void pageChosen(const QString& id);
+    /// The user asks where the page may go; `at` on the screen.
+    void placesRequested(const QString& id, QPoint at);
 
 protected:
     void paintEvent(QPaintEvent* event) override;

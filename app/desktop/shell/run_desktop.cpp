@@ -44,6 +44,14 @@ Result<void> writeDashboard(MainWindow& window, const AppOptions& options) {
     return written;
 }
 
+/// Once the window has its size, which shares are of.
+void layOut(MainWindow& window, const AppOptions& options) {
+    const LayoutPreset* preset = layoutPreset(options.layout);
+    if (preset == nullptr) return;
+    window.layouts().apply(*preset);
+    if (!options.page.isEmpty()) window.showPage(options.page);
+}
+
 int drawAndEnd(MainWindow& window, const AppOptions& options) {
     ScreenshotJob job(window, [&options](MainWindow& shown) {
         return options.dashboard.isEmpty() ? writeWindow(shown, options.screenshot)
@@ -55,6 +63,7 @@ int drawAndEnd(MainWindow& window, const AppOptions& options) {
     QCursor::setPos(options.size.width() * 2, options.size.height() * 2);  // nothing looks hovered
     window.resize(options.size);
     window.show();
+    layOut(window, options);
     job.start();
     return QApplication::exec();
 }
@@ -103,6 +112,7 @@ int runDesktop(int argc, char** argv) {
     window.resize(options.size);
     if (!options.sizeGiven) window.restoreGeometry(settings.value(u"geometry"_s).toByteArray());
     window.show();
+    layOut(window, options);
     const int status = QApplication::exec();
     settings.setValue(u"geometry"_s, window.saveGeometry());
     return status;

@@ -23,6 +23,7 @@ TopBar::TopBar(QWidget* parent)
       m_forward(tool(tr("Page or selection after (Alt+Right)"))),
       m_theme(tool(tr("Light or dark (Ctrl+T)"))),
       m_keys(tool(tr("Keys (?)"))),
+      m_menu(tool(tr("Menu of all commands (F10)"))),
       m_problems(new QPushButton(this)) {
     setFixedHeight(44);
     m_title->setFont(textFont(kTextPixels, QFont::DemiBold));
@@ -41,6 +42,7 @@ TopBar::TopBar(QWidget* parent)
     layout->addWidget(m_problems);
     layout->addWidget(m_theme);
     layout->addWidget(m_keys);
+    layout->addWidget(m_menu);
     connect(m_open, &QToolButton::clicked, this, &TopBar::openRequested);
     connect(m_selection, &QPushButton::clicked, this, &TopBar::clearRequested);
     connect(m_back, &QToolButton::clicked, this, &TopBar::backRequested);
@@ -48,6 +50,7 @@ TopBar::TopBar(QWidget* parent)
     connect(m_problems, &QPushButton::clicked, this, &TopBar::problemsRequested);
     connect(m_theme, &QToolButton::clicked, this, &TopBar::themeToggled);
     connect(m_keys, &QToolButton::clicked, this, &TopBar::keysRequested);
+    connect(m_menu, &QToolButton::clicked, this, &TopBar::menuRequested);
     setHistory(false, false);
     setProblems(0);
     setSelection({}, false);
@@ -91,6 +94,10 @@ void TopBar::setProblems(int count) {
     m_problems->setAccessibleName(m_problems->text());
 }
 
+QPoint TopBar::menuCorner(QSize menu) const {
+    return m_menu->mapToGlobal(QPoint(m_menu->width() - menu.width(), m_menu->height()));
+}
+
 void TopBar::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::PaletteChange) retint();
@@ -104,6 +111,7 @@ void TopBar::retint() {
         tintedIcon(u"forward"_s, m_forward->isEnabled() ? theme.text : theme.quietText));
     m_theme->setIcon(tintedIcon(u"theme"_s, theme.quietText));
     m_keys->setIcon(tintedIcon(u"help"_s, theme.quietText));
+    m_menu->setIcon(tintedIcon(u"menu"_s, theme.quietText));
     m_problems->setIcon(tintedIcon(u"warning"_s, theme.warning));
     m_selection->setIcon(m_clearable ? tintedIcon(u"close"_s, theme.quietText, 12) : QIcon());
     m_selection->setIconSize({12, 12});

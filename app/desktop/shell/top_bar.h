@@ -19,6 +19,8 @@ public:
     void setSelection(const QString& text, bool clearable);
     void setHistory(bool canGoBack, bool canGoForward);
     void setProblems(int count);
+    /// Where a menu of that size opens, on the screen: below its button.
+    [[nodiscard]] QPoint menuCorner(QSize menu) const;
 
 Q_SIGNALS:
     void openRequested();
@@ -28,6 +30,7 @@ Q_SIGNALS:
     void problemsRequested();
     void themeToggled();
     void keysRequested();
+    void menuRequested();
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -39,7 +42,7 @@ private:
 
     QLabel* m_title;
     QPushButton* m_selection;
-    QToolButton *m_open, *m_back, *m_forward, *m_theme, *m_keys;
+    QToolButton *m_open, *m_back, *m_forward, *m_theme, *m_keys, *m_menu;
     QPushButton* m_problems;
     bool m_clearable = false;
 };

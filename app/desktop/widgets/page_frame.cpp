@@ -37,7 +37,6 @@ QWidget* scrolling(QWidget* content, QWidget* parent) {
     hideIdleHandle(area->verticalScrollBar());
     area->setWidgetResizable(true);
     area->setFrameShape(QFrame::NoFrame);
-    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     area->setFocusPolicy(Qt::NoFocus);
     area->viewport()->setAutoFillBackground(false);
     content->setAutoFillBackground(false);

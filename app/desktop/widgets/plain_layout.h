@@ -1,4 +1,4 @@
-// A column of widgets without a margin of its own. GUI thread.
+// Layouts of widgets without a margin of their own. GUI thread.
 #pragma once
 
 #include "app/desktop/widgets/theme.h"
@@ -13,6 +13,14 @@ namespace shardscope::desktop {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(spacing);
     return layout;
+}
+
+/// A widget that holds `layout`, which has no margin of its own then. Owned by `parent`.
+[[nodiscard]] inline QWidget* plainBlock(QLayout* layout, QWidget* parent) {
+    auto* block = new QWidget(parent);
+    layout->setContentsMargins(0, 0, 0, 0);
+    block->setLayout(layout);
+    return block;
 }
 
 }  // namespace shardscope::desktop

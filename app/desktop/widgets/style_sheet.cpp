@@ -77,6 +77,9 @@ QCheckBox::indicator:checked { background: @accent; border-color: @accent;
 QCheckBox::indicator:disabled { background: @neutral; border-color: @hairline; }
 QCheckBox:focus { color: @accent; }
 QDialog { background: @window; }
+QMainWindow::separator { background: @panel; width: 6px; height: 6px; }
+QMainWindow::separator:hover { background: @accent; }
+QDockWidget { background: @window; border: 1px solid @hairline; }
 QListView { background: transparent; border: none; outline: none; }
 QListView::item { padding: 4px 8px; border-radius: 4px; }
 QListView::item:selected { background: @neutral; color: @text; }

@@ -5,6 +5,8 @@
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/page_frame.h"
+#include "app/desktop/widgets/plain_layout.h"
+#include "app/desktop/widgets/splitter.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
@@ -135,16 +137,22 @@ QWidget* LivePage::buildContent() {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGapGroup);
     layout->addLayout(buildStripControls(content));
-    layout->addLayout(buildCharts(content), 3);
-    m_whole = new ChartPanel(content);
+    auto* parts = new Splitter(Qt::Vertical, u"live.charts"_s,
+                               tr("Divider between the charts and the ranks"), content);
+    auto* above = new QWidget(parts);
+    auto* charts = plainLayout(above, kGapGroup);
+    charts->addLayout(buildCharts(above), 1);
+    m_whole = new ChartPanel(above);
     m_whole->setCompact(true);
     m_whole->setToolTip(tr("Loss of the whole run; tinted: what the charts above show of it."));
-    layout->addWidget(m_whole);
-    auto* lower = new QHBoxLayout;
-    lower->setSpacing(32);
-    lower->addLayout(buildRanks(content), 3);
-    lower->addLayout(buildLog(content), 2);
-    layout->addLayout(lower, 2);
+    charts->addWidget(m_whole);
+    auto* lower = new Splitter(Qt::Horizontal, u"live.log"_s,
+                               tr("Divider between the ranks and the log"), parts);
+    lower->addWidget(plainBlock(buildRanks(content), lower));
+    lower->addWidget(plainBlock(buildLog(content), lower));
+    lower->setPreferredShares({3, 2});
+    parts->setPreferredShares({3, 2});
+    layout->addWidget(parts, 1);
     return content;
 }
 

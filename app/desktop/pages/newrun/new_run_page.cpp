@@ -8,6 +8,7 @@
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/panel.h"
 #include "app/desktop/widgets/scrolling.h"
+#include "app/desktop/widgets/splitter.h"
 #include "app/desktop/widgets/stacked_bars.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
@@ -44,6 +45,18 @@ int suggestedGroup(int ranks) {
     return ranks;
 }
 
+/// Scrolls up and down alone: no narrower than what it holds.
+class ColumnArea : public QScrollArea {
+public:
+    using QScrollArea::QScrollArea;
+    [[nodiscard]] QSize minimumSizeHint() const override {
+        const QSize least = QScrollArea::minimumSizeHint();
+        if (widget() == nullptr) return least;
+        return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(),
+                least.height()};
+    }
+};
+
 }  // namespace
 
 PageEntry NewRunPage::entry() {
@@ -68,11 +81,13 @@ NewRunPage::NewRunPage(PageContext& context, QWidget* parent)
     m_headline->setFont(textFont(kTextPixels));
     words->addWidget(m_headline);
     layout->addLayout(words);
-    auto* columns = new QHBoxLayout;
-    columns->setSpacing(kGap);
-    columns->addWidget(scrolled(buildForm(this)), 11);
-    columns->addWidget(scrolled(buildPrediction(this)), 8);
-    layout->addLayout(columns, 1);
+    auto* columns = new Splitter(Qt::Horizontal, u"newrun.prediction"_s,
+                                 tr("Divider between the fields and the prediction"), this);
+    columns->addWidget(scrolled(buildForm(this)));
+    columns->addWidget(scrolled(buildPrediction(this)));
+    columns->setHandleWidth(kGap);  // each column has a margin at its scroll bar
+    columns->setPreferredShares({11, 8});
+    layout->addWidget(columns, 1);
     layout->addWidget(hairline(this));
     layout->addLayout(buildActions());
     connect(&m_sources, &RunSources::changed, this, &NewRunPage::refresh);
@@ -83,7 +98,7 @@ NewRunPage::NewRunPage(PageContext& context, QWidget* parent)
 
 /// Each column scrolls by itself: what a run needs stays in sight of the field that changes it.
 QWidget* NewRunPage::scrolled(QWidget* content) {
-    auto* scroll = new QScrollArea(this);
+    auto* scroll = new ColumnArea(this);
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

@@ -1,5 +1,6 @@
 #include "app/desktop/pages/timeline/collectives.h"
 
+#include "app/desktop/pages/timeline/timeline_query.h"
 #include "profiler/analysis/collective_figures.h"
 #include "profiler/analysis/groups.h"
 
@@ -86,6 +87,33 @@ std::optional<CollectiveSlice> sameCollective(const CollectiveView& collective,
     found.slice.busy = event.end - event.start;
     found.slice.waitedUntil = event.lastArrival();
     return found;
+}
+
+Result<std::optional<CollectiveSlice>> findCollective(storage::RecordingReader& reader,
+                                                      const OpenRecording& recording,
+                                                      CollectiveKey key, TimeRange range,
+                                                      const Selection& among,
+                                                      std::optional<RankId> preferred) {
+    std::vector<LaneAddress> lanes;
+    for (const LaneFacts& lane : recording.summary.lanes)
+        if (lane.role == LaneRole::kCommunication && !isStreamLane(lane.lane) &&
+            among.includes(lane.rank))
+            lanes.push_back({lane.rank, lane.lane});
+    std::stable_partition(lanes.begin(), lanes.end(), [&](const LaneAddress& lane) {
+        return preferred && lane.rank == *preferred;
+    });
+    for (const LaneAddress& lane : lanes) {
+        const auto spans =
+            reader.spans(lane.rank, lane.lane, {range.begin, range.end + Duration{1}});
+        if (!spans) return failure(spans);
+        for (const SpanEvent& span : *spans) {
+            if (span.correlation != key.correlation()) continue;
+            const auto slice = loadSlice(reader, recording, lane, span);
+            if (!slice) return failure(slice);
+            return std::optional(CollectiveSlice{lane, *slice});
+        }
+    }
+    return std::optional<CollectiveSlice>();
 }
 
 Result<void> joinCollectives(storage::RecordingReader& reader, const OpenRecording& recording,

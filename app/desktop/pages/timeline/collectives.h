@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/selection.h"
 #include "app/desktop/pages/timeline/timeline_frame.h"
 #include "storage/model/collective_key.h"
 #include "storage/recording/read/recording_reader.h"
@@ -36,6 +37,13 @@ struct CollectiveSlice {
                                                             const RecordingSummary& summary,
                                                             LaneAddress from,
                                                             const SliceView& slice, int rankStep);
+
+/// Where it is drawn: of `preferred` where that recorded it, else of any rank `among` those that
+/// are selected. nullopt: nowhere, as where it is kernels that do not say which collective they
+/// belong to.
+[[nodiscard]] Result<std::optional<CollectiveSlice>> findCollective(
+    storage::RecordingReader& reader, const OpenRecording& recording, CollectiveKey key,
+    TimeRange range, const Selection& among, std::optional<RankId> preferred);
 
 /// Says of single slices of a rank's own communication lane what they were and how long they
 /// waited. Of a view with more of them than one looks at one by one it says nothing.

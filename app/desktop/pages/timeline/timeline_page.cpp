@@ -13,6 +13,7 @@
 #include "app/desktop/pages/timeline/timeline_tables.h"
 #include "app/desktop/pages/timeline/track_setting.h"
 #include "app/desktop/widgets/legend.h"
+#include "app/desktop/widgets/splitter.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/remote/remote_address.h"
 
@@ -34,6 +35,9 @@ using namespace Qt::StringLiterals;
 constexpr int kRow = 28;
 constexpr int kLowPage = 720;
 constexpr int kNarrowPage = 1100;
+constexpr int kNarrowDetails = 232;
+/// Here details show once there are some.
+constexpr int kSlimPage = 760;
 /// A megabyte or two on its way.
 constexpr double kMostFarEvents = 100'000;
 
@@ -85,29 +89,27 @@ TimelinePage::TimelinePage(PageContext& context, QWidget* parent)
 }
 
 QWidget* TimelinePage::buildContent() {
-    auto* content = new QWidget(this);
-    auto* layout = new QVBoxLayout(content);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(kGapGroup);
-    auto* upper = new QHBoxLayout;
-    upper->setSpacing(kGapGroup);
-    auto* pictures = new QVBoxLayout;
+    m_below = new Splitter(Qt::Vertical, u"timeline.tables"_s,
+                           tr("Divider between the lanes and the tables"), this);
+    m_beside = new Splitter(Qt::Horizontal, u"timeline.details"_s,
+                            tr("Divider between the lanes and the details"), m_below);
+    auto* lanes = new QWidget(m_beside);
+    auto* pictures = new QVBoxLayout(lanes);
+    pictures->setContentsMargins(0, 0, 0, 0);
     pictures->setSpacing(kGap);
-    m_minimap = new Minimap(content);
-    m_canvas = new TimelineCanvas(content);
-    m_legend = new Legend(content);
-    m_panel = new SlicePanel(content);
-    m_tables = new TablePanel(content);
-    m_find = new FindBar(content);
+    m_minimap = new Minimap(lanes);
+    m_canvas = new TimelineCanvas(lanes);
+    m_legend = new Legend(lanes);
+    m_panel = new SlicePanel(m_beside);
+    m_tables = new TablePanel(m_below);
+    m_find = new FindBar(lanes);
     pictures->addWidget(m_find);
     pictures->addWidget(m_minimap);
     pictures->addWidget(m_canvas, 1);
     pictures->addWidget(m_legend);
-    upper->addLayout(pictures, 1);
-    upper->addWidget(m_panel);
-    layout->addLayout(upper, 1);
-    layout->addWidget(m_tables);
-    return content;
+    m_panel->setMinimumWidth(kNarrowDetails);
+    m_tables->setMinimumHeight(3 * kRow);
+    return m_below;
 }
 
 void TimelinePage::connectCanvas() {
@@ -120,7 +122,10 @@ void TimelinePage::connectCanvas() {
     connect(m_canvas, &TimelineCanvas::selectionCleared, this,
             [this] { this->selection().clear(); });
     connect(m_canvas, &TimelineCanvas::sliceSelected, this, &TimelinePage::presentSlice);
-    connect(m_canvas, &TimelineCanvas::sliceCleared, m_panel, &SlicePanel::showNothing);
+    connect(m_canvas, &TimelineCanvas::sliceCleared, this, [this] {
+        m_panel->showNothing();
+        giveRoom();
+    });
     connect(m_canvas, &TimelineCanvas::plotChanged, m_minimap, &Minimap::setPlot);
     connect(m_canvas, &TimelineCanvas::plotChanged, this, &TimelinePage::presentLegend);
     connect(m_panel, &SlicePanel::linkFollowed, m_canvas, [this] { m_canvas->followLink(0); });
@@ -310,9 +315,14 @@ void TimelinePage::showEvent(QShowEvent* event) {
 
 void TimelinePage::resizeEvent(QResizeEvent* event) {
     RecordingPage::resizeEvent(event);
-    m_tables->setFixedHeight((height() < kLowPage ? 5 : 7) * kRow + 4);
-    m_panel->setFixedWidth(width() < kNarrowPage ? 232 : 288);
+    m_below->setPreferredSize(1, (height() < kLowPage ? 5 : 7) * kRow + 4);
+    m_beside->setPreferredSize(1, width() < kNarrowPage ? kNarrowDetails : 288);
+    giveRoom();
     presentLegend();
+}
+
+void TimelinePage::giveRoom() {
+    m_panel->setVisible(width() >= kSlimPage || m_canvas->selectedSlice());
 }
 
 void TimelinePage::askForPicture(const TimelineQuery& query) {
@@ -363,6 +373,7 @@ void TimelinePage::presentSlice() {
     const LaneFacts* lane = hit && hasRecording() ? recording().lane(hit->key) : nullptr;
     if (lane == nullptr) return;
     m_panel->showDetails(sliceDetails(recording(), *lane, hit->slice));
+    giveRoom();
     m_rows->showSlice(*lane, hit->slice);
     if (isCollective(*hit)) return askForCollective(*hit);
     askForLinks(*hit);
@@ -425,6 +436,18 @@ void TimelinePage::goToSameCollective(int rankStep) {
             if (const auto found =
                     sameCollective(*view, recording().summary, hit.key, hit.slice, rankStep))
                 m_canvas->selectSlice(found->key, found->slice);
+        });
+}
+
+void TimelinePage::pointAt(const CollectiveKey& key, TimeRange range,
+                           std::optional<RankId> preferred) {
+    m_neighbour.ask(
+        [key, range, preferred, among = selection().current()](auto& reader, const auto& recording,
+                                                               const auto&) {
+            return findCollective(reader, recording, key, range, among, preferred);
+        },
+        [this](const std::optional<CollectiveSlice>& found) {
+            if (found) m_canvas->selectSlice(found->key, found->slice);
         });
 }
 

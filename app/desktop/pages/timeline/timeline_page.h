@@ -4,6 +4,7 @@
 #include "app/desktop/pages/recording_page.h"
 #include "app/desktop/pages/timeline/timeline_query.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ class Legend;
 class MarkList;
 class Minimap;
 class SlicePanel;
+class Splitter;
 class TablePanel;
 struct TimelineHit;
 class TimelineTables;
@@ -25,6 +27,8 @@ class TimelinePage : public RecordingPage {
 public:
     [[nodiscard]] static PageEntry entry();
     explicit TimelinePage(PageContext& context, QWidget* parent = nullptr);
+    void pointAt(const CollectiveKey& key, TimeRange range,
+                 std::optional<RankId> preferred) override;
     [[nodiscard]] SlicePanel& panel() const { return *m_panel; }
     [[nodiscard]] TimelineCanvas& canvas() const { return *m_canvas; }
     [[nodiscard]] Minimap& minimap() const { return *m_minimap; }
@@ -48,6 +52,8 @@ protected:
 private:
     QWidget* buildContent();
     void connectCanvas();
+    /// Details take room only where there is some, or something to say.
+    void giveRoom();
     void presentSlice();
     void showSliceMenu(const TimelineHit& hit, QPoint at);
     void askForHeadline(bool tooFar);
@@ -67,6 +73,7 @@ private:
     Topic m_picture, m_depths, m_density, m_neighbour, m_links, m_collective, m_headline;
     Minimap* m_minimap = nullptr;
     TimelineCanvas* m_canvas = nullptr;
+    Splitter *m_below = nullptr, *m_beside = nullptr;
     Legend* m_legend = nullptr;
     SlicePanel* m_panel = nullptr;
     FindBar* m_find = nullptr;

@@ -1,0 +1,206 @@
+#include "app/desktop/shell/page_area.h"
+
+#include "app/desktop/shell/page_dock.h"
+#include "app/desktop/widgets/plain_area.h"
+#include "app/desktop/widgets/splitter.h"
+
+#include <QApplication>
+#include <QStackedWidget>
+#include <utility>
+
+namespace shardscope::desktop {
+namespace {
+
+/// Two pages beside each other need so much.
+constexpr int kWideArea = 1360;
+
+/// Needs the room of the page that is seen, not of the largest.
+class MiddleStack : public QStackedWidget {
+public:
+    MiddleStack() {
+        connect(this, &QStackedWidget::currentChanged, this, [this] { updateGeometry(); });
+    }
+    [[nodiscard]] QSize minimumSizeHint() const override {
+        return currentWidget() != nullptr ? currentWidget()->minimumSizeHint() : QSize();
+    }
+};
+
+}  // namespace
+
+PageArea::PageArea(QWidget* parent) : QMainWindow(parent), m_middle(new MiddleStack) {
+    setWindowFlags(Qt::Widget);
+    setDockOptions(AllowNestedDocks | AllowTabbedDocks);
+    setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    setContextMenuPolicy(Qt::NoContextMenu);  // theirs would offer to hide a page for good
+    auto* area = new PlainArea;
+    area->setWidget(m_middle);
+    setCentralWidget(area);
+    connect(qApp, &QApplication::focusChanged, this,
+            [this](QWidget*, QWidget* now) { followFocus(now); });
+}
+
+void PageArea::addPage(const QString& id, const QString& name, Page* page) {
+    m_pages.insert(id, {name, page, nullptr});
+    m_order << id;
+    m_middle->addWidget(page);
+}
+
+void PageArea::showPage(const QString& id) {
+    const Entry entry = m_pages.value(id);
+    if (entry.page == nullptr) return;
+    if (entry.dock == nullptr) {
+        m_recent.removeAll(id);
+        m_recent << id;
+        m_middle->setCurrentWidget(entry.page);
+    } else {
+        entry.dock->show();
+        entry.dock->raise();
+        if (entry.dock->isFloating()) entry.dock->activateWindow();
+    }
+    setCurrent(id);
+    entry.page->setFocus(Qt::OtherFocusReason);  // keys go to the page, not to the first button
+}
+
+QString PageArea::middle() const {
+    for (const QString& id : m_order)
+        if (m_pages[id].page == m_middle->currentWidget()) return id;
+    return {};
+}
+
+bool PageArea::isSeen(const QString& id) const {
+    const Page* found = page(id);
+    return found != nullptr && found->isVisible();
+}
+
+QStringList PageArea::seen() const {
+    QStringList ids;
+    for (const QString& id : m_order)
+        if (isSeen(id)) ids << id;
+    return ids;
+}
+
+PagePlace PageArea::placeOf(const QString& id) const {
+    PageDock* dock = m_pages.value(id).dock;
+    if (dock == nullptr) return PagePlace::kMiddle;
+    if (dock->isFloating()) return PagePlace::kWindow;
+    const Qt::DockWidgetArea area = dockWidgetArea(dock);
+    return area == Qt::BottomDockWidgetArea || area == Qt::TopDockWidgetArea ? PagePlace::kBelow
+                                                                             : PagePlace::kRight;
+}
+
+void PageArea::move(const QString& id, PagePlace place, double share) {
+    if (page(id) == nullptr) return;
+    if (place == PagePlace::kMiddle) {
+        putBack(id);
+    } else {
+        if (m_pages[id].dock == nullptr && m_middle->count() == 1) return;
+        takeOut(id);
+        PageDock* dock = m_pages[id].dock;
+        const bool right = place != PagePlace::kBelow;
+        addDockWidget(right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea, dock);
+        if (dock->isFloating()) window()->activateWindow();
+        dock->setFloating(place == PagePlace::kWindow);
+        if (dock->isFloating()) {
+            dock->resize(size() * 3 / 4);
+        } else {
+            const int room = right ? width() : height();
+            resizeDocks({dock}, {static_cast<int>(room * share)},
+                        right ? Qt::Horizontal : Qt::Vertical);
+        }
+        dock->show();
+    }
+    Q_EMIT moved();
+    showPage(id);
+}
+
+void PageArea::takeOut(const QString& id) {
+    Entry& entry = m_pages[id];
+    if (entry.dock != nullptr) return;
+    m_middle->removeWidget(entry.page);
+    m_recent.removeAll(id);
+    if (!m_recent.isEmpty()) m_middle->setCurrentWidget(m_pages[m_recent.constLast()].page);
+    entry.dock = new PageDock(id, entry.name, entry.page, this);
+    entry.dock->setRecordingName(m_recording);
+    connect(
+        entry.dock, &PageDock::returnRequested, this,
+        [this](const QString& returned) { move(returned, PagePlace::kMiddle); },
+        Qt::QueuedConnection);
+}
+
+void PageArea::putBack(const QString& id) {
+    Entry& entry = m_pages[id];
+    PageDock* dock = std::exchange(entry.dock, nullptr);
+    if (dock == nullptr) return;
+    if (dock->isFloating()) window()->activateWindow();  // that one goes
+    dock->release();
+    m_middle->addWidget(entry.page);
+    removeDockWidget(dock);
+    dock->deleteLater();  // it may be what asks
+}
+
+void PageArea::putAllBack() {
+    for (const QString& id : m_order) putBack(id);
+    Q_EMIT moved();
+    showPage(m_current);
+}
+
+void PageArea::apply(const LayoutPreset& preset) {
+    putAllBack();
+    for (auto* splitter : findChildren<Splitter*>()) splitter->forgetMove();
+    for (const auto& [id, place, share] : preset.beside)
+        move(id, place == PagePlace::kRight && width() < kWideArea ? PagePlace::kBelow : place,
+             share);
+    showPage(preset.middle);
+}
+
+QStringList PageArea::apart() const {
+    QStringList ids;
+    for (const QString& id : m_order)
+        if (m_pages[id].dock != nullptr) ids << id;
+    return ids;
+}
+
+PageLayout PageArea::pageLayout() const {
+    PageLayout layout{middle(), apart(), saveState(), {}};
+    for (const auto* splitter : findChildren<Splitter*>())
+        if (const QByteArray state = splitter->state(); !state.isEmpty())
+            layout.dividers.insert(splitter->objectName(), state);
+    return layout;
+}
+
+void PageArea::apply(const PageLayout& layout) {
+    // pages that come into sight may take the focus
+    const QString wanted = page(layout.middle) != nullptr ? layout.middle : m_current;
+    putAllBack();
+    for (const QString& id : layout.apart) {
+        if (page(id) == nullptr || m_middle->count() == 1) continue;
+        takeOut(id);
+        addDockWidget(Qt::RightDockWidgetArea, m_pages[id].dock);
+        m_pages[id].dock->show();
+    }
+    restoreState(layout.docks);
+    for (auto* splitter : findChildren<Splitter*>())
+        splitter->setState(layout.dividers.value(splitter->objectName()));
+    Q_EMIT moved();
+    showPage(wanted);
+}
+
+void PageArea::setRecordingName(const QString& name) {
+    m_recording = name;
+    for (const Entry& entry : m_pages)
+        if (entry.dock != nullptr) entry.dock->setRecordingName(name);
+}
+
+void PageArea::followFocus(QWidget* now) {
+    for (QWidget* each = now; each != nullptr; each = each->parentWidget())
+        for (const QString& id : m_order)
+            if (m_pages[id].page == each) return setCurrent(id);
+}
+
+void PageArea::setCurrent(const QString& id) {
+    if (m_current == id) return;
+    m_current = id;
+    Q_EMIT currentChanged(id);
+}
+
+}  // namespace shardscope::desktop
