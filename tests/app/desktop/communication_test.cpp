@@ -4,6 +4,8 @@
 #include "app/desktop/pages/communication/communication_page.h"
 #include "app/desktop/pages/communication/communication_texts.h"
 #include "app/desktop/pages/communication/layer_columns.h"
+#include "app/desktop/pages/timeline/timeline_canvas.h"
+#include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/grouped_columns.h"
@@ -209,6 +211,12 @@ TEST_F(CommunicationPageTest, ARowLeadsToItsCollectiveInTheTimeline) {
     EXPECT_LE(range->begin, longest.range.begin);
     EXPECT_GE(range->end, longest.range.end);
     EXPECT_LT(range->duration().ns, 2 * longest.range.duration().ns + 10'000);
+    const auto* timeline = qobject_cast<TimelinePage*>(m_window->page(page_ids::kTimeline));
+    const auto& hit = timeline->canvas().selectedSlice();
+    ASSERT_TRUE(hit) << "and it is selected there";
+    EXPECT_EQ(hit->slice.correlation,
+              (CollectiveKey{longest.group, longest.sequence}.correlation()));
+    EXPECT_EQ(hit->key.rank, longest.late.value_or(hit->key.rank));
     keepPicture(u"communication_jump"_s);
 }
 

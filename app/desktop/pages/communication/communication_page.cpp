@@ -415,9 +415,14 @@ void CommunicationPage::showInTimeline(int row) {
     if (!m_frame || row < 0 || static_cast<std::size_t>(row) >= m_rows.size()) return;
     const std::size_t place = m_rows[static_cast<std::size_t>(row)];
     Selection wanted;
-    wanted.range = rangeAround(m_frame->told.transfers[place], recording().bounds());
+    const analysis::Transfer& transfer = m_frame->told.transfers[place];
+    wanted.range = rangeAround(transfer, recording().bounds());
     wanted.ranks = selection().current().ranks;
+    const CollectiveKey key{transfer.group, transfer.sequence};
+    const TimeRange range = transfer.range;
+    const auto late = transfer.late;
     showElsewhere(page_ids::kTimeline, wanted);
+    Q_EMIT pointRequested(page_ids::kTimeline, key, range, late);
 }
 
 }  // namespace shardscope::desktop
