@@ -1,11 +1,13 @@
 #include "app/desktop/shell/page_area.h"
 
 #include "app/desktop/shell/page_dock.h"
+#include "app/desktop/widgets/current_stack.h"
 #include "app/desktop/widgets/plain_area.h"
 #include "app/desktop/widgets/splitter.h"
 
 #include <QApplication>
 #include <QStackedWidget>
+#include <algorithm>
 #include <utility>
 
 namespace shardscope::desktop {
@@ -14,29 +16,20 @@ namespace {
 /// Two pages beside each other need so much.
 constexpr int kWideArea = 1360;
 
-/// Needs the room of the page that is seen, not of the largest.
-class MiddleStack : public QStackedWidget {
-public:
-    MiddleStack() {
-        connect(this, &QStackedWidget::currentChanged, this, [this] { updateGeometry(); });
-    }
-    [[nodiscard]] QSize minimumSizeHint() const override {
-        return currentWidget() != nullptr ? currentWidget()->minimumSizeHint() : QSize();
-    }
-};
-
 }  // namespace
 
-PageArea::PageArea(QWidget* parent) : QMainWindow(parent), m_middle(new MiddleStack) {
+PageArea::PageArea(QWidget* parent)
+    : QMainWindow(parent), m_room(new PlainArea), m_middle(new CurrentStack) {
     setWindowFlags(Qt::Widget);
     setDockOptions(AllowNestedDocks | AllowTabbedDocks);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     setContextMenuPolicy(Qt::NoContextMenu);  // theirs would offer to hide a page for good
-    auto* area = new PlainArea;
-    area->setWidget(m_middle);
-    setCentralWidget(area);
+    m_room->setWidget(m_middle);
+    setCentralWidget(m_room);
+    connect(this, &PageArea::moved, this, &PageArea::giveRoom);
     connect(qApp, &QApplication::focusChanged, this,
             [this](QWidget*, QWidget* now) { followFocus(now); });
+    giveRoom();
 }
 
 void PageArea::addPage(const QString& id, const QString& name, Page* page) {
@@ -77,6 +70,13 @@ QStringList PageArea::seen() const {
     for (const QString& id : m_order)
         if (isSeen(id)) ids << id;
     return ids;
+}
+
+void PageArea::giveRoom() {
+    const bool alone = std::all_of(m_pages.begin(), m_pages.end(), [](const Entry& each) {
+        return each.dock == nullptr || each.dock->isFloating();
+    });
+    m_room->setSqueezes(alone);
 }
 
 PagePlace PageArea::placeOf(const QString& id) const {
@@ -121,6 +121,7 @@ void PageArea::takeOut(const QString& id) {
     if (!m_recent.isEmpty()) m_middle->setCurrentWidget(m_pages[m_recent.constLast()].page);
     entry.dock = new PageDock(id, entry.name, entry.page, this);
     entry.dock->setRecordingName(m_recording);
+    connect(entry.dock, &QDockWidget::topLevelChanged, this, &PageArea::giveRoom);
     connect(
         entry.dock, &PageDock::returnRequested, this,
         [this](const QString& returned) { move(returned, PagePlace::kMiddle); },

@@ -13,6 +13,7 @@ class QStackedWidget;
 namespace shardscope::desktop {
 
 class PageDock;
+class PlainArea;
 
 class PageArea : public QMainWindow {
     Q_OBJECT
@@ -62,11 +63,15 @@ private:
     };
 
     void followFocus(QWidget* now);
+    /// Alone in the window pages take what there is; beside each other they scroll rather than be
+    /// squeezed.
+    void giveRoom();
     void setCurrent(const QString& id);
     void takeOut(const QString& id);
     void putBack(const QString& id);
     [[nodiscard]] QString middle() const;
 
+    PlainArea* m_room;
     QStackedWidget* m_middle;
     QMap<QString, Entry> m_pages;
     QStringList m_order, m_recent;  ///< of the middle: as added; last seen at the end

@@ -1,5 +1,6 @@
 #include "app/desktop/widgets/page_frame.h"
 
+#include "app/desktop/widgets/current_stack.h"
 #include "app/desktop/widgets/scrolling.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
@@ -57,7 +58,7 @@ PageFrame::PageFrame(QWidget* content, MessageState* empty, std::vector<QRectF> 
       m_banner(new Banner(this)),
       m_error(new MessageState(u"error"_s, {}, {}, this)),
       m_nothing(new MessageState(u"help"_s, {}, {}, this)),
-      m_stack(new QStackedWidget(this)) {
+      m_stack(new CurrentStack(this)) {
     m_subline->setFont(textFont(kTextPixels));
     m_headline->setAccessibleName(tr("Headline of this page"));
     auto* words = new QVBoxLayout;

@@ -8,19 +8,22 @@ namespace shardscope::desktop {
 
 class PlainArea : public QScrollArea {
 public:
-    explicit PlainArea(QWidget* parent = nullptr) : QScrollArea(parent) {
-        setWidgetResizable(true);
-        setFrameShape(QFrame::NoFrame);
-        setFocusPolicy(Qt::NoFocus);
-        viewport()->setAutoFillBackground(false);
-    }
-    [[nodiscard]] QSize minimumSizeHint() const override { return {kLeast, kLeast}; }
-    [[nodiscard]] QSize sizeHint() const override {
-        return widget() != nullptr ? widget()->sizeHint() : minimumSizeHint();
-    }
+    explicit PlainArea(QWidget* parent = nullptr);
+    /// Its widget is squeezed rather than scrolled.
+    void setSqueezes(bool squeezes);
+    [[nodiscard]] QSize minimumSizeHint() const override;
+    [[nodiscard]] QSize sizeHint() const override;
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
-    static constexpr int kLeast = 160;
+    /// By hand: a resizable area asks for heights of widths that stacks answer for pages that are
+    /// not seen.
+    void fit();
+
+    bool m_squeezes = false;
 };
 
 }  // namespace shardscope::desktop

@@ -36,8 +36,11 @@ constexpr int kRow = 28;
 constexpr int kLowPage = 720;
 constexpr int kNarrowPage = 1100;
 constexpr int kNarrowDetails = 232;
-/// Here details show once there are some.
+/// Here details show once there are some,
 constexpr int kSlimPage = 760;
+/// and here the lanes have what room there is.
+constexpr int kFlatPage = 460;
+constexpr int kLeastLanes = 120;
 /// A megabyte or two on its way.
 constexpr double kMostFarEvents = 100'000;
 
@@ -107,6 +110,7 @@ QWidget* TimelinePage::buildContent() {
     pictures->addWidget(m_minimap);
     pictures->addWidget(m_canvas, 1);
     pictures->addWidget(m_legend);
+    m_canvas->setMinimumHeight(kLeastLanes);
     m_panel->setMinimumWidth(kNarrowDetails);
     m_tables->setMinimumHeight(3 * kRow);
     return m_below;
@@ -323,6 +327,7 @@ void TimelinePage::resizeEvent(QResizeEvent* event) {
 
 void TimelinePage::giveRoom() {
     m_panel->setVisible(width() >= kSlimPage || m_canvas->selectedSlice());
+    m_tables->setVisible(height() >= kFlatPage);
 }
 
 void TimelinePage::askForPicture(const TimelineQuery& query) {

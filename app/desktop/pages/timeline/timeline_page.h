@@ -52,7 +52,8 @@ protected:
 private:
     QWidget* buildContent();
     void connectCanvas();
-    /// Details take room only where there is some, or something to say.
+    /// Details and tables take room only where there is some; details, where they have something to
+    /// say.
     void giveRoom();
     void presentSlice();
     void showSliceMenu(const TimelineHit& hit, QPoint at);
