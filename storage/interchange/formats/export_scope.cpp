@@ -9,8 +9,10 @@ namespace {
 
 constexpr std::uint64_t kWindowEvents = 200'000;
 
-Result<std::vector<RankId>> chosenRanks(const RecordingSummary& summary,
-                                        const std::vector<RankId>& wanted) {
+}  // namespace
+
+Result<std::vector<RankId>> exportedRanks(const RecordingSummary& summary,
+                                          const std::vector<RankId>& wanted) {
     std::vector<RankId> ranks;
     for (const RankFacts& rank : summary.ranks) ranks.push_back(rank.rank);
     for (const LaneFacts& lane : summary.lanes) ranks.push_back(lane.rank);
@@ -28,8 +30,6 @@ Result<std::vector<RankId>> chosenRanks(const RecordingSummary& summary,
     return chosen;
 }
 
-}  // namespace
-
 Result<ExportScope> ExportScope::of(storage::RecordingReader& reader,
                                     const ExportOptions& options) {
     ExportScope scope;
@@ -38,7 +38,7 @@ Result<ExportScope> ExportScope::of(storage::RecordingReader& reader,
     auto summary = reader.summary();
     if (!summary) return failure(summary);
     scope.m_summary = std::move(*summary);
-    auto ranks = chosenRanks(scope.m_summary, options.ranks);
+    auto ranks = exportedRanks(scope.m_summary, options.ranks);
     if (!ranks) return failure(ranks);
     scope.m_ranks = std::move(*ranks);
     const TimeRange bounds = scope.m_summary.bounds;

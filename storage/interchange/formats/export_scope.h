@@ -61,6 +61,11 @@ private:
     std::uint64_t m_done = 0;
 };
 
+/// The ranks that are written where these are asked for (none: all), by number. kUsage: one of them
+/// is not in the recording.
+[[nodiscard]] Result<std::vector<RankId>> exportedRanks(const RecordingSummary& summary,
+                                                        const std::vector<RankId>& wanted);
+
 /// "rank 0 (NVIDIA H200)"
 [[nodiscard]] std::string rankTitle(const RecordingSummary& summary, RankId rank);
 /// "layer 3", "root"; empty for none.

@@ -23,6 +23,7 @@ Format recordingFormat() {
             .endings = {".sscope"},
             .looksLike = isRecording,
             .writes = "a smaller recording",
+            .ending = ".sscope",
             .write = exportRecording};
 }
 
