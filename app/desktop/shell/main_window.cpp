@@ -7,7 +7,6 @@
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/shell/connection_bar.h"
 #include "app/desktop/shell/key_sheet.h"
-#include "app/desktop/shell/page_export.h"
 #include "app/desktop/shell/rail.h"
 #include "app/desktop/shell/remote_dialog.h"
 #include "app/desktop/shell/status_line.h"
@@ -49,7 +48,8 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
       m_topBar(new TopBar(this)),
       m_status(new StatusLine(this)),
       m_connection(new ConnectionBar(this)),
-      m_stack(new QStackedWidget(this)) {
+      m_stack(new QStackedWidget(this)),
+      m_export(m_loader, m_selection, this) {
     setWindowTitle(tr("Shardscope"));
     setMinimumSize(800, 560);
     setAcceptDrops(true);
@@ -62,6 +62,7 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     connectBars();
     connectLoader();
     connectViews();
+    connectExport();
     giveAccess();
     m_loader.setImportFolder(folders.imports.isEmpty() ? folders.recordings + u"/imports"_s
                                                        : folders.imports);
@@ -142,7 +143,7 @@ void MainWindow::addWindowCommands() {
                    [this] { chooseFolder(); });
     m_commands.add(u"open.remote"_s, window, tr("Open a recording on another host"),
                    {QKeySequence(u"Ctrl+Shift+O"_s)}, [this] { chooseRemote(); });
-    m_commands.add(u"export"_s, window, tr("Save what is shown as a picture"),
+    m_commands.add(u"export"_s, window, tr("Save what is shown, or the recording"),
                    {QKeySequence(u"Ctrl+E"_s)}, [this] { exportShown(); });
     m_commands.add(u"theme"_s, window, tr("Light or dark"), {QKeySequence(u"Ctrl+T"_s)},
                    [this] { useTheme(!isDark()); });
@@ -321,19 +322,18 @@ void MainWindow::chooseFile() {
 }
 
 void MainWindow::exportShown() {
-    const RecordingPtr shown = m_loader.recording();
-    const QString name = shown ? QFileInfo(shown->path).completeBaseName() : u"shardscope"_s;
-    exportPage(*m_pages.value(m_page), u"%1-%2"_s.arg(name, m_page),
-               [this](const DrawnPicture& drawn, const QString& path) {
-                   m_status->setMessage(tr("Writing %1…").arg(path));
-                   m_exports.submit(m_exported++, [this, drawn, path] {
-                       // the thread is joined before this goes, and what it queued goes with this
-                       QMetaObject::invokeMethod(
-                           this,
-                           [this, told = writtenText(drawn, path)] { m_status->setMessage(told); },
-                           Qt::QueuedConnection);
-                   });
-               });
+    m_export.open(*m_pages.value(m_page), m_page);
+}
+
+void MainWindow::connectExport() {
+    FileSaver& saver = m_export.saver();
+    connect(&saver, &FileSaver::progressed, this,
+            [this](double share) { m_status->setSaving(tr("Saving"), share); });
+    connect(&saver, &FileSaver::ended, this, [this](const QStringList& told) {
+        if (!m_export.saver().isGoing()) m_status->setSaving({}, 0);
+        m_status->setOutcome(told);
+    });
+    connect(m_status, &StatusLine::cancelSavingRequested, &saver, &FileSaver::cancel);
 }
 
 void MainWindow::chooseFolder() {

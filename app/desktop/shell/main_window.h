@@ -2,12 +2,12 @@
 // nothing about what pages show. GUI thread; owns everything in it.
 #pragma once
 
-#include "app/desktop/loading/job_thread.h"
 #include "app/desktop/loading/recording_loader.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/pages/page.h"
 #include "app/desktop/session/recorder_session.h"
 #include "app/desktop/shell/commands.h"
+#include "app/desktop/shell/page_export.h"
 #include "app/desktop/shell/run_opening.h"
 #include "app/desktop/shell/user_folders.h"
 #include "app/desktop/shell/view_keeper.h"
@@ -76,6 +76,7 @@ private:
     void connectBars();
     void connectLoader();
     void connectViews();
+    void connectExport();
     void giveAccess();
     void endRun(const run::RunFinished& outcome);
     void chooseFile();
@@ -109,8 +110,7 @@ private:
     ConnectionBar* m_connection;
     QStackedWidget* m_stack;
     QMap<QString, Page*> m_pages;
-    int m_exported = 0;
-    JobThread m_exports{"export"};  ///< last: ends before what it tells goes
+    PageExport m_export;  ///< last: its thread ends before what it tells goes
 };
 
 }  // namespace shardscope::desktop
