@@ -30,6 +30,23 @@ Result<std::vector<RankId>> exportedRanks(const RecordingSummary& summary,
     return chosen;
 }
 
+namespace {
+
+/// Events of some of the ranks, within a range, if they were spread evenly.
+double expectedEvents(const RecordingSummary& summary, std::size_t ranks, TimeRange range) {
+    const auto all = exportedRanks(summary, {});
+    const TimeRange bounds{summary.bounds.begin, summary.bounds.end + Duration{1}};
+    const TimeRange within = range.intersection(bounds);
+    if (within.empty() || !all || all->empty()) return 1;
+    const double events = static_cast<double>(summary.events.total()) * static_cast<double>(ranks) /
+                          static_cast<double>(all->size()) *
+                          static_cast<double>(within.duration().ns) /
+                          static_cast<double>(bounds.duration().ns);
+    return std::max(events, 1.0);
+}
+
+}  // namespace
+
 Result<ExportScope> ExportScope::of(storage::RecordingReader& reader,
                                     const ExportOptions& options) {
     ExportScope scope;
@@ -48,6 +65,7 @@ Result<ExportScope> ExportScope::of(storage::RecordingReader& reader,
         return failure(ErrorCode::kUsage,
                        "the range to export is empty: its end must lie after "
                        "its beginning");
+    scope.m_expected = expectedEvents(scope.m_summary, scope.m_ranks.size(), scope.m_range);
     return scope;
 }
 
@@ -161,8 +179,7 @@ Result<void> ExportScope::forEachMemoryEvent(RankId rank,
 Result<void> ExportScope::advance(std::uint64_t events) {
     m_done += events;
     if (!m_options->progress) return {};
-    const double share = static_cast<double>(m_done) /
-                         static_cast<double>(std::max<std::uint64_t>(1, m_summary.events.total()));
+    const double share = static_cast<double>(m_done) / m_expected;
     if (m_options->progress(std::min(share, 1.0))) return {};
     return failure(ErrorCode::kCancelled, "the export was cancelled; no file was written");
 }

@@ -58,7 +58,8 @@ private:
     RecordingSummary m_summary;
     std::vector<RankId> m_ranks;
     TimeRange m_range;
-    std::uint64_t m_done = 0;
+    std::uint64_t m_done = 0;  ///< events
+    double m_expected = 1;     ///< events in all, about
 };
 
 /// The ranks that are written where these are asked for (none: all), by number. kUsage: one of them
