@@ -160,7 +160,7 @@ void ExportDialog::listGroup(const QString& title, const std::vector<SaveOffer>&
     m_listed.push_back(nullptr);
     for (const SaveOffer& offer : offers) {
         const bool refused = !offer.refusal.isEmpty();
-        const QString line = refused ? tr("Not now: %1").arg(offer.refusal) : offer.what;
+        const QString line = refused ? tr("Cannot be saved: %1").arg(offer.refusal) : offer.what;
         auto* item = new QListWidgetItem(offer.name, m_list);
         item->setData(WhatRole, line);
         item->setData(RefusedRole, refused);
@@ -181,7 +181,7 @@ void ExportDialog::present() {
     if (offer == nullptr)
         m_state->clear();
     else if (!can)
-        m_state->setText(tr("Cannot be saved now: %1").arg(offer->refusal));
+        m_state->setText(tr("Cannot be saved: %1").arg(offer->refusal));
     else if (offer->ending.isEmpty())
         m_state->setText(tr("A folder with a file for each rank"));
     else

@@ -90,7 +90,8 @@ void MainWindow::addPage(const PageEntry& entry) {
     connect(page, &Page::openRequested, this, &MainWindow::chooseFile);
     connect(page, &Page::remoteRequested, this, &MainWindow::chooseRemote);
     connect(page, &Page::folderRequested, this, &MainWindow::chooseFolder);
-    connect(page, &Page::exportRequested, this, &MainWindow::exportShown);
+    connect(page, &Page::exportRequested, this,
+            [this, page, id = entry.id] { m_export.open(*page, id); });
     connect(page, &Page::fileRequested, this, &MainWindow::openFile);
     connect(page, &Page::pageRequested, this, &MainWindow::showPage);
     connect(page, &Page::runRequested, this, &MainWindow::startRun);

@@ -433,7 +433,7 @@ TEST_F(ExportTest, WithoutARecordingOnlyThePageCanBeSaved) {
     EXPECT_FALSE(saveOf(dialog).isEnabled());
     bool told = false;
     for (const QLabel* label : dialog.findChildren<QLabel*>())
-        told = told || label->text() == u"Cannot be saved now: no recording is open"_s;
+        told = told || label->text() == u"Cannot be saved: no recording is open"_s;
     EXPECT_TRUE(told);
     QTest::keyClick(&listOf(dialog), Qt::Key_Return);
     EXPECT_EQ(dialog.findChild<QFileDialog*>(), nullptr);
@@ -475,6 +475,25 @@ TEST_F(ExportTest, WhatIsBeingImportedWaits) {
 TEST_F(ExportTest, ARecordingThatIsNotFinishedIsReadAsItIs) {
     openSample({.finalise = false});
     expectAsTheCommandLine({}, {});
+}
+
+TEST_F(ExportTest, HowFarItIsIsOfThePartThatIsWritten) {
+    openSample();
+    Selection selection;
+    selection.steps = StepSpan{{3}, {4}};
+    selection.ranks = {RankId{1}};
+    for (const SaveOffer& offer : recordingOffersNow(selection)) {
+        if (offer.name != u"Perfetto trace"_s && offer.name != u"Speedscope file"_s) continue;
+        double last = 0;
+        const auto tell = [&](double share) {
+            EXPECT_GE(share, last) << offer.name.toStdString();
+            EXPECT_LE(share, 1) << offer.name.toStdString();
+            last = share;
+            return true;
+        };
+        ASSERT_TRUE(offer.job(at(offer.stem + u'.' + offer.ending))({tell, {}}));
+        EXPECT_GT(last, 0.6) << offer.name.toStdString();
+    }
 }
 
 TEST_F(ExportTest, CancellingLeavesNothing) {
