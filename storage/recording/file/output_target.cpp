@@ -67,9 +67,10 @@ Result<void> checkThere(const OutputRequest& request, const std::string& target,
         return refused(path + " is what this command reads and never changes: choose another name");
     const bool ours = facts.st_size == 0 || request.replaces.isOne(target);
     if (!ours)
-        return refused(
-            path + " already exists and is not " + request.replaces.what +
-            ", and nothing else is replaced: choose another name, or remove it yourself");
+        return refused(path + " already exists and is not " + request.replaces.what +
+                       (request.overwrite ? ", and nothing else is replaced"
+                                          : ", which is all that --force replaces") +
+                       ": choose another name, or remove it yourself");
     if (isBeingWritten(target))
         return refused(path + " is being written by " + writerText(target) +
                        ": let it end, or choose another name");

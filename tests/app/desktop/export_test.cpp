@@ -280,6 +280,7 @@ TEST_F(ExportTest, SavesTheSelectedPartThroughTheDialogs) {
     EXPECT_TRUE(told.front().startsWith(u"Wrote "_s + path)) << told.front().toStdString();
     EXPECT_TRUE(told.front().endsWith(u" events"_s)) << told.front().toStdString();
     EXPECT_TRUE(status()->text().startsWith(told.front()));
+    keepPicture(u"export-told"_s);
     EXPECT_EQ(written(), QStringList{u"part.sscope"_s});
     const auto found = storage::verifyRecording(path.toStdString());
     EXPECT_TRUE(found && found->sound());
@@ -704,6 +705,7 @@ TEST_F(ExportTest, TheProblemsPageOpensTheSameDialog) {
     settle();
     Q_EMIT m_window->page(page_ids::kProblems)->exportRequested();
     ASSERT_NE(m_window->findChild<ExportDialog*>(), nullptr);
+    keepDialog(*m_window->findChild<ExportDialog*>(), u"export-problems"_s);
     m_window->findChild<ExportDialog*>()->reject();
     QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
     const QString path = at(u"problems.md"_s);
