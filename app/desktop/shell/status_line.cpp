@@ -10,10 +10,30 @@
 #include <QPushButton>
 
 namespace shardscope::desktop {
+namespace {
+
+/// One line; what does not fit ends in an ellipsis.
+class ElidedLabel : public QLabel {
+public:
+    explicit ElidedLabel(QWidget* parent) : QLabel(parent) {
+        setForegroundRole(QPalette::PlaceholderText);
+        setFont(textFont(kSmallPixels));
+    }
+
+protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter painter(this);
+        painter.setPen(palette().color(foregroundRole()));
+        painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter,
+                         fontMetrics().elidedText(text(), Qt::ElideRight, width()));
+    }
+};
+
+}  // namespace
 
 StatusLine::StatusLine(QWidget* parent)
     : QWidget(parent),
-      m_left(quietLabel({}, this)),
+      m_left(new ElidedLabel(this)),
       m_right(quietLabel({}, this)),
       m_progress(new QProgressBar(this)),
       m_cancel(new QPushButton(tr("Cancel"), this)) {

@@ -265,9 +265,13 @@ void ProblemsPage::copyAll() const {
 
 std::vector<Page::Text> ProblemsPage::texts() const {
     if (!m_shown) return {};
-    const QString lists = tr("%1 notices and %2 checks")
-                              .arg(formatCount(static_cast<std::int64_t>(m_view.findings.size())),
-                                   formatCount(static_cast<std::int64_t>(m_view.checks.size())));
+    const auto counted = [](std::size_t count, const QString& one, const QString& several) {
+        return u"%1 %2"_s.arg(formatCount(static_cast<std::int64_t>(count)),
+                              count == 1 ? one : several);
+    };
+    const QString lists = tr("%1 and %2")
+                              .arg(counted(m_view.findings.size(), tr("notice"), tr("notices")),
+                                   counted(m_view.checks.size(), tr("check"), tr("checks")));
     const auto text = [this](ProblemFormat format) {
         return exportedProblems(m_view, *m_shown, format);
     };
