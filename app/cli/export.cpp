@@ -12,6 +12,7 @@
 #include "storage/interchange/formats.h"
 #include "storage/interchange/output_file.h"
 #include "storage/interchange/output_kind.h"
+#include "storage/model/step_time.h"
 
 #include <fmt/format.h>
 
@@ -47,17 +48,22 @@ constexpr OtherFormat kOthers[] = {
     {kJson, "a report, see --report"},
     {kSafetensors, "weights by GPT-2's names, from a checkpoint's folder"}};
 
+std::string helpOf(const interchange::Format& format) {
+    const std::string option = format.option;
+    return option.empty() ? format.writes : format.writes + (", see " + option);
+}
+
 /// Calls `use` with the name of each format and what it is.
 template <class Use>
 void forEachFormat(Use use) {
     for (const interchange::Format& format : interchange::formats())
-        if (format.write != nullptr) use(format.name, format.writes);
-    for (const OtherFormat& format : kOthers) use(format.name, format.what);
+        if (format.write != nullptr) use(format.name, helpOf(format));
+    for (const OtherFormat& format : kOthers) use(format.name, std::string(format.what));
 }
 
 std::vector<std::string> formatNames() {
     std::vector<std::string> names;
-    forEachFormat([&](const char* each, const char*) { names.emplace_back(each); });
+    forEachFormat([&](const char* each, const std::string&) { names.emplace_back(each); });
     return names;
 }
 
@@ -81,16 +87,7 @@ Result<TimeRange> rangeOfSteps(const std::string& text, const RecordingSummary& 
     if (parsed.ec != std::errc{} || parsed.ptr != end || first < 0 || last < first)
         return failure(ErrorCode::kUsage,
                        fmt::format("--steps {} names no steps: write FIRST-LAST, like 3-5", text));
-    std::optional<TimeRange> range;
-    for (const StepFacts& step : summary.steps) {
-        if (step.step.value < first || step.step.value > last) continue;
-        if (!ranks.empty() && std::find(ranks.begin(), ranks.end(), step.rank) == ranks.end())
-            continue;
-        if (!range) range = step.range();
-        range->begin = std::min(range->begin, step.start);
-        range->end = std::max(range->end, step.end);
-    }
-    if (range) return *range;
+    if (const auto range = timeOfSteps(summary.steps, {first}, {last}, ranks)) return *range;
     return failure(
         ErrorCode::kUsage,
         fmt::format("the recording has no step {}: it has {} steps, counted from 0", text,
@@ -134,13 +131,7 @@ Result<ExportAccount> write(Arguments arguments) {
     }
     if (arguments.format == kJson)
         return exportReport(arguments.place, *reader, arguments.report, options);
-    auto account = interchange::findFormat(arguments.format)->write(**reader, options);
-    if (!account) return account;
-    // Who takes the file elsewhere does not see it there.
-    if (const auto summary = (*reader)->summary())
-        for (std::string& phrase : detailPhrases(summary->detail))
-            account->notes.push_back("some detail is not in the recording: " + phrase);
-    return account;
+    return interchange::writeAs(*interchange::findFormat(arguments.format), **reader, options);
 }
 
 int run(Arguments arguments) {
@@ -161,7 +152,7 @@ int run(Arguments arguments) {
 
 std::string footer() {
     std::string text = "Formats:\n";
-    forEachFormat([&](const char* name, const char* what) {
+    forEachFormat([&](const char* name, const std::string& what) {
         text += fmt::format("  {:<17}{}\n", name, what);
     });
     return text +

@@ -1,5 +1,8 @@
 #include "storage/interchange/formats.h"
 
+#include "storage/interchange/formats/export_scope.h"
+#include "storage/model/detail.h"
+
 namespace shardscope::interchange {
 
 // One line a format, here and in the list: each is defined in its folder.
@@ -23,6 +26,23 @@ const Format* findFormat(std::string_view name) {
     for (const Format& format : formats())
         if (name == format.name) return &format;
     return nullptr;
+}
+
+Result<ExportAccount> writeAs(const Format& format, storage::RecordingReader& reader,
+                              const ExportOptions& options) {
+    auto account = format.write(reader, options);
+    if (!account) return account;
+    if (const auto summary = reader.summary())
+        for (const std::string& phrase : detailPhrases(summary->detail))
+            account->notes.push_back("some detail is not in the recording: " + phrase);
+    return account;
+}
+
+bool writesFolder(const Format& format, const RecordingSummary& summary,
+                  const std::vector<RankId>& ranks) {
+    if (!format.filePerRank) return false;
+    const auto written = exportedRanks(summary, ranks);
+    return written && written->size() > 1;
 }
 
 std::string readEndings() {

@@ -10,6 +10,13 @@
 
 namespace shardscope::interchange {
 
+/// One of several tables that a format holds one of.
+struct FormatView {
+    const char* name;                                         ///< of `export --view`
+    const char* rows;                                         ///< "one row per kernel"
+    bool (*isIn)(const RecordingSummary& summary) = nullptr;  ///< null: that cannot be told
+};
+
 struct Format {
     const char* name;  ///< of `export --format`
     const char* file;  ///< what sentences call a file of it: "a PyTorch profiler (Kineto) trace"
@@ -21,13 +28,25 @@ struct Format {
     Result<ReaderResult> (*read)(const ReaderRequest&) = nullptr;  ///< null: as recordings are
 
     // Of formats that are written.
-    const char* writes = "";  ///< for the help of export
+    const char* writes = "";          ///< what it is good for, in a phrase
+    const char* option = "";          ///< of export that this format alone heeds: "--hta"
+    const char* ending = "";          ///< of its file
+    bool filePerRank = false;         ///< of several ranks it is a folder with a file of each
+    std::vector<FormatView> views{};  ///< one of them is to be chosen; none: there is no choice
+    bool (*isIn)(const RecordingSummary& summary) = nullptr;  ///< null: there is something to write
     Result<ExportAccount> (*write)(storage::RecordingReader&, const ExportOptions&) = nullptr;
 };
 
 /// In the order of the help, and in which a file is looked at: the first that it looks like counts.
 [[nodiscard]] const std::vector<Format>& formats();
 [[nodiscard]] const Format* findFormat(std::string_view name);
+/// Writes, and tells what of the recording's detail is not there for whoever takes it elsewhere.
+/// Errors are the format's.
+[[nodiscard]] Result<ExportAccount> writeAs(const Format& format, storage::RecordingReader& reader,
+                                            const ExportOptions& options);
+/// Whether that makes a folder of those ranks (none: all); false where one of them is not there.
+[[nodiscard]] bool writesFolder(const Format& format, const RecordingSummary& summary,
+                                const std::vector<RankId>& ranks);
 /// "*.json, *.json.gz, *.pickle": endings of all that is read.
 [[nodiscard]] std::string readEndings();
 

@@ -17,7 +17,7 @@ constexpr const char* kSidecars[] = {"", "-wal", "-shm", "-journal"};
 
 tl::unexpected<Error> cannotWrite(const std::string& path, const std::string& why) {
     return failure(ErrorCode::kUsage,
-                   "cannot write " + path + ": " + why + ", choose another --output");
+                   "cannot write " + path + ": " + why + ", choose another name");
 }
 
 tl::unexpected<Error> alreadyExists(const std::string& path) {

@@ -32,6 +32,7 @@ public:
 
     /// Of recordings on other hosts: the program that reaches them, and ssh.
     void setAccess(storage::remote::ChildOptions access) { m_access = std::move(access); }
+    [[nodiscard]] const storage::remote::ChildOptions& access() const { return m_access; }
 
     /// `path` is a file, or "ssh://HOST/PATH". The recording before stays until this one is there,
     /// and when it cannot be opened. One that is still being written is read again as it grows.

@@ -1,6 +1,7 @@
 #include "app/desktop/models/open_recording.h"
 
 #include "app/desktop/models/format.h"
+#include "storage/model/step_time.h"
 
 #include <QStringList>
 #include <algorithm>
@@ -32,15 +33,9 @@ std::optional<StepSpan> OpenRecording::stepsOf(const Selection& selection) const
 
 TimeRange OpenRecording::timeOf(const Selection& selection) const {
     if (selection.range) return *selection.range;
-    std::optional<TimeRange> time;
-    for (const StepFacts& step : summary.steps) {
-        if (!selection.steps || !selection.steps->contains(step.step)) continue;
-        if (!selection.includes(step.rank)) continue;
-        if (!time) time = step.range();
-        time->begin = std::min(time->begin, step.start);
-        time->end = std::max(time->end, step.end);
-    }
-    return time.value_or(bounds());
+    if (!selection.steps) return bounds();
+    const auto [first, last] = *selection.steps;
+    return timeOfSteps(summary.steps, first, last, selection.ranks).value_or(bounds());
 }
 
 QString OpenRecording::label() const {

@@ -1,5 +1,6 @@
 #include "app/desktop/models/table_model.h"
 
+#include "app/desktop/models/csv_text.h"
 #include "app/desktop/models/format.h"
 
 #include <QStringList>
@@ -18,17 +19,10 @@ struct Match : Cases... {
 template <class... Cases>
 Match(Cases...) -> Match<Cases...>;
 
-QString joined(const QStringList& cells, TableModel::TextFormat format) {
+QString tabbedLine(const QStringList& cells) {
     QStringList texts;
-    for (QString cell : cells) {
-        if (format == TableModel::TextFormat::kTabs) {
-            cell.replace(u'\t', u' ').replace(u'\n', u' ');
-        } else if (cell.contains(u',') || cell.contains(u'"') || cell.contains(u'\n')) {
-            cell = u'"' + cell.replace(u"\""_s, u"\"\""_s) + u'"';
-        }
-        texts << cell;
-    }
-    return texts.join(format == TableModel::TextFormat::kTabs ? u'\t' : u',');
+    for (QString cell : cells) texts << cell.replace(u'\t', u' ').replace(u'\n', u' ');
+    return texts.join(u'\t') + u'\n';
 }
 
 QString exactText(const TableCell& cell) {
@@ -211,17 +205,18 @@ QString TableModel::toText(TextFormat format) const {
 }
 
 QString TableModel::toText(const std::vector<int>& rows, TextFormat format) const {
-    QStringList lines;
+    const auto line = format == TextFormat::kCsv ? csvLine : tabbedLine;
     QStringList titles;
     for (int column = 0; column < columnCount(); ++column) titles << titleWithUnit(column);
-    lines << joined(titles, format);
+    QString text = line(titles);
     for (int row : rows) {
         QStringList texts;
         for (int column = 0; column < columnCount(); ++column)
             texts << exactText(cell(row, column));
-        lines << joined(texts, format);
+        text += line(texts);
     }
-    return lines.join(u'\n') + (format == TextFormat::kCsv ? u"\n"_s : QString());
+    if (format == TextFormat::kTabs) text.chop(1);  // a paste ends where its last row does
+    return text;
 }
 
 QString TableModel::cellText(const QModelIndex& index) const {

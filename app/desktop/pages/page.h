@@ -62,8 +62,17 @@ public:
         std::function<void()> run = {};
     };
 
+    /// A text that it can be saved as, beside its picture and its tables.
+    struct Text {
+        QString name;    ///< "Problems (Markdown)"
+        QString what;    ///< what it holds, in a phrase
+        QString ending;  ///< of its file, "md"
+        QString text;
+    };
+
     using QWidget::QWidget;
     [[nodiscard]] virtual std::vector<KeyNote> keyNotes() const { return {}; }
+    [[nodiscard]] virtual std::vector<Text> texts() const { return {}; }
     /// What it shows, for a file or paper: as it is seen, or composed anew for `size` where it can
     /// be.
     [[nodiscard]] virtual DrawnPicture drawn(QSize size, bool dark);

@@ -8,7 +8,6 @@
 #include "app/desktop/shell/command_menu.h"
 #include "app/desktop/shell/connection_bar.h"
 #include "app/desktop/shell/key_sheet.h"
-#include "app/desktop/shell/page_export.h"
 #include "app/desktop/shell/rail.h"
 #include "app/desktop/shell/remote_dialog.h"
 #include "app/desktop/shell/status_line.h"
@@ -52,7 +51,8 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
       m_rail(new Rail(this)),
       m_topBar(new TopBar(this)),
       m_status(new StatusLine(this)),
-      m_connection(new ConnectionBar(this)) {
+      m_connection(new ConnectionBar(this)),
+      m_export(m_loader, m_selection, this) {
     setWindowTitle(tr("Shardscope"));
     setMinimumSize(800, 560);
     setAcceptDrops(true);
@@ -67,6 +67,7 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     connectLoader();
     connectViews();
     connectArea();
+    connectExport();
     giveAccess();
     m_loader.setImportFolder(folders.imports.isEmpty() ? folders.recordings + u"/imports"_s
                                                        : folders.imports);
@@ -94,7 +95,8 @@ void MainWindow::addPage(const PageEntry& entry) {
     connect(page, &Page::openRequested, this, &MainWindow::chooseFile);
     connect(page, &Page::remoteRequested, this, &MainWindow::chooseRemote);
     connect(page, &Page::folderRequested, this, &MainWindow::chooseFolder);
-    connect(page, &Page::exportRequested, this, &MainWindow::exportShown);
+    connect(page, &Page::exportRequested, this,
+            [this, page, id = entry.id] { m_export.open(*page, id); });
     connect(page, &Page::fileRequested, this, &MainWindow::openFile);
     connect(page, &Page::pageRequested, this, &MainWindow::showPage);
     connect(page, &Page::pointRequested, this,
@@ -152,7 +154,7 @@ void MainWindow::addWindowCommands() {
                    [this] { chooseFolder(); });
     m_commands.add(u"open.remote"_s, window, tr("Open a recording on another host"),
                    {QKeySequence(u"Ctrl+Shift+O"_s)}, [this] { chooseRemote(); });
-    m_commands.add(u"export"_s, window, tr("Save what is shown as a picture"),
+    m_commands.add(u"export"_s, window, tr("Save what is shown, or the recording"),
                    {QKeySequence(u"Ctrl+E"_s)}, [this] { exportShown(); });
     m_commands.add(u"theme"_s, window, tr("Light or dark"), {QKeySequence(u"Ctrl+T"_s)},
                    [this] { useTheme(!isDark()); });
@@ -240,7 +242,7 @@ void MainWindow::connectViews() {
 
 void MainWindow::endRun(const run::RunFinished& outcome) {
     if (m_closing) {
-        close();
+        if (!m_export.saver().isGoing()) close();
         return;
     }
     const QString path = fromUtf8(outcome.output);
@@ -361,19 +363,20 @@ void MainWindow::chooseFile() {
 }
 
 void MainWindow::exportShown() {
-    const RecordingPtr shown = m_loader.recording();
-    const QString name = shown ? QFileInfo(shown->path).completeBaseName() : u"shardscope"_s;
-    exportPage(*page(currentPage()), u"%1-%2"_s.arg(name, currentPage()),
-               [this](const DrawnPicture& drawn, const QString& path) {
-                   m_status->setMessage(tr("Writing %1…").arg(path));
-                   m_exports.submit(m_exported++, [this, drawn, path] {
-                       // the thread is joined before this goes, and what it queued goes with this
-                       QMetaObject::invokeMethod(
-                           this,
-                           [this, told = writtenText(drawn, path)] { m_status->setMessage(told); },
-                           Qt::QueuedConnection);
-                   });
-               });
+    m_export.open(*page(currentPage()), currentPage());
+}
+
+void MainWindow::connectExport() {
+    FileSaver& saver = m_export.saver();
+    connect(&saver, &FileSaver::progressed, this,
+            [this](double share) { m_status->setSaving(tr("Saving"), share); });
+    connect(&saver, &FileSaver::ended, this, [this](const QStringList& told) {
+        m_status->setOutcome(told);
+        if (m_export.saver().isGoing()) return;
+        m_status->setSaving({}, 0);
+        if (m_closing && !m_session.isGoing()) close();
+    });
+    connect(m_status, &StatusLine::cancelSavingRequested, &saver, &FileSaver::cancel);
 }
 
 void MainWindow::chooseFolder() {
@@ -476,7 +479,8 @@ void MainWindow::dropEvent(QDropEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (!m_session.isGoing()) {
+    const bool runs = m_session.isGoing();
+    if (!runs && (m_closing || !m_export.saver().isGoing())) {
         m_views.keepLast();
         m_layouts.keepLast();
         event->accept();
@@ -488,6 +492,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         return;
     }
     m_closing = true;
+    if (!runs) {
+        m_status->setMessage(
+            tr("The window closes when the file is saved. Close again to cancel it."));
+        return;
+    }
     m_session.stop();
     showPage(page_ids::kLive);
     m_status->setMessage(

@@ -2,7 +2,6 @@
 // nothing about what pages show. GUI thread; owns everything in it.
 #pragma once
 
-#include "app/desktop/loading/job_thread.h"
 #include "app/desktop/loading/recording_loader.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/pages/page.h"
@@ -10,6 +9,7 @@
 #include "app/desktop/shell/commands.h"
 #include "app/desktop/shell/layout_keeper.h"
 #include "app/desktop/shell/page_area.h"
+#include "app/desktop/shell/page_export.h"
 #include "app/desktop/shell/run_opening.h"
 #include "app/desktop/shell/user_folders.h"
 #include "app/desktop/shell/view_keeper.h"
@@ -81,6 +81,7 @@ private:
     void presentPage(const QString& id);
     void presentCurrent(const QString& id);
     void showMenu();
+    void connectExport();
     void giveAccess();
     void endRun(const run::RunFinished& outcome);
     void chooseFile();
@@ -95,8 +96,8 @@ private:
     void presentSelection();
 
     QString m_recorder, m_sshCommand;
-    QString m_lost;  ///< what the bar of a lost connection connects to again
-    bool m_closing = false;
+    QString m_lost;          ///< what the bar of a lost connection connects to again
+    bool m_closing = false;  ///< once the run has stopped, or what is being saved is whole
     SelectionModel m_selection;
     RecordingLoader m_loader;
     PartLoader m_part;
@@ -113,8 +114,7 @@ private:
     TopBar* m_topBar;
     StatusLine* m_status;
     ConnectionBar* m_connection;
-    int m_exported = 0;
-    JobThread m_exports{"export"};  ///< last: ends before what it tells goes
+    PageExport m_export;  ///< last: its thread ends before what it tells goes
 };
 
 }  // namespace shardscope::desktop

@@ -1,20 +1,43 @@
-// Keeps what a page shows as a file: PNG, SVG or PDF. GUI thread.
+// Saves what a page shows, and the recording that it is of: offers what there is, and writes what
+// is chosen behind the window. GUI thread.
 #pragma once
 
+#include "app/desktop/loading/file_saver.h"
+#include "app/desktop/loading/recording_loader.h"
+#include "app/desktop/models/selection.h"
 #include "app/desktop/pages/page.h"
 
+#include <QObject>
 #include <QString>
-#include <functional>
+#include <vector>
 
 namespace shardscope::desktop {
 
-/// Asks for a file, `name` suggested without its ending, draws the page, and hands both to `write`.
-/// Nothing where the user changes their mind.
-void exportPage(Page& page, const QString& name,
-                const std::function<void(const DrawnPicture& drawn, const QString& path)>& write);
+class ExportDialog;
 
-/// Writes it, by the ending of `path`: the sentence to tell. Any thread: a large picture takes a
-/// while to pack.
-[[nodiscard]] QString writtenText(const DrawnPicture& drawn, const QString& path);
+class PageExport : public QObject {
+    Q_OBJECT
+
+public:
+    /// Both outlive it.
+    PageExport(RecordingLoader& loader, const SelectionModel& selection, QObject* parent = nullptr);
+
+    /// Lets the user choose of what there is, and a file. `id`: of the page.
+    ExportDialog* open(Page& page, const QString& id);
+    [[nodiscard]] FileSaver& saver() { return m_saver; }
+
+private:
+    void take(const SaveOffer& offer, const QString& path);
+
+    RecordingLoader& m_loader;
+    const SelectionModel& m_selection;
+    QString m_folder;  ///< chosen last; empty: none was
+    FileSaver m_saver{this};
+};
+
+/// The page as a picture in every kind of file, its tables that can be seen, its texts.
+/// `recording`, `id`: of the page; what names of files begin with.
+[[nodiscard]] std::vector<SaveOffer> pageOffers(Page& page, const QString& recording,
+                                                const QString& id);
 
 }  // namespace shardscope::desktop

@@ -10,10 +10,30 @@
 #include <QPushButton>
 
 namespace shardscope::desktop {
+namespace {
+
+/// One line; what does not fit ends in an ellipsis.
+class ElidedLabel : public QLabel {
+public:
+    explicit ElidedLabel(QWidget* parent) : QLabel(parent) {
+        setForegroundRole(QPalette::PlaceholderText);
+        setFont(textFont(kSmallPixels));
+    }
+
+protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter painter(this);
+        painter.setPen(palette().color(foregroundRole()));
+        painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter,
+                         fontMetrics().elidedText(text(), Qt::ElideRight, width()));
+    }
+};
+
+}  // namespace
 
 StatusLine::StatusLine(QWidget* parent)
     : QWidget(parent),
-      m_left(quietLabel({}, this)),
+      m_left(new ElidedLabel(this)),
       m_right(quietLabel({}, this)),
       m_progress(new QProgressBar(this)),
       m_cancel(new QPushButton(tr("Cancel"), this)) {
@@ -34,7 +54,7 @@ StatusLine::StatusLine(QWidget* parent)
     m_progress->setAccessibleName(tr("Work in the background"));
     m_cancel->setProperty("link", true);
     m_cancel->setAccessibleName(tr("Cancel the work in the background"));
-    connect(m_cancel, &QPushButton::clicked, this, &StatusLine::cancelRequested);
+    connect(m_cancel, &QPushButton::clicked, this, &StatusLine::cancelShown);
     layout->addWidget(m_progress);
     layout->addWidget(m_cancel);
     layout->addWidget(m_right);
@@ -42,10 +62,28 @@ StatusLine::StatusLine(QWidget* parent)
 }
 
 void StatusLine::setJob(const QString& text, double share) {
-    m_progress->setFormat(text + QStringLiteral(" %p %"));
-    m_progress->setValue(static_cast<int>(share * 100));
-    m_progress->setVisible(!text.isEmpty());
-    m_cancel->setVisible(!text.isEmpty());
+    m_job = {text, share};
+    presentJob();
+}
+
+void StatusLine::setSaving(const QString& text, double share) {
+    m_saving = {text, share};
+    presentJob();
+}
+
+void StatusLine::presentJob() {
+    const Job& shown = m_job.isGoing() ? m_job : m_saving;
+    m_progress->setFormat(shown.text + QStringLiteral(" %p %"));
+    m_progress->setValue(static_cast<int>(shown.share * 100));
+    m_progress->setVisible(shown.isGoing());
+    m_cancel->setVisible(shown.isGoing());
+}
+
+void StatusLine::cancelShown() {
+    if (m_job.isGoing())
+        Q_EMIT cancelRequested();
+    else
+        Q_EMIT cancelSavingRequested();
 }
 
 void StatusLine::setHover(const QString& text) {
@@ -54,7 +92,14 @@ void StatusLine::setHover(const QString& text) {
 }
 
 void StatusLine::setMessage(const QString& text) {
+    // one that is said again, as of a recording that grows, is not another
+    if (text != m_message) m_outcome.clear();
     m_message = text;
+    present();
+}
+
+void StatusLine::setOutcome(const QStringList& sentences) {
+    m_outcome = sentences;
     present();
 }
 
@@ -63,7 +108,11 @@ void StatusLine::setFacts(const QString& text) {
 }
 
 void StatusLine::present() {
-    m_left->setText(m_hover.isEmpty() ? m_message : m_hover);
+    const QString told = m_outcome.isEmpty() ? m_message : m_outcome.join(QStringLiteral("; "));
+    m_left->setText(m_hover.isEmpty() ? told : m_hover);
+    // what does not fit is said on hover
+    m_left->setToolTip(
+        m_outcome.join(u'\n').toHtmlEscaped().replace(u'\n', QStringLiteral("<br>")));
 }
 
 void StatusLine::paintEvent(QPaintEvent*) {

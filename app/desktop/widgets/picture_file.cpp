@@ -1,5 +1,6 @@
 #include "app/desktop/widgets/picture_file.h"
 
+#include "app/desktop/models/write_file.h"
 #include "app/manual/sheet_words.h"
 
 #include <QBuffer>
@@ -8,7 +9,6 @@
 #include <QPageLayout>
 #include <QPainter>
 #include <QPdfWriter>
-#include <QSaveFile>
 #include <QSvgGenerator>
 #include <algorithm>
 #include <array>
@@ -99,15 +99,6 @@ QByteArray asPdf(const DrawnPicture& drawn, const QString& paper) {
     return bytes;
 }
 
-Result<void> save(const QString& path, const QByteArray& bytes) {
-    QSaveFile file(path);
-    if (!bytes.isEmpty() && file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() &&
-        file.commit())
-        return {};
-    return failure(ErrorCode::kFailure, path.toStdString() + " could not be written: " +
-                                            file.errorString().toStdString());
-}
-
 }  // namespace
 
 QStringList papers() {
@@ -152,9 +143,13 @@ Result<void> printPicture(const DrawnPicture& drawn, QPagedPaintDevice& printer)
 Result<void> writePicture(const DrawnPicture& drawn, const QString& path, const QString& paper) {
     if (auto checked = checkPictureFile(path, paper); !checked) return checked;
     const QString format = QFileInfo(path).suffix().toLower();
-    if (format == u"png"_s) return save(path, asPng(drawn));
-    if (format == u"svg"_s) return save(path, asSvg(drawn));
-    return save(path, asPdf(drawn, paper));
+    const QByteArray bytes = format == u"png"_s   ? asPng(drawn)
+                             : format == u"svg"_s ? asSvg(drawn)
+                                                  : asPdf(drawn, paper);
+    if (bytes.isEmpty())
+        return failure(ErrorCode::kFailure,
+                       path.toStdString() + " could not be written: there is no memory for it");
+    return writeFile(path, bytes);
 }
 
 }  // namespace shardscope::desktop

@@ -1,5 +1,5 @@
 // A picture that was kept as it was drawn, as a PNG, SVG or PDF file. In SVG and PDF lines stay
-// lines and text stays text. GUI thread; needs no display.
+// lines and text stays text. Any thread; needs no display.
 #pragma once
 
 #include "storage/model/result.h"

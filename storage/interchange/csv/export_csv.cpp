@@ -1,5 +1,6 @@
 // Any view as RFC 4180: CRLF, quoted where needed, quotes doubled. NULL is an empty field and an
 // empty text is "". Numbers keep every digit. Rows come by rank and time, a window at a time.
+#include "storage/interchange/formats.h"
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/output_kind.h"
@@ -15,29 +16,52 @@ namespace {
 using storage::TableResult;
 
 struct View {
-    const char* name;
+    FormatView told;
     const char* start;    ///< column of the row's time
     const char* end;      ///< of its end; the same where it has none
     const char* replace;  ///< column that SQL text would spoil, or empty
     const char* by;       ///< expression that does not, put last
 };
 
+template <auto Count>
+bool hasAny(const RecordingSummary& summary) {
+    return summary.events.*Count > 0;
+}
+bool hasSteps(const RecordingSummary& summary) {
+    return !summary.steps.empty();
+}
+
+constexpr FormatView kKernels{"kernels", "one row per kernel of a device"};
+constexpr FormatView kOperators{"operators", "one row per operator or call on the host"};
+constexpr FormatView kPhases{"phases", "one row per phase of a layer and step"};
+constexpr FormatView kCollectives{"collectives", "one row per collective and rank, with arrivals",
+                                  hasAny<&EventCounts::collectives>};
+constexpr FormatView kMemory{"memory_events", "one row per allocation and free, with its owner",
+                             hasAny<&EventCounts::memory>};
+constexpr FormatView kSteps{"steps", "one row per optimizer step and rank", hasSteps};
+constexpr FormatView kFlows{"flows", "one row per end of an arrow between events",
+                            hasAny<&EventCounts::flows>};
+constexpr FormatView kInstants{"instants", "one row per moment that was marked",
+                               hasAny<&EventCounts::instants>};
+constexpr FormatView kCounters{"counters", "one row per sample of a counter",
+                               hasAny<&EventCounts::counters>};
+
 // A double as text of SQLite has 15 digits; an id or a blob says nothing in a spreadsheet.
 constexpr View kViews[] = {
-    {"kernels", "start_ns", "end_ns", "", "NULL"},
-    {"operators", "start_ns", "end_ns", "", "NULL"},
-    {"phases", "start_ns", "end_ns", "", "NULL"},
-    {"collectives", "start_ns", "end_ns", "arrivals", "hex(arrivals)"},
-    {"memory_events", "time_ns", "time_ns", "", "NULL"},
-    {"steps", "start_ns", "end_ns", "", "NULL"},
-    {"flows", "time_ns", "time_ns", "", "NULL"},
-    {"instants", "time_ns", "time_ns", "", "NULL"},
-    {"counters", "time_ns", "time_ns", "value", "printf('%!.20g', value)"},
+    {kKernels, "start_ns", "end_ns", "", "NULL"},
+    {kOperators, "start_ns", "end_ns", "", "NULL"},
+    {kPhases, "start_ns", "end_ns", "", "NULL"},
+    {kCollectives, "start_ns", "end_ns", "arrivals", "hex(arrivals)"},
+    {kMemory, "time_ns", "time_ns", "", "NULL"},
+    {kSteps, "start_ns", "end_ns", "", "NULL"},
+    {kFlows, "time_ns", "time_ns", "", "NULL"},
+    {kInstants, "time_ns", "time_ns", "", "NULL"},
+    {kCounters, "time_ns", "time_ns", "value", "printf('%!.20g', value)"},
 };
 
 Result<View> findView(const std::string& name) {
     for (const View& view : kViews)
-        if (name == view.name) return view;
+        if (name == view.told.name) return view;
     return failure(ErrorCode::kUsage,
                    (name.empty() ? "csv needs a view" : "there is no view \"" + name + "\"") +
                        ": choose one of " + csvViews() + " with --view");
@@ -88,7 +112,8 @@ public:
         : m_scope(scope), m_writer(writer), m_view(view) {}
 
     Result<void> rank(RankId rank) {
-        const std::string of = " FROM " + std::string(m_view.name) + " WHERE " + condition(rank);
+        const std::string of =
+            " FROM " + std::string(m_view.told.name) + " WHERE " + condition(rank);
         auto extent = m_scope.reader().query("SELECT count(*), min(" + time() + "), max(" + time() +
                                              ")" + of);
         if (!extent) return failure(extent);
@@ -122,7 +147,7 @@ private:
     }
     Result<void> header() {
         auto table =
-            m_scope.reader().query(select(" FROM " + std::string(m_view.name)) + " LIMIT 0");
+            m_scope.reader().query(select(" FROM " + std::string(m_view.told.name)) + " LIMIT 0");
         if (!table) return failure(table);
         std::string line;
         for (std::size_t i = 0; i + 1 < table->columns.size(); ++i) {
@@ -179,9 +204,15 @@ private:
 
 }  // namespace
 
+std::vector<FormatView> csvViewList() {
+    std::vector<FormatView> views;
+    for (const View& view : kViews) views.push_back(view.told);
+    return views;
+}
+
 std::string csvViews() {
     std::string names;
-    for (const View& view : kViews) names.append(names.empty() ? "" : ", ").append(view.name);
+    for (const View& view : kViews) names.append(names.empty() ? "" : ", ").append(view.told.name);
     return names;
 }
 

@@ -2,12 +2,16 @@
 
 namespace shardscope::interchange {
 
+std::vector<FormatView> csvViewList();
 Result<ExportAccount> exportCsv(storage::RecordingReader& reader, const ExportOptions& options);
 
 Format csvFormat() {
     return {.name = "csv",
             .file = "comma-separated values",
-            .writes = "rows of a view, see --view",
+            .writes = "rows of a view",
+            .option = "--view",
+            .ending = ".csv",
+            .views = csvViewList(),
             .write = exportCsv};
 }
 

@@ -25,6 +25,7 @@ Format foldedFormat() {
             .looksLike = isFolded,
             .read = readFolded,
             .writes = "stacks for flamegraph.pl, nanoseconds",
+            .ending = ".folded",
             .write = exportFolded};
 }
 

@@ -9,8 +9,10 @@ namespace {
 
 constexpr std::uint64_t kWindowEvents = 200'000;
 
-Result<std::vector<RankId>> chosenRanks(const RecordingSummary& summary,
-                                        const std::vector<RankId>& wanted) {
+}  // namespace
+
+Result<std::vector<RankId>> exportedRanks(const RecordingSummary& summary,
+                                          const std::vector<RankId>& wanted) {
     std::vector<RankId> ranks;
     for (const RankFacts& rank : summary.ranks) ranks.push_back(rank.rank);
     for (const LaneFacts& lane : summary.lanes) ranks.push_back(lane.rank);
@@ -28,6 +30,21 @@ Result<std::vector<RankId>> chosenRanks(const RecordingSummary& summary,
     return chosen;
 }
 
+namespace {
+
+/// Events of some of the ranks, within a range, if they were spread evenly.
+double expectedEvents(const RecordingSummary& summary, std::size_t ranks, TimeRange range) {
+    const auto all = exportedRanks(summary, {});
+    const TimeRange bounds{summary.bounds.begin, summary.bounds.end + Duration{1}};
+    const TimeRange within = range.intersection(bounds);
+    if (within.empty() || !all || all->empty()) return 1;
+    const double events = static_cast<double>(summary.events.total()) * static_cast<double>(ranks) /
+                          static_cast<double>(all->size()) *
+                          static_cast<double>(within.duration().ns) /
+                          static_cast<double>(bounds.duration().ns);
+    return std::max(events, 1.0);
+}
+
 }  // namespace
 
 Result<ExportScope> ExportScope::of(storage::RecordingReader& reader,
@@ -38,7 +55,7 @@ Result<ExportScope> ExportScope::of(storage::RecordingReader& reader,
     auto summary = reader.summary();
     if (!summary) return failure(summary);
     scope.m_summary = std::move(*summary);
-    auto ranks = chosenRanks(scope.m_summary, options.ranks);
+    auto ranks = exportedRanks(scope.m_summary, options.ranks);
     if (!ranks) return failure(ranks);
     scope.m_ranks = std::move(*ranks);
     const TimeRange bounds = scope.m_summary.bounds;
@@ -48,6 +65,7 @@ Result<ExportScope> ExportScope::of(storage::RecordingReader& reader,
         return failure(ErrorCode::kUsage,
                        "the range to export is empty: its end must lie after "
                        "its beginning");
+    scope.m_expected = expectedEvents(scope.m_summary, scope.m_ranks.size(), scope.m_range);
     return scope;
 }
 
@@ -161,8 +179,7 @@ Result<void> ExportScope::forEachMemoryEvent(RankId rank,
 Result<void> ExportScope::advance(std::uint64_t events) {
     m_done += events;
     if (!m_options->progress) return {};
-    const double share = static_cast<double>(m_done) /
-                         static_cast<double>(std::max<std::uint64_t>(1, m_summary.events.total()));
+    const double share = static_cast<double>(m_done) / m_expected;
     if (m_options->progress(std::min(share, 1.0))) return {};
     return failure(ErrorCode::kCancelled, "the export was cancelled; no file was written");
 }

@@ -58,8 +58,14 @@ private:
     RecordingSummary m_summary;
     std::vector<RankId> m_ranks;
     TimeRange m_range;
-    std::uint64_t m_done = 0;
+    std::uint64_t m_done = 0;  ///< events
+    double m_expected = 1;     ///< events in all, about
 };
+
+/// The ranks that are written where these are asked for (none: all), by number. kUsage: one of them
+/// is not in the recording.
+[[nodiscard]] Result<std::vector<RankId>> exportedRanks(const RecordingSummary& summary,
+                                                        const std::vector<RankId>& wanted);
 
 /// "rank 0 (NVIDIA H200)"
 [[nodiscard]] std::string rankTitle(const RecordingSummary& summary, RankId rank);

@@ -8,7 +8,7 @@ namespace {
 
 tl::unexpected<Error> cannotWrite(const std::string& path, int error) {
     return failure(ErrorCode::kFailure, "cannot write " + path + ": " + std::strerror(error) +
-                                            ", make room or choose another --output");
+                                            ", make room or choose another folder");
 }
 
 }  // namespace

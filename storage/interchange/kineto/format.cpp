@@ -21,7 +21,10 @@ Format kinetoFormat() {
             .endings = {".json", ".json.gz"},
             .looksLike = isJson,
             .read = readKineto,
-            .writes = "PyTorch profiler traces, one .json.gz per rank, see --hta",
+            .writes = "PyTorch profiler traces, one .json.gz per rank",
+            .option = "--hta",
+            .ending = ".json.gz",
+            .filePerRank = true,
             .write = exportKineto};
 }
 

@@ -18,6 +18,8 @@ Format memorySnapshotFormat() {
                 },
             .read = readMemorySnapshot,
             .writes = "for pytorch.org/memory_viz",
+            .ending = ".pickle",
+            .isIn = [](const RecordingSummary& summary) { return summary.events.memory > 0; },
             .write = exportMemorySnapshot};
 }
 

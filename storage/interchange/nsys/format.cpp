@@ -17,6 +17,7 @@ Format nsysFormat() {
                 },
             .read = readNsysSqlite,
             .writes = "for queries on Nsight Systems exports",
+            .ending = ".sqlite",
             .write = exportNsysSqlite};
 }
 

@@ -15,6 +15,7 @@ Format perfettoFormat() {
             .looksLike = [](std::string_view front) { return front.starts_with('\x0a'); },
             .read = readPerfetto,
             .writes = "a trace for ui.perfetto.dev (.pftrace)",
+            .ending = ".pftrace",
             .write = exportPerfetto};
 }
 

@@ -22,7 +22,8 @@ Format recordingFormat() {
             .reads = "recordings of this program, joined into one",
             .endings = {".sscope"},
             .looksLike = isRecording,
-            .writes = "a smaller recording",
+            .writes = "a recording of its own, whole or of the part",
+            .ending = ".sscope",
             .write = exportRecording};
 }
 

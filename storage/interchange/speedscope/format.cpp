@@ -9,6 +9,7 @@ Format speedscopeFormat() {
     return {.name = "speedscope",
             .file = "a speedscope file",
             .writes = "for speedscope.app",
+            .ending = ".speedscope.json",
             .write = exportSpeedscope};
 }
 

@@ -63,8 +63,8 @@ Result<void> moveIntoPlace(const std::string& from, const std::string& to, bool 
         unlink(from.c_str());
         return {};
     }
-    return failure(ErrorCode::kUsage, "cannot write " + to + ": " + std::strerror(errno) +
-                                          ", choose another --output");
+    return failure(ErrorCode::kUsage,
+                   "cannot write " + to + ": " + std::strerror(errno) + ", choose another name");
 }
 
 }  // namespace

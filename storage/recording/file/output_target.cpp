@@ -61,20 +61,19 @@ Result<void> checkThere(const OutputRequest& request, const std::string& target,
     if (S_ISDIR(facts.st_mode)) return refused(path + " is a folder: name a file inside it");
     if (!S_ISREG(facts.st_mode))
         return refused(path + " is " + kindOf(facts.st_mode) +
-                       ", which is never replaced: name a file with --output");
+                       ", which is never replaced: name a file");
     if (std::any_of(request.inputs.begin(), request.inputs.end(),
                     [&](const std::string& input) { return reads(input, facts); }))
-        return refused(
-            path +
-            " is what this command reads and never changes: name another file with --output");
+        return refused(path + " is what this command reads and never changes: choose another name");
     const bool ours = facts.st_size == 0 || request.replaces.isOne(target);
     if (!ours)
         return refused(path + " already exists and is not " + request.replaces.what +
-                       ", which is all that --force replaces: choose another --output, or remove "
-                       "it yourself");
+                       (request.overwrite ? ", and nothing else is replaced"
+                                          : ", which is all that --force replaces") +
+                       ": choose another name, or remove it yourself");
     if (isBeingWritten(target))
         return refused(path + " is being written by " + writerText(target) +
-                       ": let it end, or choose another --output");
+                       ": let it end, or choose another name");
     if (!request.overwrite)
         return refused(path + " already exists: choose another name, or replace it with --force");
     return {};
@@ -91,7 +90,7 @@ Result<void> checkFolder(const std::string& path, const std::string& target) {
                        " does not exist, make it first");
     if (access(folder.c_str(), W_OK) != 0)
         return refused("cannot write " + path + ": the folder " + folder.string() +
-                       " is not writable (" + std::strerror(errno) + "), choose another --output");
+                       " is not writable (" + std::strerror(errno) + "), choose another");
     return {};
 }
 
@@ -110,7 +109,7 @@ Result<std::string> settleOutput(const OutputRequest& request) {
         if (error)
             return refused(request.path +
                            " is a symbolic link that leads to no file: remove it, or choose "
-                           "another --output");
+                           "another name");
     }
     struct stat facts {};
     if (lstat(target.c_str(), &facts) == 0) {

@@ -7,8 +7,6 @@
 #include "app/desktop/pages/dashboard/dashboard_model.h"
 #include "app/desktop/pages/dashboard/dashboard_page.h"
 #include "app/desktop/pages/dashboard/dashboard_sheet.h"
-#include "app/desktop/pages/pages.h"
-#include "app/desktop/shell/page_export.h"
 #include "app/desktop/widgets/picture_file.h"
 #include "app/desktop/widgets/theme.h"
 #include "engine/run/theory/theory.h"
@@ -16,7 +14,6 @@
 #include "tests/app/desktop/window_fixture.h"
 
 #include <QFile>
-#include <QFileDialog>
 #include <QImage>
 #include <stdexcept>
 
@@ -145,36 +142,6 @@ TEST_F(DashboardTest, FilesHaveBarsOfHistograms) {
     const QRect tile(image.width() / 2, image.height() * 5 / 16, image.width() / 5,
                      image.height() * 3 / 16);
     EXPECT_GT(pixelsOf(image, Theme::light().fill(Meaning::kCompute).colour, tile), 1000);
-}
-
-TEST_F(DashboardTest, EveryPageCanBeKeptAsItIsSeen) {
-    openSample();
-    for (const PageEntry& entry : allPages()) {
-        m_window->showPage(entry.id);
-        settle();
-        const QString path = m_folder.filePath(entry.id + u".svg"_s);
-        const QString told =
-            writtenText(m_window->page(entry.id)->drawn(pageSize(u"a4"_s), false), path);
-        EXPECT_EQ(told, u"Wrote "_s + path);
-        QFile file(path);
-        ASSERT_TRUE(file.open(QIODevice::ReadOnly));
-        EXPECT_THAT(file.readAll().toStdString(), HasSubstr("<text")) << entry.id.toStdString();
-    }
-    const DrawnPicture start = m_window->page(page_ids::kStart)->drawn({}, false);
-    EXPECT_THAT(writtenText(start, u"/no/such/folder/x.png"_s).toStdString(),
-                HasSubstr("could not be written"));
-}
-
-TEST_F(DashboardTest, CtrlEWritesBehindTheWindow) {
-    openSample();
-    m_window->commands().find(u"export"_s)->trigger();
-    auto* dialog = m_window->findChild<QFileDialog*>();
-    ASSERT_NE(dialog, nullptr);
-    const QString path = m_folder.filePath(u"kept.png"_s);
-    Q_EMIT dialog->fileSelected(path);
-    dialog->close();
-    ASSERT_TRUE(QTest::qWaitFor([&] { return QFile::exists(path); }, 10'000));
-    EXPECT_FALSE(QImage(path).isNull());
 }
 
 TEST_F(DashboardTest, WhatCannotBeWrittenSaysSoAndLeavesWhatWasThere) {

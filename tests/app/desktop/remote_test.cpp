@@ -1,5 +1,6 @@
 // Recordings of other hosts in the window. A script stands for what connects: it serves files of
 // this machine.
+#include "app/desktop/loading/recording_offers.h"
 #include "app/desktop/pages/recording_page.h"
 #include "app/desktop/pages/start/recent_files.h"
 #include "app/desktop/shell/connection_bar.h"
@@ -10,6 +11,7 @@
 
 #include <gmock/gmock.h>
 
+#include <QDir>
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
@@ -140,6 +142,54 @@ TEST_F(RemoteWindow, AnotherFileIsOpenedWhileItConnects) {
     QTest::qWait(50);
     openSample();
     EXPECT_TRUE(m_window->loader().recording()->path.endsWith(u"sample.sscope"_s));
+}
+
+TEST_F(RemoteWindow, IsSavedFromWhereItLies) {
+    const QString path = writeSample();
+    openThere(path);
+    Selection selection;
+    selection.steps = StepSpan{{2}, {4}};
+    const auto offersOf = [&](const RecordingPtr& recording) {
+        return recordingOffers(recording, selection, m_window->loader().access());
+    };
+    const RecordingPtr far = m_window->loader().recording();
+    auto near = std::make_shared<OpenRecording>(*far);
+    near->path = path;
+    const auto theirs = offersOf(far), ours = offersOf(near);
+    ASSERT_EQ(theirs.size(), ours.size());
+    EXPECT_EQ(savedName(far), u"sample"_s);
+    EXPECT_EQ(savedFolder(far), QDir::homePath());
+    const auto bytesOf = [&](const SaveOffer& offer, const QString& name) {
+        const QString to = m_folder.filePath(name + u'.' + offer.ending);
+        const auto account = offer.job(to)({[](double) { return true; }, {}});
+        EXPECT_TRUE(account) << offer.name.toStdString() << ": " << account.error().message;
+        QFile file(to);
+        EXPECT_TRUE(file.open(QIODevice::ReadOnly)) << to.toStdString();
+        return file.readAll();
+    };
+    for (std::size_t i = 0; i < ours.size(); ++i)
+        for (const QString& name :
+             {u"Perfetto trace"_s, u"Collectives (CSV)"_s, u"Folded stacks"_s})
+            if (ours[i].name == name) {
+                EXPECT_TRUE(bytesOf(theirs[i], u"far"_s) == bytesOf(ours[i], u"near"_s))
+                    << name.toStdString();
+            }
+}
+
+TEST_F(RemoteWindow, WhatCannotBeReachedIsNotSavedAndSaysSo) {
+    openThere(writeSample());
+    connectBy("echo nobody is here >&2; exit 1");
+    const auto offers =
+        recordingOffers(m_window->loader().recording(), {}, m_window->loader().access());
+    for (const SaveOffer& offer : offers) {
+        if (offer.name != u"Perfetto trace"_s) continue;
+        const QString to = m_folder.filePath(u"x.pftrace"_s);
+        const auto account = offer.job(to)({[](double) { return true; }, {}});
+        ASSERT_FALSE(account);
+        EXPECT_NE(account.error().message.find("node1"), std::string::npos)
+            << account.error().message;
+        EXPECT_FALSE(QFile::exists(to));
+    }
 }
 
 TEST_F(RemoteWindow, TheDialogListsCompletesAndChooses) {

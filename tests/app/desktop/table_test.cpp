@@ -64,7 +64,7 @@ TEST(TableModel, CopiesFullPrecisionWithUnitsInTheHeader) {
               "mm, \"big\"\t24543210\t0.1234567\n"
               "gelu\t55000001\t"_s);
     EXPECT_EQ(model.toText({0}, TableModel::TextFormat::kCsv),
-              u"name,time [ns],share\n\"mm, \"\"big\"\"\",24543210,0.1234567\n"_s);
+              u"name,time [ns],share\r\n\"mm, \"\"big\"\"\",24543210,0.1234567\r\n"_s);
     EXPECT_EQ(model.cellText(model.index(0, 1)), u"24543210"_s);
 }
 

@@ -374,6 +374,7 @@ void CommunicationPage::askForTable() {
 
 void CommunicationPage::showTable(CollectiveTable table) {
     m_caption->setText(collectiveCaption(table));
+    m_table->setAccessibleDescription(m_caption->text());
     m_rows = std::move(table.transfers);
     m_table->setTable(std::move(table.columns), std::move(table.rows));
     m_show->setEnabled(false);

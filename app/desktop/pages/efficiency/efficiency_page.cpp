@@ -182,6 +182,7 @@ void EfficiencyPage::presentRanks() {
     m_rankNote->setText(tr("%1 more rows: select ranks, or a column, to see them.")
                             .arg(formatCount(static_cast<std::int64_t>(shown.table.left))));
     m_rankNote->setVisible(shown.table.left > 0);
+    m_ranks->setAccessibleDescription(shown.table.left > 0 ? m_rankNote->text() : QString());
     m_ranks->setTable(std::move(shown.table.columns), std::move(shown.table.rows));
     m_all->setVisible(m_part.has_value());
     if (m_part) {

@@ -202,6 +202,7 @@ void MomentPanel::presentTable() {
     m_table->selectSource(m_block);
     const QString leftOut = blocksLeftOut(*m_frame);
     m_leftOut->setText(leftOut);
+    m_table->setAccessibleDescription(leftOut);
     m_leftOut->setVisible(!leftOut.isEmpty());
 }
 

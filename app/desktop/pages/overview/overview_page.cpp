@@ -337,10 +337,10 @@ void OverviewPage::showTrace(const std::vector<AnswerTable>& tables) {
         shown->setTable(table.columns, table.rows);
         m_traceBlock->layout()->addWidget(sectionLabel(table.title, m_traceBlock));
         m_traceBlock->layout()->addWidget(shown);
-        if (table.left > 0)
-            m_traceBlock->layout()->addWidget(
-                quietLabel(tr("%1 more").arg(formatCount(static_cast<std::int64_t>(table.left))),
-                           m_traceBlock));
+        if (table.left == 0) continue;
+        const QString more = tr("%1 more").arg(formatCount(static_cast<std::int64_t>(table.left)));
+        shown->setAccessibleDescription(more);
+        m_traceBlock->layout()->addWidget(quietLabel(more, m_traceBlock));
     }
 }
 

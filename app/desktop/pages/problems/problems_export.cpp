@@ -1,3 +1,4 @@
+#include "app/desktop/models/csv_text.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/problems/problems_model.h"
 
@@ -25,16 +26,6 @@ QString ranksText(const Selection& evidence) {
     return ranks.join(u' ');
 }
 
-/// RFC 4180.
-QString csvLine(const QStringList& cells) {
-    QStringList quoted;
-    for (QString cell : cells)
-        quoted << (cell.contains(u',') || cell.contains(u'"') || cell.contains(u'\n')
-                       ? u'"' + cell.replace(u"\""_s, u"\"\""_s) + u'"'
-                       : cell);
-    return quoted.join(u',') + u'\n';
-}
-
 QString asCsv(const ProblemsView& view) {
     QString text = csvLine({u"severity"_s, u"about"_s, u"code"_s, u"count"_s, u"what"_s,
                             u"detail"_s, u"consequence"_s, u"remedy"_s, u"ranks"_s});
@@ -42,7 +33,7 @@ QString asCsv(const ProblemsView& view) {
         text += csvLine({severityWord(each.severity), QString::fromLatin1(toWord(each.topic)),
                          each.code, QString::number(each.count), each.title, each.detail,
                          each.consequence, each.remedy, ranksText(each.evidence)});
-    text += u'\n' + csvLine({u"check"_s, u"state"_s, u"found"_s});
+    text += u"\r\n"_s + csvLine({u"check"_s, u"state"_s, u"found"_s});
     for (const CheckRow& each : view.checks)
         text += csvLine({each.what, stateWord(each.state), each.found});
     return text;

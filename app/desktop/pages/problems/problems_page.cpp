@@ -14,10 +14,8 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
-#include <QFileDialog>
 #include <QMenu>
 #include <QPushButton>
-#include <QSaveFile>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -139,9 +137,7 @@ void ProblemsPage::buildControls() {
     m_export->setToolTip(tr("Copy what is listed, or write it to a file"));
     auto* menu = new QMenu(m_export);
     menu->addAction(tr("Copy as text"), this, &ProblemsPage::copyAll);
-    menu->addAction(tr("Markdown…"), this, [this] { chooseFile(ProblemFormat::kMarkdown); });
-    menu->addAction(tr("CSV…"), this, [this] { chooseFile(ProblemFormat::kCsv); });
-    menu->addAction(tr("JSON…"), this, [this] { chooseFile(ProblemFormat::kJson); });
+    menu->addAction(tr("Save to a file…"), this, &Page::exportRequested);
     m_export->setMenu(menu);
     for (QWidget* control : {static_cast<QWidget*>(m_scope), static_cast<QWidget*>(m_filter),
                              static_cast<QWidget*>(m_export)})
@@ -151,9 +147,7 @@ void ProblemsPage::buildControls() {
 std::vector<Page::KeyNote> ProblemsPage::keyNotes() const {
     auto* self = const_cast<ProblemsPage*>(this);
     return {{{}, tr("copy the list of problems"), [self] { self->copyAll(); }},
-            {{}, tr("write the problems to a file"), [self] {
-                 if (self->m_shown) self->chooseFile(ProblemFormat::kMarkdown);
-             }}};
+            {{}, tr("save the list of problems"), [self] { Q_EMIT self->exportRequested(); }}};
 }
 
 ProblemFilter ProblemsPage::filter() const {
@@ -269,29 +263,26 @@ void ProblemsPage::copyAll() const {
             exportedProblems(m_view, *m_shown, ProblemFormat::kMarkdown));
 }
 
-void ProblemsPage::chooseFile(ProblemFormat format) {
-    const QString ending = format == ProblemFormat::kCsv    ? u"csv"_s
-                           : format == ProblemFormat::kJson ? u"json"_s
-                                                            : u"md"_s;
-    auto* dialog = new QFileDialog(this, tr("Write the problems to a file"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setDefaultSuffix(ending);
-    dialog->selectFile(u"problems."_s + ending);
-    connect(dialog, &QFileDialog::fileSelected, this,
-            [this, format](const QString& path) { writeTo(path, format); });
-    dialog->open();
-}
-
-bool ProblemsPage::writeTo(const QString& path, ProblemFormat format) {
-    if (!m_shown) return false;
-    QSaveFile file(path);
-    const QByteArray text = exportedProblems(m_view, *m_shown, format).toUtf8();
-    const bool written =
-        file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit();
-    if (!written)
-        pageFrame().setBanner(tr("%1 cannot be written: %2").arg(path, file.errorString()));
-    return written;
+std::vector<Page::Text> ProblemsPage::texts() const {
+    if (!m_shown) return {};
+    const auto counted = [](std::size_t count, const QString& one, const QString& several) {
+        return u"%1 %2"_s.arg(formatCount(static_cast<std::int64_t>(count)),
+                              count == 1 ? one : several);
+    };
+    const QString lists = tr("%1 and %2")
+                              .arg(counted(m_view.findings.size(), tr("notice"), tr("notices")),
+                                   counted(m_view.checks.size(), tr("check"), tr("checks")));
+    const auto text = [this](ProblemFormat format) {
+        return exportedProblems(m_view, *m_shown, format);
+    };
+    return {
+        {tr("Problems (Markdown)"), tr("%1, to read").arg(lists), u"md"_s,
+         text(ProblemFormat::kMarkdown)},
+        {tr("Problems (CSV)"), tr("%1, for a spreadsheet").arg(lists), u"csv"_s,
+         text(ProblemFormat::kCsv)},
+        {tr("Problems (JSON)"), tr("%1, for programs").arg(lists), u"json"_s,
+         text(ProblemFormat::kJson)},
+    };
 }
 
 }  // namespace shardscope::desktop

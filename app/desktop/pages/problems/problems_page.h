@@ -28,8 +28,7 @@ public:
     explicit ProblemsPage(PageContext& context, QWidget* parent = nullptr);
     [[nodiscard]] std::vector<KeyNote> keyNotes() const override;
     [[nodiscard]] const ProblemsView& view() const { return m_view; }
-    /// What is listed, to a file; false: it could not be written, which the page says.
-    bool writeTo(const QString& path, ProblemFormat format);
+    [[nodiscard]] std::vector<Text> texts() const override;
 
 protected:
     void present() override;
@@ -45,7 +44,6 @@ private:
     void addTable(const questions::Table& table);
     void showRow(const questions::Table& table, int row);
     void copyAll() const;
-    void chooseFile(ProblemFormat format);
     [[nodiscard]] ProblemFilter filter() const;
 
     QComboBox *m_scope = nullptr, *m_filter = nullptr;

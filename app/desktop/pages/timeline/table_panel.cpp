@@ -123,6 +123,8 @@ void TablePanel::dropTab(TableTab tab) {
 
 void TablePanel::setCaption(const QString& caption) {
     m_captionText = caption;
+    if (m_tabs->count() > 0) m_table->setAccessibleName(m_tabs->tabText(m_tabs->currentIndex()));
+    m_table->setAccessibleDescription(caption);
     m_caption->setToolTip(caption);
     fitCaption();
 }

@@ -15,7 +15,7 @@ constexpr std::string_view kPrefix = "rank", kEnding = ".json.gz";
 
 tl::unexpected<Error> cannotWrite(const std::string& path, const std::string& why) {
     return failure(ErrorCode::kUsage,
-                   "cannot write " + path + ": " + why + ", choose another --output");
+                   "cannot write " + path + ": " + why + ", choose another name");
 }
 
 bool isRankFile(std::string_view name) {
