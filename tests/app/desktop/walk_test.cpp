@@ -16,6 +16,7 @@
 #include <QTimer>
 #include <QWheelEvent>
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -67,11 +68,19 @@ protected:
     QPoint placeIn(const QWidget& widget) {
         return {pick(std::max(1, widget.width())), pick(std::max(1, widget.height()))};
     }
+    /// The window, or that of a page which has its own.
+    QWidget* anyWindow() {
+        std::vector<QWidget*> windows{m_window.get()};
+        for (const QString& id : m_window->area().apart())
+            if (QWidget* of = m_window->page(id)->window(); of != m_window.get())
+                windows.push_back(of);
+        return chance(0.7) ? windows.front() : one(windows);
+    }
     /// A widget that is seen; the deepest at a random place.
     QWidget* widget() {
-        const QPoint place = placeIn(*m_window);
-        QWidget* found = m_window->childAt(place);
-        return found != nullptr ? found : m_window.get();
+        QWidget* window = anyWindow();
+        QWidget* found = window->childAt(placeIn(*window));
+        return found != nullptr ? found : window;
     }
 
     void click() {
@@ -148,9 +157,12 @@ protected:
                         one(keys), chance(0.25) ? Qt::ShiftModifier : Qt::NoModifier);
     }
     void chord() {
-        static const std::vector<QString> keys{u"Alt+Left"_s,       u"Alt+Right"_s, u"Ctrl+T"_s,
-                                               u"Ctrl+Backspace"_s, u"Ctrl+F"_s,    u"Ctrl+C"_s,
-                                               u"Ctrl+P"_s,         u"Alt+Up"_s,    u"Alt+Down"_s};
+        static const std::vector<QString> keys{
+            u"Alt+Left"_s, u"Alt+Right"_s, u"Ctrl+T"_s, u"Ctrl+Backspace"_s,
+            u"Ctrl+F"_s,   u"Ctrl+C"_s,    u"Ctrl+P"_s, u"Alt+Up"_s,
+            u"Alt+Down"_s, u"Ctrl+E"_s,    u"F5"_s,     u"F6"_s,
+            u"F7"_s,       u"F8"_s,        u"F9"_s,     u"Alt+F9"_s,
+            u"F10"_s};
         QTest::keySequence(m_window.get(), QKeySequence(one(keys)));
     }
     void menu() {
@@ -206,13 +218,29 @@ protected:
         m_window->showPage(
             pages[static_cast<std::size_t>(pick(static_cast<int>(pages.size())))].id);
     }
+    /// Some page to some place.
+    void place() {
+        static const std::vector<PagePlace> places{PagePlace::kMiddle, PagePlace::kRight,
+                                                   PagePlace::kBelow, PagePlace::kWindow};
+        const auto& pages = allPages();
+        const QString id = pages[static_cast<std::size_t>(pick(static_cast<int>(pages.size())))].id;
+        m_window->area().move(id, one(places), 0.1 + 0.1 * pick(8));
+    }
+    /// Kept, and taken up again where everything is elsewhere.
+    void layOut() {
+        if (!m_layout || chance(0.5))
+            m_layout = m_window->area().pageLayout();
+        else
+            m_window->area().apply(*m_layout);
+    }
     void step() {
         using Way = void (Walk::*)();
         static const std::vector<std::pair<Way, int>> ways{
             {&Walk::click, 10}, {&Walk::drag, 6},   {&Walk::wheel, 6}, {&Walk::key, 12},
             {&Walk::chord, 3},  {&Walk::menu, 3},   {&Walk::text, 2},  {&Walk::choose, 2},
-            {&Walk::select, 3}, {&Walk::resize, 1}, {&Walk::page, 6}};
-        int place = pick(54);
+            {&Walk::select, 3}, {&Walk::resize, 1}, {&Walk::page, 6},  {&Walk::place, 2},
+            {&Walk::layOut, 1}};
+        int place = pick(57);
         for (const auto& [way, weight] : ways) {
             if (place < weight) return (this->*way)();
             place -= weight;
@@ -220,6 +248,7 @@ protected:
     }
 
     std::mt19937 m_random;
+    std::optional<PageLayout> m_layout;
 };
 
 TEST_F(Walk, NeverEndsBadly) {
