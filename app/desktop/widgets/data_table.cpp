@@ -84,6 +84,7 @@ DataTable::DataTable(const QString& accessibleName, QWidget* parent)
     header->setFixedHeight(kRow);
     header->setHighlightSections(false);
     header->setSectionsClickable(true);
+    header->setTextElideMode(Qt::ElideRight);
     header->setFont(textFont(kSmallPixels));
     header->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(header, &QHeaderView::sectionClicked, this, &DataTable::sortBy);

@@ -246,7 +246,7 @@ QWidget* StartPage::buildActions(QWidget* parent) {
     layout->addSpacing(kGapGroup);
     layout->addWidget(sectionLabel(tr("On the command line"), side));
     auto* command =
-        codeLabel(tr("shardscope record --ranks 2 \\\n    --data texts --output run.sscope"), side);
+        codeLabel(u"shardscope record --ranks 2 \\\n    --data texts --output run.sscope"_s, side);
     command->setWordWrap(false);
     layout->addWidget(command);
     layout->addWidget(quietLabel(
