@@ -6,6 +6,7 @@
 #include "app/desktop/models/recording_texts.h"
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/shell/connection_bar.h"
+#include "app/desktop/shell/digit_keys.h"
 #include "app/desktop/shell/key_sheet.h"
 #include "app/desktop/shell/page_export.h"
 #include "app/desktop/shell/rail.h"
@@ -59,6 +60,7 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     addWindowCommands();
     m_views.addCommands(m_commands);
     addKeyNotes();
+    new DigitKeys(m_commands, this);
     connectBars();
     connectLoader();
     connectViews();
@@ -153,7 +155,7 @@ void MainWindow::addWindowCommands() {
     m_commands.add(u"clear"_s, window, tr("Clear the selection"),
                    {QKeySequence(u"Ctrl+Backspace"_s)}, [this] { m_selection.clear(); });
     m_commands.add(u"keys"_s, window, tr("All keys"),
-                   {QKeySequence(u"?"_s), QKeySequence(u"Shift+?"_s)},
+                   {QKeySequence(u"?"_s), QKeySequence(u"Shift+?"_s), QKeySequence::HelpContents},
                    [this] { (new KeySheet(m_commands, this))->show(); });
     m_commands.add(u"palette"_s, window, tr("Find a command"), {QKeySequence(u"Ctrl+Shift+P"_s)},
                    [this] { (new CommandPalette(m_commands, this))->show(); });

@@ -179,6 +179,13 @@ void ChartPanel::changeEvent(QEvent* event) {
 }
 
 bool ChartPanel::event(QEvent* event) {
+    // where these stand in the digit row they are no page
+    if (event->type() == QEvent::ShortcutOverride && !m_compact) {
+        const int key = static_cast<QKeyEvent*>(event)->key();
+        if (key != Qt::Key_Plus && key != Qt::Key_Minus && key != Qt::Key_Equal) return false;
+        event->accept();
+        return true;
+    }
     if (event->type() != QEvent::ToolTip) return QWidget::event(event);
     const auto* help = static_cast<QHelpEvent*>(event);
     if (help->pos().y() < plot().top() && !m_definition.isEmpty() && !m_compact)

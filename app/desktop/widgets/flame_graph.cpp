@@ -1,6 +1,7 @@
 #include "app/desktop/widgets/flame_graph.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/widgets/key_places.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QApplication>
@@ -336,7 +337,8 @@ void FlameGraph::keyPressEvent(QKeyEvent* event) {
         case Qt::Key_Enter:
             return m_selected ? zoomTo(*m_selected) : QWidget::keyPressEvent(event);
         default:
-            if (!handleZoomKey(event->key())) QWidget::keyPressEvent(event);
+            if (!handleZoomKey(keyOfBlock(event->key(), event->nativeScanCode())))
+                QWidget::keyPressEvent(event);
     }
 }
 
