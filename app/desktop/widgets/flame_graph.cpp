@@ -165,7 +165,7 @@ void FlameGraph::paintCell(QPainter& painter, const QRectF& area, std::size_t at
     QString name = m_data->nameOf(at);
     if (cell.change)
         name = (*cell.change > 0 ? u"▲ "_s : *cell.change < 0 ? u"▼ "_s : QString()) + name;
-    painter.setPen(pale ? theme.quietText : Theme::textOn(colour));
+    painter.setPen(Theme::textOn(colour));
     painter.drawText(area.adjusted(4, 0, -2, 0), Qt::AlignLeft | Qt::AlignVCenter,
                      elided(name, static_cast<qsizetype>((area.width() - 6) / letter)));
 }

@@ -130,10 +130,8 @@ void GroupedColumns::paintColumn(QPainter& painter, const Slot& slot) const {
         below += segment.value;
         QRectF area = areaOf(slot, below);
         area.setBottom(bottom);
-        Fill fill = theme.fill(segment.meaning);
-        fill.outlined = false;
         painter.setOpacity((segment.pale ? kPale : 1) * (column.emphasised ? 1 : 0.4));
-        paintFill(painter, area, fill, theme);
+        paintFill(painter, area, theme.fill(segment.meaning), theme);
     }
     painter.setOpacity(1);
     if (!m_modelled || areaOf(slot, below).width() < 4) return;

@@ -228,9 +228,10 @@ void HeatMap::paintScale(QPainter& painter, const QRectF& area) const {
 void HeatMap::paintEvent(QPaintEvent*) {
     if (m_map.values.empty()) return;
     const QRectF area = plot();
-    if (m_image.isNull() || m_image.width() > static_cast<int>(area.width()))
-        m_image = imageOf(m_map, area.size().toSize());
     QPainter painter(this);
+    const QSize pixels = (area.size() * painter.device()->devicePixelRatioF()).toSize();
+    if (m_image.isNull() || m_imageFor != pixels) m_image = imageOf(m_map, pixels);
+    m_imageFor = pixels;
     painter.drawImage(area, m_image);
     paintAxes(painter, area);
     paintScale(painter, area);

@@ -48,7 +48,8 @@ private:
 
     HeatData m_map;
     QString m_columnTitle, m_rowTitle, m_valueTitle;
-    QImage m_image;                ///< of the cells, a pixel each
+    QImage m_image;                ///< of the cells, at most a pixel each
+    QSize m_imageFor;              ///< pixels of the screen
     std::optional<Cell> m_cursor;  ///< of the keys
 };
 

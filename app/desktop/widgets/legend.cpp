@@ -76,7 +76,7 @@ void Legend::paintEvent(QPaintEvent*) {
             // theory has the text's colour; of several each has its own
             const Fill fill = theme.fill(m_entries[i].meaning);
             painter.setPen(
-                QPen(fill.colour.isValid() ? fill.colour : theme.text, 1.2, Qt::DashLine));
+                QPen(fill.colour.isValid() ? fill.line() : theme.text, 1.2, Qt::DashLine));
             painter.drawLine(QPointF(swatch.left() - 2, swatch.center().y()),
                              QPointF(swatch.right() + 2, swatch.center().y()));
         } else if (m_entries[i].meaning == Meaning::kReserved) {

@@ -101,7 +101,7 @@ QRectF StackedArea::plot() const {
 }
 
 int StackedArea::plotWidth() const {
-    return std::max(1, static_cast<int>(plot().width()));
+    return std::max(1, static_cast<int>(plot().width() * devicePixelRatioF()));
 }
 
 QPixmap StackedArea::renderBands() const {
@@ -117,16 +117,19 @@ QPixmap StackedArea::renderBands() const {
     const double wide = area.width() / static_cast<double>(columns);
     std::vector<double> below(columns, 0.0);
     for (const AreaBand& band : m_bands) {
-        const QColor colour = theme.fill(band.meaning).colour;
+        const Fill& fill = theme.fill(band.meaning);
         for (std::size_t i = 0; i < columns; ++i) {
             if (band.values[i] <= 0) continue;
             const double bottom = area.height() * (1 - below[i] / m_highest);
             below[i] += band.values[i];
             const double top = area.height() * (1 - below[i] / m_highest);
-            const double left = std::floor(static_cast<double>(i) * wide);
-            const double right = std::floor(static_cast<double>(i + 1) * wide);
-            painter.fillRect(QRectF(QPointF(left, top), QPointF(std::max(right, left + 1), bottom)),
-                             colour);
+            const double left = std::round(static_cast<double>(i) * wide * ratio) / ratio;
+            const double right = std::round(static_cast<double>(i + 1) * wide * ratio) / ratio;
+            const QRectF column(QPointF(left, top),
+                                QPointF(std::max(right, left + 1 / ratio), bottom));
+            painter.fillRect(column, fill.colour);
+            if (fill.edge.isValid() && column.height() >= 4)
+                painter.fillRect(QRectF(left, top, column.width(), 1), fill.edge);
         }
     }
     return picture;

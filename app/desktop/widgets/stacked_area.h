@@ -52,6 +52,7 @@ public:
     void setShowsAxis(bool shows);
     [[nodiscard]] QSize sizeHint() const override { return {480, 240}; }
     [[nodiscard]] QSize minimumSizeHint() const override { return {240, 120}; }
+    /// Of the screen: more than its width where the screen is scaled.
     [[nodiscard]] int plotWidth() const;
 
 public Q_SLOTS:

@@ -63,11 +63,9 @@ void StackedColumns::paintColumns(QPainter& painter, const AxisRange& range) con
             const double bottom = area.bottom() - range.position(below, area.height());
             below += segment.value;
             const double top = area.bottom() - range.position(below, area.height());
-            Fill fill = theme.fill(segment.meaning);
-            fill.outlined = false;
             paintFill(painter,
-                      QRectF(QPointF(left, top), QPointF(std::max(right, left + 1), bottom)), fill,
-                      theme);
+                      QRectF(QPointF(left, top), QPointF(std::max(right, left + 1), bottom)),
+                      theme.fill(segment.meaning), theme);
         }
         if (static_cast<int>(i) == m_hovered) {
             const double top = area.bottom() - range.position(below, area.height());

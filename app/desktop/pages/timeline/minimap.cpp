@@ -6,6 +6,8 @@
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QImage>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <algorithm>
@@ -145,19 +147,24 @@ void Minimap::paintDensity(QPainter& painter, const QRectF& area) const {
     const struct {
         const std::vector<float>& buckets;
         QColor colour;
-    } layers[] = {{m_density->rest, theme.fill(Meaning::kIdle).colour},
-                  {m_density->compute, theme.fill(Meaning::kCompute).colour},
-                  {m_density->communication, theme.fill(Meaning::kReduction).colour}};
-    const auto pixels = static_cast<std::size_t>(std::max(1.0, area.width()));
+    } layers[] = {{m_density->rest, theme.fill(Meaning::kIdle).line()},
+                  {m_density->compute, theme.fill(Meaning::kCompute).line()},
+                  {m_density->communication, theme.fill(Meaning::kReduction).line()}};
+    // by pixels of the screen: a strip begins anywhere between two of them
+    const QSize pixels = (area.size() * painter.device()->devicePixelRatioF()).toSize();
+    QImage strip(pixels.expandedTo({1, 1}), QImage::Format_ARGB32_Premultiplied);
+    strip.fill(Qt::transparent);
+    QPainter columns(&strip);
     for (const auto& layer : layers) {
-        for (std::size_t x = 0; x < pixels; ++x) {
-            const double high = shareAt(layer.buckets, x, pixels) * area.height();
-            if (high <= 0) continue;
-            painter.fillRect(
-                QRectF(area.left() + static_cast<double>(x), area.bottom() - high, 1, high),
-                layer.colour);
+        for (int x = 0; x < strip.width(); ++x) {
+            const double share = shareAt(layer.buckets, static_cast<std::size_t>(x),
+                                         static_cast<std::size_t>(strip.width()));
+            const auto high = static_cast<int>(std::lround(share * strip.height()));
+            columns.fillRect(QRect(x, strip.height() - high, 1, high), layer.colour);
         }
     }
+    columns.end();
+    painter.drawImage(area, strip);
 }
 
 /// Below the strip: those whose number is a multiple of 1, 2, 5, 10 ...
