@@ -13,6 +13,7 @@
 #include "app/desktop/shell/remote_dialog.h"
 #include "app/desktop/shell/status_line.h"
 #include "app/desktop/shell/top_bar.h"
+#include "app/desktop/widgets/reading_order.h"
 #include "app/desktop/widgets/style_sheet.h"
 #include "app/desktop/widgets/theme.h"
 #include "profiler/analysis/notices.h"
@@ -416,6 +417,10 @@ void MainWindow::presentSelection() {
     m_topBar->setSelection(recording ? selectionText(*recording, current) : QString(),
                            !current.isEverything());
     m_topBar->setHistory(m_selection.canGoBack(), m_selection.canGoForward());
+}
+
+bool MainWindow::focusNextPrevChild(bool next) {
+    return moveFocus(*this, next);
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

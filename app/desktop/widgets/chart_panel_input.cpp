@@ -23,12 +23,14 @@ constexpr double kShortestShare = 1e-4;
 void ChartPanel::showCursor(double x) {
     if (m_cursor == x) return;
     m_cursor = x;
+    m_spoken.setCurrent(cursorText());
     update();
 }
 
 void ChartPanel::hideCursor() {
     if (!m_cursor) return;
     m_cursor.reset();
+    m_spoken.setCurrent({});
     update();
 }
 

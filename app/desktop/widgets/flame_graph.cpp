@@ -242,16 +242,16 @@ void FlameGraph::refresh() {
 
 void FlameGraph::describe() {
     const std::size_t cells = m_data->cells.empty() ? 0 : m_data->cells.size() - 1;
-    setAccessibleName(tr("%1 of %2: %3 cells in %4 rows")
-                          .arg(m_icicle ? tr("Icicle") : tr("Flame graph"), m_what)
-                          .arg(cells)
-                          .arg(m_data->rowCount()));
-    QString text = m_selected ? flameText(*m_data, *m_selected) : QString();
+    m_spoken.setName(tr("%1 of %2: %3 cells in %4 rows")
+                         .arg(m_icicle ? tr("Icicle") : tr("Flame graph"), m_what)
+                         .arg(cells)
+                         .arg(m_data->rowCount()));
+    QString text = cells > 0 ? flameText(*m_data, m_selected.value_or(0)) : QString();
     if (!m_search.isEmpty())
         text += tr(" %1 cells match, %2 of the time.")
                     .arg(m_match.cells)
                     .arg(formatPercent(m_match.share));
-    setAccessibleDescription(text.trimmed());
+    m_spoken.setCurrent(text.trimmed());
 }
 
 void FlameGraph::setView(double begin, double end) {

@@ -53,7 +53,7 @@ void Gauges::setGauges(std::vector<Gauge> gauges) {
     QStringList words;
     for (const Gauge& each : m_gauges)
         words << QStringLiteral("%1: %2 %3").arg(each.name, each.value, each.verdict).trimmed();
-    setAccessibleDescription(words.join(QStringLiteral("; ")));
+    m_spoken.setSummary(words.join(QStringLiteral("; ")));
     update();
 }
 

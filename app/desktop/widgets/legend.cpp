@@ -1,6 +1,7 @@
 #include "app/desktop/widgets/legend.h"
 
 #include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/spoken_picture.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QFontMetricsF>
@@ -18,6 +19,7 @@ constexpr int kEntryGap = 16;
 }  // namespace
 
 Legend::Legend(QWidget* parent) : QWidget(parent) {
+    setAccessibleRole(*this, QAccessible::StaticText);
     QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     policy.setHeightForWidth(true);
     setSizePolicy(policy);

@@ -108,6 +108,7 @@ QWidget* NewRunPage::buildPrediction(QWidget* parent) {
     layout->setSpacing(kGap);
     m_warning = new Banner(panel);
     m_memory = new StackedBars(panel);
+    m_memory->setAccessibleName(tr("Predicted memory per rank"));
     m_memory->setLabelWidth(88);
     m_legend = new Legend(panel);
     m_traffic = new DetailList(panel);

@@ -30,6 +30,7 @@ constexpr int kSampleLines = 2000;
 
 QScrollArea* scrolling(QWidget* content, QWidget* parent) {
     auto* area = new QScrollArea(parent);
+    area->setFocusPolicy(Qt::NoFocus);  // what it holds has the focus, and is scrolled to
     area->setWidgetResizable(true);
     area->setFrameShape(QFrame::NoFrame);
     area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

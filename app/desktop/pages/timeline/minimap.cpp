@@ -20,7 +20,8 @@ namespace {
 constexpr double kGrip = 5;
 /// Ticks of steps closer than this are no ticks.
 constexpr double kClosestSteps = 5;
-constexpr double kTicks = 5;  ///< height of the strip of ticks below
+constexpr int kStepsAView = 4;  ///< by keys
+constexpr double kTicks = 5;    ///< height of the strip of ticks below
 
 /// Mean of the buckets that a pixel covers.
 double shareAt(const std::vector<float>& buckets, std::size_t x, std::size_t pixels) {
@@ -32,12 +33,19 @@ double shareAt(const std::vector<float>& buckets, std::size_t x, std::size_t pix
     return std::min(1.0, sum / static_cast<double>(end - first));
 }
 
+double meanOf(const std::vector<float>& buckets) {
+    double sum = 0;
+    for (const float each : buckets) sum += each;
+    return buckets.empty() ? 0 : sum / static_cast<double>(buckets.size());
+}
+
 }  // namespace
 
 Minimap::Minimap(QWidget* parent) : QWidget(parent), m_labelWidth(kLabelWidth) {
     setFixedHeight(52);
     setMouseTracking(true);
-    setAccessibleName(tr("Whole run: density of compute and of time blocked in communication"));
+    setFocusPolicy(Qt::TabFocus);
+    m_spoken.setName(tr("Whole run: density of compute and of time blocked in communication"));
 }
 
 void Minimap::setRecording(const RecordingPtr& recording) {
@@ -55,6 +63,7 @@ void Minimap::setRecording(const RecordingPtr& recording) {
 
 void Minimap::setDensity(const MinimapDensityPtr& density) {
     m_density = density;
+    describe();
     const QString low = density && density->isBlocked
                             ? tr("Orange from below: share blocked in collectives.")
                             : tr("Orange from below: share in which kernels of collectives ran.");
@@ -66,7 +75,23 @@ void Minimap::setDensity(const MinimapDensityPtr& density) {
 
 void Minimap::setView(TimeRange view) {
     m_view = view;
+    describe();
     update();
+}
+
+/// Which part of the run is shown, and how busy the whole was.
+void Minimap::describe() {
+    if (!m_recording) return m_spoken.setSummary({});
+    const Duration step{m_recording->bounds().duration().ns / 1000};
+    QStringList words{tr("%1 to %2 of %3 is shown")
+                          .arg(formatInstant(m_view.begin, step), formatInstant(m_view.end, step),
+                               formatDuration(m_recording->bounds().duration()))};
+    if (m_density && m_density->holdsAnything())
+        words << tr("over the whole run compute %1, communication %2")
+                     .arg(formatPercent(meanOf(m_density->compute)),
+                          formatPercent(meanOf(m_density->communication)));
+    words << tr("Left and Right move it");
+    m_spoken.setSummary(words.join(QStringLiteral("; ")));
 }
 
 void Minimap::setHits(std::vector<Timestamp> hits) {
@@ -133,6 +158,23 @@ void Minimap::mouseMoveEvent(QMouseEvent* event) {
 
 void Minimap::mouseReleaseEvent(QMouseEvent*) {
     m_grip = Grip::kNone;
+}
+
+void Minimap::keyPressEvent(QKeyEvent* event) {
+    const int direction = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;
+    if (direction == 0 || !m_recording) return QWidget::keyPressEvent(event);
+    const Duration by{direction * m_view.duration().ns / kStepsAView};
+    Q_EMIT viewRequested({m_view.begin + by, m_view.end + by});
+}
+
+void Minimap::focusInEvent(QFocusEvent* event) {
+    QWidget::focusInEvent(event);
+    update();
+}
+
+void Minimap::focusOutEvent(QFocusEvent* event) {
+    QWidget::focusOutEvent(event);
+    update();
 }
 
 void Minimap::paintDensity(QPainter& painter, const QRectF& area) const {
@@ -218,6 +260,10 @@ void Minimap::paintEvent(QPaintEvent*) {
         last = x;
         painter.drawLine(QPointF(x, area.top()), QPointF(x, area.top() + 9));
     }
+    if (!hasFocus()) return;
+    painter.setPen(QPen(theme.accent, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
 }
 
 }  // namespace shardscope::desktop

@@ -8,6 +8,7 @@
 #include "app/desktop/pages/timeline/timeline_overlay.h"
 #include "app/desktop/pages/timeline/timeline_pointer.h"
 #include "app/desktop/pages/timeline/timeline_viewport.h"
+#include "app/desktop/widgets/spoken_picture.h"
 
 #include <QAbstractScrollArea>
 #include <QLineEdit>
@@ -110,6 +111,8 @@ private:
     void lanesChanged();
     /// Changes which lanes there are, and keeps what one looks at where it is.
     void relayOut(const std::function<bool()>& change);
+    void describeView();
+    void describeSlice();
     void placeFilter();
     void fillRankOrders(QMenu& menu);
     void retint();
@@ -134,6 +137,7 @@ private:
     void touchPicture();
     [[nodiscard]] QPixmap renderPicture() const;
 
+    SpokenPicture m_spoken{*this};
     TimelineViewport m_shown;
     TimelinePointer m_pointer;
     TimelinePicks m_picks;
