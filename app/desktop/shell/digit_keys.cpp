@@ -19,6 +19,16 @@ bool isTypedInto(const QWidget* widget) {
     return widget != nullptr && widget->testAttribute(Qt::WA_InputMethodEnabled);
 }
 
+/// Which window's keys a window has: its own, and a floating panel those of what it belongs to, as
+/// Qt's shortcuts have it. Null: it is no window.
+const QWidget* servedWindow(const QObject* object) {
+    const auto* window = qobject_cast<const QWidget*>(object);
+    if (window == nullptr || !window->isWindow()) return nullptr;
+    while (window->windowType() == Qt::Tool && window->parentWidget() != nullptr)
+        window = window->parentWidget()->window();
+    return window;
+}
+
 }  // namespace
 
 DigitKeys::DigitKeys(const Commands& commands, QWidget* window)
@@ -29,7 +39,7 @@ DigitKeys::DigitKeys(const Commands& commands, QWidget* window)
 /// A press is offered as a ShortcutOverride first: one that reaches the window is wanted by no
 /// widget, and what accepts it keeps Qt from looking for a shortcut of its own.
 bool DigitKeys::eventFilter(QObject* watched, QEvent* event) {
-    if (event->type() == QEvent::ShortcutOverride && watched == m_window) {
+    if (event->type() == QEvent::ShortcutOverride && servedWindow(watched) == m_window) {
         const auto* key = static_cast<QKeyEvent*>(event);
         if (actionOf(*key) == nullptr) return false;
         m_claimed = key->nativeScanCode();

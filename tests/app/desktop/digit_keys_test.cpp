@@ -151,6 +151,20 @@ TEST_F(DigitKeysTest, WhatIsTypedIntoATextFieldIsText) {
     EXPECT_EQ(recalled.counts(), std::vector<int>(9, 0));
 }
 
+TEST_F(DigitKeysTest, AFloatingPanelHasTheKeysOfItsWindowAndADialogNone) {
+    QWidget panel(m_window.get(), Qt::Tool), dialog(m_window.get(), Qt::Dialog);
+    for (QWidget* each : {&panel, &dialog}) {
+        each->setFocusPolicy(Qt::StrongFocus);
+        each->show();
+        each->activateWindow();
+        each->setFocus();
+        ASSERT_TRUE(QTest::qWaitFor([&] { return QApplication::focusWidget() == each; }, 5'000));
+        const Counted pages = watch(pageCommands());
+        press(Qt::Key_Ampersand, kDigit1);
+        EXPECT_EQ(pages.counts(), each == &panel ? onlyAt(0) : std::vector<int>(9, 0));
+    }
+}
+
 TEST_F(DigitKeysTest, AChartKeepsItsMinusAndATableSearchesNothing) {
     openSample();
     m_window->showPage(u"training"_s);
