@@ -20,6 +20,7 @@
 #include <gmock/gmock.h>
 
 #include <QAccessible>
+#include <set>
 
 // Without a screen reader Qt sends nothing, and only its platform can say that there is one: what
 // stands in for that is private. Of these only what is called here, by the names that Qt exports.
@@ -141,6 +142,30 @@ TEST_F(SpokenTimelineTest, SaysTheSliceThatIsClickedAndSteppedTo) {
     heard = Listener::take();
     ASSERT_EQ(heard.size(), 1);
     EXPECT_THAT(heard.back().toStdString(), HasSubstr(" lanes of 2 ranks")) << "none is chosen";
+}
+
+TEST_F(SpokenTimelineTest, KeysAloneChooseASliceAndChangeItsLane) {
+    open();
+    ASSERT_FALSE(m_canvas->selectedSlice());
+    const Listener listener(m_canvas);
+    press(Qt::Key_Period);
+    ASSERT_TRUE(m_canvas->selectedSlice()) << "the first in sight";
+    const LaneAddress first = m_canvas->selectedSlice()->key;
+    std::set<LaneAddress> lanes{first};
+    for (int i = 0; i < 3; ++i) {
+        QTest::keyClick(m_canvas, Qt::Key_Down, Qt::ControlModifier);
+        settle();
+        EXPECT_TRUE(lanes.insert(m_canvas->selectedSlice()->key).second) << i;
+        EXPECT_TRUE(m_canvas->selectedSlice()->slice.range.intersects(m_canvas->view()));
+    }
+    for (int i = 0; i < 3; ++i) {
+        QTest::keyClick(m_canvas, Qt::Key_Up, Qt::ControlModifier);
+        settle();
+    }
+    EXPECT_EQ(m_canvas->selectedSlice()->key, first);
+    const QStringList heard = Listener::take();
+    EXPECT_GE(heard.size(), 7);
+    EXPECT_EQ(heard.back(), detailsNow());
 }
 
 TEST_F(SpokenTimelineTest, SaysWhereAnArrowLeads) {

@@ -27,13 +27,12 @@ TimelineCanvas::TimelineCanvas(QWidget* parent)
     describeView();
     m_filter->setPlaceholderText(tr("Filter"));
     m_filter->setAccessibleName(tr("Show only lanes whose name has this text"));
-    m_filter->setFocusPolicy(Qt::ClickFocus);
     m_filter->setFont(textFont(kSmallPixels));
     m_filter->installEventFilter(this);
     connect(m_filter, &QLineEdit::textChanged, this, &TimelineCanvas::setFilter);
     m_order->setToolTip(tr("Order of the ranks"));
     m_order->setAccessibleName(tr("Order of the ranks"));
-    m_order->setFocusPolicy(Qt::ClickFocus);
+    m_order->setFocusPolicy(Qt::StrongFocus);
     m_order->setIconSize({16, 16});
     m_order->setPopupMode(QToolButton::InstantPopup);
     auto* orders = new QMenu(m_order);
@@ -184,6 +183,22 @@ void TimelineCanvas::followInTime(bool forward) {
         nearest = away;
     }
     followLink(best);
+}
+
+void TimelineCanvas::stepToLane(int by) {
+    if (!m_frame) return;
+    const auto& rows = lanes().rows;
+    const auto& chosen = m_picks.chosen;
+    const LaneRow* from = chosen ? lanes().row(chosen->key) : nullptr;
+    const Timestamp time =
+        chosen ? std::max(chosen->slice.range.begin, view().begin) : view().begin;
+    auto at = from != nullptr ? from - rows.data() + by : std::ptrdiff_t{0};
+    for (; at >= 0 && at < std::ssize(rows); at += by) {
+        const LaneRow& row = rows[static_cast<std::size_t>(at)];
+        if (!row.isLane() || row.kind == LaneRow::Kind::kCounter) continue;
+        const auto hit = m_shown.nearestIn(row, *m_frame, time);
+        if (hit) return selectSlice(hit->key, hit->slice);
+    }
 }
 
 void TimelineCanvas::clearSlice() {

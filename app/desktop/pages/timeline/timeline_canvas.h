@@ -56,6 +56,9 @@ public:
     void followLink(int place);
     /// To the one that begins next before the chosen slice, or after it; peers are none.
     void followInTime(bool forward);
+    /// To the slice on the lane below (1) or above (-1) that is nearest in time; without a chosen
+    /// one to the first in sight.
+    void stepToLane(int by);
     [[nodiscard]] const std::vector<LinkedSlice>& links() const { return m_picks.links; }
 
     /// What is in sight was loaded, be it for another view.

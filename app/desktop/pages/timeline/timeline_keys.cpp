@@ -12,6 +12,8 @@ TimelineCommand timelineCommand(int key, quint32 scanCode, Qt::KeyboardModifiers
         return TimelineCommand::kFollowBack;
     if (modifiers == Qt::ControlModifier && key == Qt::Key_Right)
         return TimelineCommand::kFollowForward;
+    if (modifiers == Qt::ControlModifier && key == Qt::Key_Up) return TimelineCommand::kLaneAbove;
+    if (modifiers == Qt::ControlModifier && key == Qt::Key_Down) return TimelineCommand::kLaneBelow;
     if (modifiers & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
         return TimelineCommand::kNone;
     const bool shift = modifiers.testFlag(Qt::ShiftModifier);
