@@ -25,7 +25,7 @@ OPTIONAL = {"dpkg-shlibdeps", "mmdebstrap", "mount", "nvcc", "sudo", "unshare", 
 PROGRAMS = {  # package: programs
     "apt": "apt-config apt-get", "bash": "bash", "dash": "sh", "diffutils": "cmp diff", "dpkg": "dpkg dpkg-query", "findutils": "find xargs",
     "coreutils": "basename cat chmod chroot cp cut date dirname du echo env head id install ln ls mkdir mkfifo mknod mktemp "
-                 "mv nproc paste printf pwd readlink realpath rm rmdir seq sha256sum sleep sort stat tail "
+                 "mv nproc od paste printf pwd readlink realpath rm rmdir seq sha256sum sleep sort stat tail "
                  "tee touch tr true uniq wc",
     "grep": "grep", "tar": "tar", "mawk": "awk", "sed": "sed", "util-linux": "flock su",
     "cmake": "cmake cpack ctest", "g++": "g++", "ninja-build": "ninja", "ccache": "ccache", "mold": "mold",

@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 
+#include <QCoreApplication>
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -97,6 +98,11 @@ QString cellText(const Cell& cell, Unit unit) {
 namespace {
 
 /// Not a layer or phase of anything: of an import, mostly.
+/// Words of answers are the command line's too, which knows no Qt: they are translated here.
+QString answerText(const char* words) {
+    return *words == '\0' ? QString() : QCoreApplication::translate("Answer", words);
+}
+
 bool saysNothing(const questions::Table& table, std::size_t column) {
     return std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
         const QString text = cellText(row[column], table.unitOf(row, column));
@@ -108,7 +114,7 @@ bool saysNothing(const questions::Table& table, std::size_t column) {
 
 AnswerTable answerTable(const questions::Table& table, std::size_t mostRows,
                         const std::vector<const char*>& keys) {
-    AnswerTable shown{QString::fromUtf8(table.title), {}, {}, 0};
+    AnswerTable shown{answerText(table.title), {}, {}, 0};
     std::vector<std::size_t> columns;
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
         const questions::Column& column = table.columns[c];
@@ -119,10 +125,9 @@ AnswerTable answerTable(const questions::Table& table, std::size_t mostRows,
         columns.push_back(c);
         const bool numeric = isNumeric(table, c);
         const std::string_view key = column.key;
-        shown.columns.push_back({QString::fromUtf8(column.title),
-                                 QString::fromUtf8(column.definition), numeric,
+        shown.columns.push_back({answerText(column.title), answerText(column.definition), numeric,
                                  key == "name" || key == "kernel" || key == "operator", false,
-                                 std::max(widthOf(key, QString::fromUtf8(column.title), numeric),
+                                 std::max(widthOf(key, answerText(column.title), numeric),
                                           column.unit == Unit::kFlops ? kSpeedWidth : 0)});
     }
     const std::size_t count =

@@ -4,6 +4,7 @@
 #include "profiler/analysis/report.h"
 #include "storage/model/events.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -35,6 +36,8 @@ enum class Meaning : std::uint8_t {
     kCheckpoint,
     kProfiler,
 };
+
+inline constexpr std::size_t kMeanings = static_cast<std::size_t>(Meaning::kProfiler) + 1;
 
 [[nodiscard]] Meaning meaningOf(analysis::LedgerPart part);
 [[nodiscard]] Meaning meaningOf(MemoryCategory category);

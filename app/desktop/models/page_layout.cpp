@@ -10,9 +10,7 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-QString tr(const char* text) {
-    return QCoreApplication::translate("PageLayout", text);
-}
+constexpr const char* kContext = "PageLayout";
 
 QString keptUnder(const QString& name) {
     return u"layouts/"_s + QString::fromLatin1(QUrl::toPercentEncoding(name));
@@ -52,25 +50,34 @@ bool write(const QString& file, const QString& group, const PageLayout& layout) 
 const std::vector<LayoutPreset>& layoutPresets() {
     static const std::vector<LayoutPreset> presets{
         {u"time"_s,
-         tr("Time"),
-         tr("Timeline, with operators and kernels of what is selected"),
+         QT_TRANSLATE_NOOP("PageLayout", "Time"),
+         QT_TRANSLATE_NOOP("PageLayout",
+                           "Timeline, with operators and kernels of what is selected"),
          u"F6"_s,
          u"timeline"_s,
          {{u"operators"_s, PagePlace::kRight, 0.44}}},
         {u"memory"_s,
-         tr("Memory"),
-         tr("Memory, with the Timeline below it"),
+         QT_TRANSLATE_NOOP("PageLayout", "Memory"),
+         QT_TRANSLATE_NOOP("PageLayout", "Memory, with the Timeline below it"),
          u"F7"_s,
          u"memory"_s,
          {{u"timeline"_s, PagePlace::kBelow, 0.5}}},
         {u"compare"_s,
-         tr("Compare"),
-         tr("Compare, with the Timeline of the open recording"),
+         QT_TRANSLATE_NOOP("PageLayout", "Compare"),
+         QT_TRANSLATE_NOOP("PageLayout", "Compare, with the Timeline of the open recording"),
          u"F8"_s,
          u"compare"_s,
          {{u"timeline"_s, PagePlace::kRight, 0.45}}},
     };
     return presets;
+}
+
+QString LayoutPreset::name() const {
+    return QCoreApplication::translate(kContext, word);
+}
+
+QString LayoutPreset::what() const {
+    return QCoreApplication::translate(kContext, line);
 }
 
 QStringList layoutPresetIds() {

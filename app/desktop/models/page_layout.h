@@ -30,11 +30,15 @@ struct LayoutPreset {
         double share;  ///< of the room, in (0, 1)
     };
     QString id;  ///< of `--layout` and of its command
-    QString name;
-    QString what;  ///< a line for people
+    const char* word;
+    const char* line;
     QString key;
     QString middle;
     std::vector<Beside> beside;
+
+    [[nodiscard]] QString name() const;
+    /// What it shows, in a line.
+    [[nodiscard]] QString what() const;
 };
 [[nodiscard]] const std::vector<LayoutPreset>& layoutPresets();
 [[nodiscard]] QStringList layoutPresetIds();

@@ -5,6 +5,7 @@
 #include "engine/run/config/run_config.h"
 #include "storage/model/repaired.h"
 
+#include <QObject>
 #include <QStringList>
 #include <algorithm>
 
@@ -144,15 +145,16 @@ QString selectionText(const OpenRecording& recording, const Selection& selection
     const TimeRange range = recording.timeOf(selection);
     if (const auto steps = recording.stepsOf(selection)) {
         parts << (steps->first == steps->last
-                      ? u"step %1"_s.arg(steps->first.value)
-                      : u"steps %1–%2"_s.arg(steps->first.value).arg(steps->last.value));
+                      ? QObject::tr("step %1").arg(steps->first.value)
+                      : QObject::tr("steps %1–%2").arg(steps->first.value).arg(steps->last.value));
     }
     if (selection.ranks.empty()) {
-        parts << u"ranks all"_s;
+        parts << QObject::tr("ranks all");
     } else {
         QStringList ranks;
         for (RankId rank : selection.ranks) ranks << QString::number(rank.value);
-        parts << (ranks.size() == 1 ? u"rank %1"_s : u"ranks %1"_s).arg(ranks.join(u", "_s));
+        parts << (ranks.size() == 1 ? QObject::tr("rank %1") : QObject::tr("ranks %1"))
+                     .arg(ranks.join(u", "_s));
     }
     const Duration resolution{std::max<std::int64_t>(1, range.duration().ns / 1000)};
     parts << u"%1 – %2"_s.arg(formatInstant(range.begin, resolution),

@@ -269,7 +269,9 @@ QVariant TableModel::headerData(int section, Qt::Orientation orientation, int ro
             if (m_sortColumn != section) return column.title;
             return column.title + (m_sortOrder == Qt::AscendingOrder ? u" ↑"_s : u" ↓"_s);
         case Qt::ToolTipRole:
-            return column.definition.isEmpty() ? QVariant{} : column.definition;
+            // narrow columns cut their titles off
+            return column.definition.isEmpty() ? column.title
+                                               : u"%1: %2"_s.arg(column.title, column.definition);
         case Qt::TextAlignmentRole:
             return QVariant::fromValue(Qt::AlignVCenter |
                                        (column.numeric ? Qt::AlignRight : Qt::AlignLeft));

@@ -16,14 +16,12 @@
 
 namespace shardscope::desktop {
 
-const std::vector<PageEntry>& allPages() {
-    static const std::vector<PageEntry> pages{
-        StartPage::entry(),         NewRunPage::entry(),    LivePage::entry(),
-        OverviewPage::entry(),      TimelinePage::entry(),  MemoryPage::entry(),
-        CommunicationPage::entry(), OperatorsPage::entry(), TrainingPage::entry(),
-        EfficiencyPage::entry(),    ComparePage::entry(),   ProblemsPage::entry(),
-        DashboardPage::entry()};
-    return pages;
+std::vector<PageEntry> allPages() {
+    return {StartPage::entry(),         NewRunPage::entry(),    LivePage::entry(),
+            OverviewPage::entry(),      TimelinePage::entry(),  MemoryPage::entry(),
+            CommunicationPage::entry(), OperatorsPage::entry(), TrainingPage::entry(),
+            EfficiencyPage::entry(),    ComparePage::entry(),   ProblemsPage::entry(),
+            DashboardPage::entry()};
 }
 
 QStringList pageIds() {

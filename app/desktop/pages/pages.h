@@ -12,7 +12,8 @@ namespace shardscope::desktop {
 /// As many have a digit as their key; the palette leads to the others.
 inline constexpr int kPageKeys = 9;
 
-[[nodiscard]] const std::vector<PageEntry>& allPages();
+/// With their names in the language of now.
+[[nodiscard]] std::vector<PageEntry> allPages();
 [[nodiscard]] QStringList pageIds();
 
 }  // namespace shardscope::desktop

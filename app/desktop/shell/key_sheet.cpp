@@ -17,7 +17,7 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-constexpr int kRowsAColumn = 16;
+constexpr int kRowsAColumn = 28;
 
 }  // namespace
 

@@ -48,8 +48,9 @@ void LayoutKeeper::addCommands() {
     m_commands.add(u"layout.plain"_s, group, tr("All pages in the middle"), {QKeySequence(u"F5"_s)},
                    [this] { m_area.putAllBack(); });
     for (const LayoutPreset& preset : layoutPresets())
-        m_commands.add(u"layout."_s + preset.id, group, u"%1: %2"_s.arg(preset.name, preset.what),
-                       {QKeySequence(preset.key)}, [this, &preset] { apply(preset); });
+        m_commands.add(u"layout."_s + preset.id, group,
+                       u"%1: %2"_s.arg(preset.name(), preset.what()), {QKeySequence(preset.key)},
+                       [this, &preset] { apply(preset); });
     addPlaceCommands(group);
     m_commands.add(u"layout.store"_s, group, tr("Store this layout…"),
                    {QKeySequence(u"Shift+F5"_s)}, [this] { askForName(); });
@@ -84,7 +85,7 @@ void LayoutKeeper::showPlaces(const QString& page, QPoint at) {
 
 void LayoutKeeper::apply(const LayoutPreset& preset) {
     m_area.apply(preset);
-    Q_EMIT told(tr("Layout %1: %2").arg(preset.name, preset.what));
+    Q_EMIT told(tr("Layout %1: %2").arg(preset.name(), preset.what()));
 }
 
 void LayoutKeeper::takeUpLast() {

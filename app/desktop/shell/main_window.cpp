@@ -7,11 +7,13 @@
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/shell/command_menu.h"
 #include "app/desktop/shell/connection_bar.h"
+#include "app/desktop/shell/digit_keys.h"
 #include "app/desktop/shell/key_sheet.h"
 #include "app/desktop/shell/rail.h"
 #include "app/desktop/shell/remote_dialog.h"
 #include "app/desktop/shell/status_line.h"
 #include "app/desktop/shell/top_bar.h"
+#include "app/desktop/widgets/reading_order.h"
 #include "app/desktop/widgets/style_sheet.h"
 #include "app/desktop/widgets/theme.h"
 #include "profiler/analysis/notices.h"
@@ -63,6 +65,7 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     m_views.addCommands(m_commands);
     m_layouts.addCommands();
     addKeyNotes();
+    new DigitKeys(m_commands, this);
     connectBars();
     connectLoader();
     connectViews();
@@ -165,7 +168,7 @@ void MainWindow::addWindowCommands() {
     m_commands.add(u"clear"_s, window, tr("Clear the selection"),
                    {QKeySequence(u"Ctrl+Backspace"_s)}, [this] { m_selection.clear(); });
     m_commands.add(u"keys"_s, window, tr("All keys"),
-                   {QKeySequence(u"?"_s), QKeySequence(u"Shift+?"_s)},
+                   {QKeySequence(u"?"_s), QKeySequence(u"Shift+?"_s), QKeySequence::HelpContents},
                    [this] { (new KeySheet(m_commands, this))->show(); });
     m_commands.add(u"menu"_s, window, tr("Menu of all commands"), {QKeySequence(u"F10"_s)},
                    [this] { showMenu(); });
@@ -461,6 +464,10 @@ void MainWindow::presentSelection() {
     m_topBar->setHistory(m_selection.canGoBack(), m_selection.canGoForward());
     m_commands.find(u"back"_s)->setEnabled(m_selection.canGoBack());
     m_commands.find(u"forward"_s)->setEnabled(m_selection.canGoForward());
+}
+
+bool MainWindow::focusNextPrevChild(bool next) {
+    return moveFocus(*this, next);
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

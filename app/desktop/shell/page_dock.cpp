@@ -2,6 +2,7 @@
 
 #include "app/desktop/widgets/icon.h"
 #include "app/desktop/widgets/plain_area.h"
+#include "app/desktop/widgets/reading_order.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QCloseEvent>
@@ -99,6 +100,10 @@ QWidget* PageDock::release() {
 void PageDock::setRecordingName(const QString& name) {
     m_recording = name;
     setWindowTitle(isFloating() && !name.isEmpty() ? tr("%1 – %2").arg(m_name, name) : m_name);
+}
+
+bool PageDock::focusNextPrevChild(bool next) {
+    return moveFocus(*window(), next);
 }
 
 void PageDock::closeEvent(QCloseEvent* event) {

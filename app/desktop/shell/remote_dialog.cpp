@@ -147,11 +147,14 @@ void RemoteDialog::filter() {
     }
 }
 
-void RemoteDialog::complete() {
+bool RemoteDialog::complete() {
     QStringList names;
     for (int i = 0; i < m_list->count(); ++i)
         names << m_list->item(i)->data(Qt::UserRole).toString();
-    if (!names.isEmpty()) m_address->setText(m_listed + commonBeginning(names));
+    const QString completed = m_listed + commonBeginning(names);
+    if (names.isEmpty() || completed == m_address->text()) return false;
+    m_address->setText(completed);
+    return true;
 }
 
 void RemoteDialog::enter(const QListWidgetItem& item) {
@@ -173,10 +176,8 @@ void RemoteDialog::accept() {
 bool RemoteDialog::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::KeyPress) {
         const int key = static_cast<QKeyEvent*>(event)->key();
-        if (key == Qt::Key_Tab) {
-            complete();
-            return true;
-        }
+        // what is whole already lets the focus go on
+        if (key == Qt::Key_Tab && complete()) return true;
         if (key == Qt::Key_Down && m_list->count() > 0) {
             m_list->setFocus();
             m_list->setCurrentRow(0);

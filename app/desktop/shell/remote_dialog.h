@@ -40,7 +40,8 @@ private:
     void take(const QString& folder, const Result<storage::remote::FolderList>& list);
     /// Entries that begin as the address ends.
     void filter();
-    void complete();
+    /// Whether there was more of the address to add.
+    bool complete();
     void enter(const QListWidgetItem& item);
     void accept() override;
     [[nodiscard]] QString folderOfAddress() const;

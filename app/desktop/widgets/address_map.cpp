@@ -23,6 +23,10 @@ constexpr double kGapBetween = 4;
 constexpr double kRoom = 304, kLowest = 3, kHighest = 17;
 constexpr int kBelow = 20;  ///< what the scale is
 
+QString addressText(std::uint64_t address) {
+    return u"0x"_s + QString::number(address, 16);
+}
+
 }  // namespace
 
 AddressMap::AddressMap(QWidget* parent) : QWidget(parent) {
@@ -36,8 +40,15 @@ void AddressMap::setData(std::shared_ptr<const AddressData> map) {
     m_data = std::move(map);
     std::size_t blocks = 0;
     for (const AddressPart& part : parts()) blocks += part.blocks.size();
-    setAccessibleName(
+    m_spoken.setName(
         tr("Address space: %1 stretches with %2 blocks").arg(parts().size()).arg(blocks));
+    QStringList words;
+    if (!parts().empty())
+        words << tr("from %1 to %2")
+                     .arg(addressText(parts().front().begin), addressText(parts().back().end));
+    words << tr("Left and Right go from block to block");
+    m_spoken.setSummary(words.join(u"; "_s));
+    m_spoken.setCurrent({});
     m_selected = -1;
     m_only.reset();
     layOut();
@@ -168,7 +179,7 @@ void AddressMap::paintLabels(QPainter& painter) const {
         const double middle = area.center().y();
         if (m_laid.rows[row].empty() || middle - 7 < free) continue;
         painter.drawText(QRectF(0, middle - 8, kLabels - 8, 16), Qt::AlignLeft | Qt::AlignVCenter,
-                         u"0x"_s + QString::number(m_laid.rows[row].front().begin, 16));
+                         addressText(m_laid.rows[row].front().begin));
         free = middle + 7;
     }
     if (m_laid.rows.empty()) return;

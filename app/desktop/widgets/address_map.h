@@ -6,6 +6,7 @@
 #pragma once
 
 #include "app/desktop/models/address_data.h"
+#include "app/desktop/widgets/spoken_picture.h"
 
 #include <QPixmap>
 #include <QWidget>
@@ -25,6 +26,8 @@ public:
     void showOnly(std::optional<std::size_t> part);
     /// Outlined; -1: none.
     void selectBlock(int id);
+    /// What the selected one is, for who cannot see it; empty: none is.
+    void describeBlock(const QString& words) { m_spoken.setCurrent(words); }
     [[nodiscard]] std::optional<AddressHit> hitAt(QPointF at) const;
     /// Where a block is drawn; empty: nowhere. Of one on several rows on the first.
     [[nodiscard]] QRectF areaOf(int id) const;
@@ -60,6 +63,7 @@ private:
 
     [[nodiscard]] const std::vector<AddressPart>& parts() const { return m_data->parts; }
 
+    SpokenPicture m_spoken{*this};
     std::shared_ptr<const AddressData> m_data = std::make_shared<const AddressData>();
     std::optional<std::size_t> m_only;
     AddressRows m_laid;

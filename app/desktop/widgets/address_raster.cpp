@@ -1,6 +1,7 @@
 #include "app/desktop/widgets/address_raster.h"
 
 #include <QBrush>
+#include <QPaintDevice>
 #include <algorithm>
 #include <cmath>
 
@@ -71,7 +72,9 @@ AddressPalette::AddressPalette(const AddressData& data, const Theme& theme) {
 
 void AddressRaster::paintRow(QPainter& painter, const QRectF& area,
                              const std::vector<AddressCell>& row) const {
-    Columns blocks(area.width()), gaps(area.width());
+    // columns are those of the screen, which has more than pixels where it is scaled
+    const double fine = painter.device()->devicePixelRatioF();
+    Columns blocks(area.width() * fine), gaps(area.width() * fine);
     std::vector<double> edges;
     const auto fill = [&](double x, double wide, const QBrush& brush) {
         painter.fillRect(QRectF(area.left() + x, area.top(), wide, area.height()), brush);
@@ -85,23 +88,23 @@ void AddressRaster::paintRow(QPainter& painter, const QRectF& area,
         if (part.reserved) fill(cell.x, std::max(1.0, cell.width), m_theme.panel);
         for (auto gap = part.firstFreeBeyond(cell.begin);
              gap != part.free.end() && gap->first < cell.end; ++gap)
-            gaps.add(x(gap->first), x(gap->second), 0);
+            gaps.add(x(gap->first) * fine, x(gap->second) * fine, 0);
         for (std::size_t i = part.firstBeyond(cell.begin);
              i < part.blocks.size() && part.blocks[i].begin < cell.end; ++i) {
             const AddressBlock& block = part.blocks[i];
             const double left = x(block.begin), right = x(block.end);
-            blocks.add(left, right, AddressPalette::placeOf(block));
+            blocks.add(left * fine, right * fine, AddressPalette::placeOf(block));
             if (right - left > kSeparated && block.end <= cell.end) edges.push_back(right);
         }
     }
     gaps.forEachRun([&](double at, double wide, std::size_t, float) {
-        fill(at, wide, QBrush(m_theme.quietText, Qt::BDiagPattern));
+        fill(at / fine, wide / fine, QBrush(m_theme.quietText, Qt::BDiagPattern));
     });
     blocks.forEachRun([&](double at, double wide, std::size_t place, float covered) {
-        if (covered > kMostlyCovered) fill(at, wide, m_theme.window);
+        if (covered > kMostlyCovered) fill(at / fine, wide / fine, m_theme.window);
         QColor colour = m_palette.colour(place);
         colour.setAlphaF(std::clamp(covered, kFaintest, 1.0F));
-        fill(at, wide, colour);
+        fill(at / fine, wide / fine, colour);
     });
     for (const double edge : edges) fill(std::ceil(edge) - 1, 1, m_theme.window);
 }

@@ -23,7 +23,7 @@ public:
     [[nodiscard]] const QColor& colour(std::size_t place) const { return m_colours[place]; }
 
 private:
-    static constexpr std::size_t kPlain = static_cast<std::size_t>(Meaning::kProfiler) + 1;
+    static constexpr std::size_t kPlain = kMeanings;
     std::vector<QColor> m_colours;
 };
 

@@ -3,6 +3,7 @@
 #include "app/desktop/widgets/icon.h"
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/sparkline.h"
+#include "app/desktop/widgets/spoken_picture.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QEvent>
@@ -21,6 +22,7 @@ constexpr int kTrendWidth = 64;
 }  // namespace
 
 Card::Card(QWidget* parent) : QWidget(parent), m_help(new QToolButton(this)) {
+    setAccessibleRole(*this, QAccessible::Grouping);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     m_help->setFixedSize(22, 22);
     m_help->setIconSize({14, 14});

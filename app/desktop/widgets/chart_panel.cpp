@@ -69,7 +69,7 @@ void ChartPanel::setTitles(const QString& title, const QString& unit, const QStr
 
 void ChartPanel::setDefinition(const QString& definition) {
     m_definition = definition;
-    setAccessibleDescription(definition);
+    describe();
     update();
 }
 
@@ -134,6 +134,7 @@ void ChartPanel::setHighlight(std::optional<AxisRange> range) {
 
 void ChartPanel::setEmptyText(const QString& text) {
     m_emptyText = text;
+    describe();
     update();
 }
 
@@ -141,7 +142,7 @@ void ChartPanel::rebuild() {
     m_stale = true;
     m_all = horizontalOfAll();
     m_vertical = verticalOf(horizontal());
-    nameAccessibly();
+    describe();
     update();
 }
 
@@ -246,7 +247,7 @@ QString ChartPanel::cursorText() const {
                               values.join(u", "_s));
 }
 
-void ChartPanel::nameAccessibly() {
+void ChartPanel::describe() {
     QString name = m_unit.isEmpty() ? tr("%1 over %2").arg(m_title, m_bottomTitle)
                                     : tr("%1 in %2 over %3").arg(m_title, m_unit, m_bottomTitle);
     for (const LineSeries& line : m_content.lines) {
@@ -255,7 +256,38 @@ void ChartPanel::nameAccessibly() {
         name +=
             tr(", %1 last %2 at %3").arg(line.name, formatNumber(last.y()), formatNumber(last.x()));
     }
-    setAccessibleName(name);
+    m_spoken.setName(name);
+    m_spoken.setSummary(summary());
+}
+
+/// In what stretch, and the extremes of each line in all of it.
+QString ChartPanel::summary() const {
+    if (isEmpty()) return m_emptyText;
+    const AxisRange seen = horizontal();
+    QStringList parts{
+        tr("%1 from %2 to %3").arg(m_bottomTitle, formatNumber(seen.low), formatNumber(seen.high))};
+    for (const LineSeries& line : m_content.lines) {
+        if (line.points.isEmpty() || line.pale) continue;
+        const auto [low, high] =
+            std::minmax_element(line.points.begin(), line.points.end(),
+                                [](const QPointF& a, const QPointF& b) { return a.y() < b.y(); });
+        parts << tr("%1 lowest %2 at %3, highest %4 at %5")
+                     .arg(line.name, formatNumber(low->y()), formatNumber(low->x()),
+                          formatNumber(high->y()), formatNumber(high->x()));
+    }
+    if (m_content.histogram && !m_content.histogram->counts.empty()) {
+        const auto& counts = m_content.histogram->counts;
+        const auto most = std::max_element(counts.begin(), counts.end());
+        const double low = m_content.histogram->low +
+                           m_content.histogram->width * static_cast<double>(most - counts.begin());
+        parts << tr("most from %1 to %2: %3")
+                     .arg(formatNumber(low), formatNumber(low + m_content.histogram->width),
+                          formatCount(static_cast<std::int64_t>(*most)));
+    }
+    for (const auto* marks : {&m_verticalMarks, &m_horizontalMarks})
+        for (const ChartMark& mark : *marks) parts << mark.text;
+    if (!m_definition.isEmpty()) parts << m_definition;
+    return parts.join(u"; "_s);
 }
 
 void ChartPanel::paintHeader(QPainter& painter) const {

@@ -9,6 +9,7 @@
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/widgets/axis.h"
 #include "app/desktop/widgets/chart_plot.h"
+#include "app/desktop/widgets/spoken_picture.h"
 
 #include <QWidget>
 #include <optional>
@@ -97,7 +98,8 @@ private:
     void changeZoom(std::optional<AxisRange> range);
     void zoomBy(double factor, double anchor);
     void moveCursor(int direction);
-    void nameAccessibly();
+    void describe();
+    [[nodiscard]] QString summary() const;
     void paintHeader(QPainter& painter) const;
     void paintLegend(QPainter& painter, double left) const;
     void paintAxes(QPainter& painter) const;
@@ -105,6 +107,7 @@ private:
     void paintMarks(QPainter& painter) const;
     void paintCursor(QPainter& painter) const;
 
+    SpokenPicture m_spoken{*this};
     QString m_title, m_unit, m_bottomTitle, m_definition, m_emptyText;
     ChartContent m_content;
     std::vector<ChartMark> m_verticalMarks, m_horizontalMarks;

@@ -23,12 +23,14 @@ constexpr double kShortestShare = 1e-4;
 void ChartPanel::showCursor(double x) {
     if (m_cursor == x) return;
     m_cursor = x;
+    m_spoken.setCurrent(cursorText());
     update();
 }
 
 void ChartPanel::hideCursor() {
     if (!m_cursor) return;
     m_cursor.reset();
+    m_spoken.setCurrent({});
     update();
 }
 
@@ -179,6 +181,13 @@ void ChartPanel::changeEvent(QEvent* event) {
 }
 
 bool ChartPanel::event(QEvent* event) {
+    // where these stand in the digit row they are no page
+    if (event->type() == QEvent::ShortcutOverride && !m_compact) {
+        const int key = static_cast<QKeyEvent*>(event)->key();
+        if (key != Qt::Key_Plus && key != Qt::Key_Minus && key != Qt::Key_Equal) return false;
+        event->accept();
+        return true;
+    }
     if (event->type() != QEvent::ToolTip) return QWidget::event(event);
     const auto* help = static_cast<QHelpEvent*>(event);
     if (help->pos().y() < plot().top() && !m_definition.isEmpty() && !m_compact)

@@ -80,7 +80,7 @@ QVector<QPointF> drawable(const QVector<QPointF>& points, const AxisRange& horiz
 
 QColor lineColour(const Theme& theme, Meaning meaning) {
     if (theme.dark && meaning == Meaning::kCompute) return theme.accent;
-    return theme.fill(meaning).colour;
+    return theme.fill(meaning).line();
 }
 
 constexpr double kBarShare = 0.92;  ///< of a histogram's column

@@ -84,6 +84,7 @@ DataTable::DataTable(const QString& accessibleName, QWidget* parent)
     header->setFixedHeight(kRow);
     header->setHighlightSections(false);
     header->setSectionsClickable(true);
+    header->setTextElideMode(Qt::ElideRight);
     header->setFont(textFont(kSmallPixels));
     header->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(header, &QHeaderView::sectionClicked, this, &DataTable::sortBy);
@@ -192,7 +193,8 @@ void DataTable::selectionChanged(const QItemSelection& now, const QItemSelection
 }
 
 void DataTable::contextMenuEvent(QContextMenuEvent* event) {
-    const QModelIndex at = indexAt(event->pos());
+    const bool byKey = event->reason() == QContextMenuEvent::Keyboard;
+    const QModelIndex at = byKey ? currentIndex() : indexAt(event->pos());
     auto* menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
     if (at.isValid()) {
@@ -204,7 +206,19 @@ void DataTable::contextMenuEvent(QContextMenuEvent* event) {
     menu->addAction(tr("Copy table"), this, [this] { copy(m_model->toText()); });
     menu->addAction(tr("Copy table as CSV"), this,
                     [this] { copy(m_model->toText(TableModel::TextFormat::kCsv)); });
-    menu->popup(event->globalPos());
+    if (byKey && at.isValid()) {
+        // headers have no focus, and no menu that a key opens
+        menu->addSeparator();
+        addSorting(*menu, at.column());
+    }
+    menu->popup(byKey ? viewport()->mapToGlobal(visualRect(at).center()) : event->globalPos());
+}
+
+void DataTable::addSorting(QMenu& menu, int section) {
+    menu.addAction(tr("Largest first"), this,
+                   [this, section] { m_model->sort(section, Qt::DescendingOrder); });
+    menu.addAction(tr("Smallest first"), this,
+                   [this, section] { m_model->sort(section, Qt::AscendingOrder); });
 }
 
 void DataTable::showHeaderMenu(QPoint at) {
@@ -224,10 +238,7 @@ void DataTable::showHeaderMenu(QPoint at) {
         menu->addAction(definition);
         menu->addSeparator();
     }
-    menu->addAction(tr("Largest first"), this,
-                    [this, section] { m_model->sort(section, Qt::DescendingOrder); });
-    menu->addAction(tr("Smallest first"), this,
-                    [this, section] { m_model->sort(section, Qt::AscendingOrder); });
+    addSorting(*menu, section);
     menu->popup(horizontalHeader()->mapToGlobal(at));
 }
 

@@ -44,6 +44,7 @@ private:
     void sortBy(int section);
     void copyRows();
     void showHeaderMenu(QPoint at);
+    void addSorting(QMenu& menu, int section);
     void fitColumns();
     void fitHeight();
 

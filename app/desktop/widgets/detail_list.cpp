@@ -1,6 +1,7 @@
 #include "app/desktop/widgets/detail_list.h"
 
 #include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/spoken_picture.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QApplication>
@@ -42,6 +43,7 @@ double wrap(QTextLayout& text, double width) {
 }  // namespace
 
 DetailList::DetailList(QWidget* parent) : QWidget(parent) {
+    setAccessibleRole(*this, QAccessible::StaticText);
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
 }
 

@@ -25,10 +25,9 @@ public:
 protected:
     void paintEvent(QPaintEvent*) override {
         const Theme& theme = Theme::of(this);
-        const QColor colour = m_severity == Severity::kProblem ? theme.bad
-                              : m_severity == Severity::kWarning
-                                  ? theme.fill(Meaning::kGather).colour
-                                  : theme.quietText;
+        const QColor colour = m_severity == Severity::kProblem   ? theme.bad
+                              : m_severity == Severity::kWarning ? theme.warning
+                                                                 : theme.quietText;
         QPainter painter(this);
         painter.setRenderHint(QPainter::Antialiasing);
         painter.setPen(QPen(colour, 1.6));

@@ -1,6 +1,7 @@
 #include "app/desktop/widgets/flame_graph.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/widgets/key_places.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QApplication>
@@ -164,7 +165,7 @@ void FlameGraph::paintCell(QPainter& painter, const QRectF& area, std::size_t at
     QString name = m_data->nameOf(at);
     if (cell.change)
         name = (*cell.change > 0 ? u"▲ "_s : *cell.change < 0 ? u"▼ "_s : QString()) + name;
-    painter.setPen(pale ? theme.quietText : Theme::textOn(colour));
+    painter.setPen(Theme::textOn(colour));
     painter.drawText(area.adjusted(4, 0, -2, 0), Qt::AlignLeft | Qt::AlignVCenter,
                      elided(name, static_cast<qsizetype>((area.width() - 6) / letter)));
 }
@@ -241,16 +242,16 @@ void FlameGraph::refresh() {
 
 void FlameGraph::describe() {
     const std::size_t cells = m_data->cells.empty() ? 0 : m_data->cells.size() - 1;
-    setAccessibleName(tr("%1 of %2: %3 cells in %4 rows")
-                          .arg(m_icicle ? tr("Icicle") : tr("Flame graph"), m_what)
-                          .arg(cells)
-                          .arg(m_data->rowCount()));
-    QString text = m_selected ? flameText(*m_data, *m_selected) : QString();
+    m_spoken.setName(tr("%1 of %2: %3 cells in %4 rows")
+                         .arg(m_icicle ? tr("Icicle") : tr("Flame graph"), m_what)
+                         .arg(cells)
+                         .arg(m_data->rowCount()));
+    QString text = cells > 0 ? flameText(*m_data, m_selected.value_or(0)) : QString();
     if (!m_search.isEmpty())
         text += tr(" %1 cells match, %2 of the time.")
                     .arg(m_match.cells)
                     .arg(formatPercent(m_match.share));
-    setAccessibleDescription(text.trimmed());
+    m_spoken.setCurrent(text.trimmed());
 }
 
 void FlameGraph::setView(double begin, double end) {
@@ -336,7 +337,8 @@ void FlameGraph::keyPressEvent(QKeyEvent* event) {
         case Qt::Key_Enter:
             return m_selected ? zoomTo(*m_selected) : QWidget::keyPressEvent(event);
         default:
-            if (!handleZoomKey(event->key())) QWidget::keyPressEvent(event);
+            if (!handleZoomKey(keyOfBlock(event->key(), event->nativeScanCode())))
+                QWidget::keyPressEvent(event);
     }
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "app/desktop/models/flame_data.h"
+#include "app/desktop/widgets/spoken_picture.h"
 
 #include <QPixmap>
 #include <QWidget>
@@ -86,6 +87,7 @@ private:
     void refresh();
     void describe();
 
+    SpokenPicture m_spoken{*this};
     std::shared_ptr<const FlameData> m_data = std::make_shared<const FlameData>();
     QString m_what, m_search;
     FlameMatch m_match;

@@ -1,5 +1,6 @@
 #include "app/desktop/widgets/gauges.h"
 
+#include "app/desktop/widgets/chart_plot.h"
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/theme.h"
 
@@ -52,7 +53,7 @@ void Gauges::setGauges(std::vector<Gauge> gauges) {
     QStringList words;
     for (const Gauge& each : m_gauges)
         words << QStringLiteral("%1: %2 %3").arg(each.name, each.value, each.verdict).trimmed();
-    setAccessibleDescription(words.join(QStringLiteral("; ")));
+    m_spoken.setSummary(words.join(QStringLiteral("; ")));
     update();
 }
 
@@ -73,7 +74,7 @@ void Gauges::paintGauge(QPainter& painter, const Gauge& gauge, const QRectF& are
     const QPointF centre(area.center().x(), area.top() + kThick + radius);
     const QRectF box(centre - QPointF(radius, radius), centre + QPointF(radius, radius));
     paintArc(painter, box, 1, theme.neutral);
-    if (gauge.share) paintArc(painter, box, *gauge.share, theme.fill(Meaning::kCompute).colour);
+    if (gauge.share) paintArc(painter, box, *gauge.share, lineColour(theme, Meaning::kCompute));
     if (gauge.target) paintTarget(painter, box, *gauge.target, theme.text);
     painter.setPen(theme.text);
     painter.setFont(textFont(gauge.share ? kHeadlinePixels : kSmallPixels, QFont::DemiBold));

@@ -2,6 +2,8 @@
 // words. GUI thread.
 #pragma once
 
+#include "app/desktop/widgets/spoken_picture.h"
+
 #include <QString>
 #include <QWidget>
 #include <optional>
@@ -37,6 +39,7 @@ private:
     [[nodiscard]] QRectF cell(std::size_t gauge) const;
     void paintGauge(QPainter& painter, const Gauge& gauge, const QRectF& area) const;
 
+    SpokenPicture m_spoken{*this};
     std::vector<Gauge> m_gauges;
 };
 

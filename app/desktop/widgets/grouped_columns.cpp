@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/time_scale.h"
+#include "app/desktop/widgets/cursor_keys.h"
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/theme.h"
 
@@ -45,10 +46,32 @@ void GroupedColumns::setGroups(std::vector<ColumnGroup> groups) {
     if (m_slots.size() != before) m_cursor = -1;
     m_length = std::max(1.0, place - kBetweenGroups / 2);
     fitRange();
-    setAccessibleName(tr("%1 by %2: %3 columns")
-                          .arg(m_leftTitle, m_bottomTitle)
-                          .arg(static_cast<int>(m_slots.size())));
+    describe();
     update();
+}
+
+void GroupedColumns::describe() {
+    m_spoken.setName(tr("%1 by %2: %3 columns")
+                         .arg(m_leftTitle, m_bottomTitle)
+                         .arg(static_cast<int>(m_slots.size())));
+    const int most = highest();
+    QStringList summary;
+    if (most >= 0) summary << tr("highest: %1").arg(textOf(most));
+    for (const ChartMark& mark : m_marks) summary << mark.text;
+    m_spoken.setSummary(summary.join(u"; "_s));
+    m_spoken.setCurrent(cursorText());
+}
+
+/// -1: there is none.
+int GroupedColumns::highest() const {
+    int most = -1;
+    for (int i = 0; i < static_cast<int>(m_slots.size()); ++i) {
+        const auto sumOf = [this](int slot) {
+            return bar(m_slots[static_cast<std::size_t>(slot)]).sum();
+        };
+        if (most < 0 || sumOf(i) > sumOf(most)) most = i;
+    }
+    return most;
 }
 
 void GroupedColumns::fitRange() {
@@ -61,12 +84,14 @@ void GroupedColumns::fitRange() {
 void GroupedColumns::setMarks(std::vector<ChartMark> marks) {
     m_marks = std::move(marks);
     fitRange();
+    describe();
     update();
 }
 
 void GroupedColumns::setTitles(const QString& left, const QString& bottom) {
     m_leftTitle = left;
     m_bottomTitle = bottom;
+    describe();
     update();
 }
 
@@ -111,10 +136,9 @@ int GroupedColumns::slotAt(double x) const {
     return -1;
 }
 
-QString GroupedColumns::cursorText() const {
-    if (m_cursor < 0) return {};
-    const Slot& slot = m_slots[static_cast<std::size_t>(m_cursor)];
-    const StackedBar& column = bar(slot);
+QString GroupedColumns::textOf(int slot) const {
+    if (slot < 0) return {};
+    const StackedBar& column = bar(m_slots[static_cast<std::size_t>(slot)]);
     QStringList parts{u"%1: %2"_s.arg(column.label, column.total)};
     for (const BarSegment& segment : column.segments)
         parts << u"%1 %2"_s.arg(segment.name, segment.text);
@@ -130,10 +154,8 @@ void GroupedColumns::paintColumn(QPainter& painter, const Slot& slot) const {
         below += segment.value;
         QRectF area = areaOf(slot, below);
         area.setBottom(bottom);
-        Fill fill = theme.fill(segment.meaning);
-        fill.outlined = false;
         painter.setOpacity((segment.pale ? kPale : 1) * (column.emphasised ? 1 : 0.4));
-        paintFill(painter, area, fill, theme);
+        paintFill(painter, area, theme.fill(segment.meaning), theme);
     }
     painter.setOpacity(1);
     if (!m_modelled || areaOf(slot, below).width() < 4) return;
@@ -202,7 +224,7 @@ void GroupedColumns::moveCursor(int slot, QPoint tipAt) {
     if (slot == m_cursor) return;
     m_cursor = slot;
     const QString text = cursorText();
-    setAccessibleDescription(text);
+    m_spoken.setCurrent(text);
     if (text.isEmpty())
         QToolTip::hideText();
     else
@@ -232,33 +254,12 @@ void GroupedColumns::leaveEvent(QEvent*) {
 }
 
 void GroupedColumns::keyPressEvent(QKeyEvent* event) {
-    const int last = static_cast<int>(m_slots.size()) - 1;
-    int wanted = m_cursor;
-    switch (event->key()) {
-        case Qt::Key_Left:
-            wanted = std::max(0, m_cursor - 1);
-            break;
-        case Qt::Key_Right:
-            wanted = m_cursor + 1;
-            break;
-        case Qt::Key_Home:
-            wanted = 0;
-            break;
-        case Qt::Key_End:
-            wanted = last;
-            break;
-        case Qt::Key_Return:
-        case Qt::Key_Enter:
-        case Qt::Key_Space:
-            return activate();
-        default:
-            return QWidget::keyPressEvent(event);
-    }
-    wanted = std::min(wanted, last);
-    const QPoint at =
-        wanted < 0 ? QPoint()
-                   : areaOf(m_slots[static_cast<std::size_t>(wanted)], 0).bottomLeft().toPoint();
-    moveCursor(wanted, mapToGlobal(at));
+    if (isActivation(event->key())) return activate();
+    const auto wanted =
+        movedCursor(event->key(), m_cursor, static_cast<int>(m_slots.size()), Qt::Horizontal);
+    if (!wanted) return QWidget::keyPressEvent(event);
+    const Slot& slot = m_slots[static_cast<std::size_t>(*wanted)];
+    moveCursor(*wanted, mapToGlobal(areaOf(slot, 0).bottomLeft().toPoint()));
 }
 
 void GroupedColumns::focusInEvent(QFocusEvent* event) {

@@ -6,6 +6,7 @@
 
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/widgets/axis.h"
+#include "app/desktop/widgets/spoken_picture.h"
 
 #include <QWidget>
 #include <cstddef>
@@ -31,7 +32,7 @@ public:
     /// Where a column stands, as wide as it is drawn; null: there is none.
     [[nodiscard]] QRectF columnAt(std::size_t group, std::size_t column) const;
     /// What hovering says of the column at the cursor; empty without one.
-    [[nodiscard]] QString cursorText() const;
+    [[nodiscard]] QString cursorText() const { return textOf(m_cursor); }
     [[nodiscard]] QSize sizeHint() const override { return {480, 232}; }
     [[nodiscard]] QSize minimumSizeHint() const override { return {240, 180}; }
 
@@ -57,6 +58,9 @@ private:
     [[nodiscard]] double pitch() const;  ///< pixels a column
     [[nodiscard]] QRectF areaOf(const Slot& slot, double value) const;
     [[nodiscard]] int slotAt(double x) const;
+    [[nodiscard]] QString textOf(int slot) const;
+    [[nodiscard]] int highest() const;
+    void describe();
     void moveCursor(int slot, QPoint tipAt);
     void activate();
     void paintColumn(QPainter& painter, const Slot& slot) const;
@@ -64,6 +68,7 @@ private:
     void paintMarks(QPainter& painter) const;
     void fitRange();
 
+    SpokenPicture m_spoken{*this};
     std::vector<ColumnGroup> m_groups;
     std::vector<ChartMark> m_marks;
     std::vector<Slot> m_slots;

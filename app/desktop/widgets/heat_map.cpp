@@ -80,12 +80,14 @@ void HeatMap::setMap(HeatData map) {
         static_cast<int>(std::ceil(std::max(row, m_map.rows.size() < 200 ? kLowestRow : row) *
                                    static_cast<double>(m_map.rows.size()))) +
         kBelow + 8);
-    setAccessibleName(tr("%1 by %2 and %3: %4 rows, %5 columns")
-                          .arg(m_valueTitle, m_rowTitle, m_columnTitle)
-                          .arg(m_map.rows.size())
-                          .arg(m_map.columns.size()));
+    m_spoken.setName(tr("%1 by %2 and %3: %4 rows, %5 columns")
+                         .arg(m_valueTitle, m_rowTitle, m_columnTitle)
+                         .arg(m_map.rows.size())
+                         .arg(m_map.columns.size()));
+    const auto most = highest();
+    m_spoken.setSummary(most ? tr("highest: %1").arg(textOf(*most)) : QString());
     m_image = {};
-    m_cursor.reset();
+    setCursor(std::nullopt);
     update();
 }
 
@@ -125,15 +127,27 @@ QString HeatMap::textOf(Cell cell) const {
         value < 0 ? unknownText() : formatPercent(static_cast<double>(value)), m_valueTitle);
 }
 
+std::optional<HeatMap::Cell> HeatMap::highest() const {
+    const auto most = std::max_element(m_map.values.begin(), m_map.values.end());
+    if (most == m_map.values.end() || *most < 0) return std::nullopt;
+    const auto place = static_cast<int>(most - m_map.values.begin());
+    const auto columns = static_cast<int>(m_map.columns.size());
+    return Cell{place / columns, place % columns};
+}
+
+void HeatMap::setCursor(std::optional<Cell> cell) {
+    m_cursor = cell;
+    m_spoken.setCurrent(cell ? textOf(*cell) : QString());
+    update();
+}
+
 void HeatMap::moveCursor(int rows, int columns) {
     if (m_map.values.empty()) return;
     const Cell from = m_cursor.value_or(Cell{-rows, -columns});
-    m_cursor =
+    setCursor(
         Cell{std::clamp(from.row + rows, 0, static_cast<int>(m_map.rows.size()) - 1),
-             std::clamp(from.column + columns, 0, static_cast<int>(m_map.columns.size()) - 1)};
-    setAccessibleDescription(textOf(*m_cursor));
+             std::clamp(from.column + columns, 0, static_cast<int>(m_map.columns.size()) - 1)});
     Q_EMIT cellHovered(textOf(*m_cursor));
-    update();
 }
 
 void HeatMap::keyPressEvent(QKeyEvent* event) {
@@ -181,7 +195,10 @@ void HeatMap::paintCursor(QPainter& painter, const QRectF& area) const {
 }
 
 void HeatMap::mousePressEvent(QMouseEvent* event) {
-    if (const auto cell = cellAt(event->position())) Q_EMIT cellActivated(cell->row, cell->column);
+    const auto cell = cellAt(event->position());
+    if (!cell) return;
+    setCursor(cell);
+    Q_EMIT cellActivated(cell->row, cell->column);
 }
 
 void HeatMap::leaveEvent(QEvent*) {
@@ -228,9 +245,10 @@ void HeatMap::paintScale(QPainter& painter, const QRectF& area) const {
 void HeatMap::paintEvent(QPaintEvent*) {
     if (m_map.values.empty()) return;
     const QRectF area = plot();
-    if (m_image.isNull() || m_image.width() > static_cast<int>(area.width()))
-        m_image = imageOf(m_map, area.size().toSize());
     QPainter painter(this);
+    const QSize pixels = (area.size() * painter.device()->devicePixelRatioF()).toSize();
+    if (m_image.isNull() || m_imageFor != pixels) m_image = imageOf(m_map, pixels);
+    m_imageFor = pixels;
     painter.drawImage(area, m_image);
     paintAxes(painter, area);
     paintScale(painter, area);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "app/desktop/models/heat_data.h"
+#include "app/desktop/widgets/spoken_picture.h"
 
 #include <QImage>
 #include <QWidget>
@@ -41,14 +42,18 @@ private:
     };
     [[nodiscard]] std::optional<Cell> cellAt(QPointF at) const;
     [[nodiscard]] QString textOf(Cell cell) const;
+    [[nodiscard]] std::optional<Cell> highest() const;
+    void setCursor(std::optional<Cell> cell);
     void moveCursor(int rows, int columns);
     void paintAxes(QPainter& painter, const QRectF& area) const;
     void paintCursor(QPainter& painter, const QRectF& area) const;
     void paintScale(QPainter& painter, const QRectF& area) const;
 
+    SpokenPicture m_spoken{*this};
     HeatData m_map;
     QString m_columnTitle, m_rowTitle, m_valueTitle;
-    QImage m_image;                ///< of the cells, a pixel each
+    QImage m_image;                ///< of the cells, at most a pixel each
+    QSize m_imageFor;              ///< pixels of the screen
     std::optional<Cell> m_cursor;  ///< of the keys
 };
 

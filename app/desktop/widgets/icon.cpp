@@ -26,7 +26,7 @@ QPixmap iconPixmap(const QString& name, const QColor& colour, int pixels, double
 
 QIcon tintedIcon(const QString& name, const QColor& colour, int pixels) {
     QIcon icon;
-    for (double ratio : {1.0, 2.0}) icon.addPixmap(iconPixmap(name, colour, pixels, ratio));
+    for (double ratio : {1.0, 1.5, 2.0}) icon.addPixmap(iconPixmap(name, colour, pixels, ratio));
     return icon;
 }
 

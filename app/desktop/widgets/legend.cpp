@@ -1,6 +1,7 @@
 #include "app/desktop/widgets/legend.h"
 
 #include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/spoken_picture.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QFontMetricsF>
@@ -18,6 +19,7 @@ constexpr int kEntryGap = 16;
 }  // namespace
 
 Legend::Legend(QWidget* parent) : QWidget(parent) {
+    setAccessibleRole(*this, QAccessible::StaticText);
     QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     policy.setHeightForWidth(true);
     setSizePolicy(policy);
@@ -76,7 +78,7 @@ void Legend::paintEvent(QPaintEvent*) {
             // theory has the text's colour; of several each has its own
             const Fill fill = theme.fill(m_entries[i].meaning);
             painter.setPen(
-                QPen(fill.colour.isValid() ? fill.colour : theme.text, 1.2, Qt::DashLine));
+                QPen(fill.colour.isValid() ? fill.line() : theme.text, 1.2, Qt::DashLine));
             painter.drawLine(QPointF(swatch.left() - 2, swatch.center().y()),
                              QPointF(swatch.right() + 2, swatch.center().y()));
         } else if (m_entries[i].meaning == Meaning::kReserved) {

@@ -1,9 +1,9 @@
 #include "app/desktop/widgets/mirrored_bars.h"
 
+#include "app/desktop/widgets/cursor_keys.h"
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/theme.h"
 
-#include <QAccessible>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
@@ -32,7 +32,8 @@ void MirroredBars::setBars(std::vector<MirroredBar> bars) {
     m_current = -1;
     QStringList all;
     for (int row = 0; row < static_cast<int>(m_bars.size()); ++row) all << words(row);
-    setAccessibleDescription(all.join(u"; "_s));
+    m_spoken.setSummary(all.join(u"; "_s));
+    m_spoken.setCurrent({});
     updateGeometry();
     update();
 }
@@ -41,7 +42,7 @@ void MirroredBars::setTitles(const QString& left, const QString& right, const QS
     m_left = left;
     m_right = right;
     m_difference = difference;
-    setAccessibleName(tr("%1 against %2").arg(left, right));
+    m_spoken.setName(tr("%1 against %2").arg(left, right));
     update();
 }
 
@@ -128,32 +129,38 @@ void MirroredBars::paintEvent(QPaintEvent*) {
 
 void MirroredBars::mouseMoveEvent(QMouseEvent* event) {
     const int row = rowAt(event->position().y());
-    if (row == m_current) return;
+    if (row != m_current) setCurrent(row);
+}
+
+/// -1: none.
+void MirroredBars::setCurrent(int row) {
     m_current = row;
-    Q_EMIT rowHovered(row >= 0 ? words(row) : QString());
+    const QString text = row >= 0 ? words(row) : QString();
+    m_spoken.setCurrent(text);
+    Q_EMIT rowHovered(text);
     update();
 }
 
 void MirroredBars::keyPressEvent(QKeyEvent* event) {
-    const int step = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
-    if (step == 0 || m_bars.empty()) return QWidget::keyPressEvent(event);
-    m_current = std::clamp(m_current + step, 0, static_cast<int>(m_bars.size()) - 1);
-    Q_EMIT rowHovered(words(m_current));
-    QAccessibleEvent told(this, QAccessible::DescriptionChanged);
-    QAccessible::updateAccessibility(&told);
-    update();
+    const auto row =
+        movedCursor(event->key(), m_current, static_cast<int>(m_bars.size()), Qt::Vertical);
+    if (!row) return QWidget::keyPressEvent(event);
+    setCurrent(*row);
 }
 
 void MirroredBars::leaveEvent(QEvent*) {
-    m_current = -1;
-    Q_EMIT rowHovered({});
-    update();
+    if (!hasFocus()) setCurrent(-1);
 }
 
 void MirroredBars::focusInEvent(QFocusEvent* event) {
-    if (m_current < 0 && !m_bars.empty()) m_current = 0;
     QWidget::focusInEvent(event);
+    if (m_current < 0 && !m_bars.empty()) setCurrent(0);
     update();
+}
+
+void MirroredBars::focusOutEvent(QFocusEvent* event) {
+    QWidget::focusOutEvent(event);
+    setCurrent(-1);
 }
 
 }  // namespace shardscope::desktop

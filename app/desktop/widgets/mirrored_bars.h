@@ -5,6 +5,7 @@
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
+#include "app/desktop/widgets/spoken_picture.h"
 
 #include <QWidget>
 #include <vector>
@@ -33,6 +34,7 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
     void leaveEvent(QEvent* event) override;
     void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
 
 private:
     struct Columns {
@@ -41,8 +43,10 @@ private:
     [[nodiscard]] Columns columns() const;
     [[nodiscard]] int rowAt(double y) const;
     [[nodiscard]] QString words(int row) const;
+    void setCurrent(int row);
     void paintRow(QPainter& painter, int row, const Columns& at, double highest) const;
 
+    SpokenPicture m_spoken{*this};
     std::vector<MirroredBar> m_bars;
     QString m_left, m_right, m_difference;
     int m_current = -1;

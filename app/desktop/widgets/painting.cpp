@@ -95,7 +95,7 @@ void paintFill(QPainter& painter, const QRectF& area, const Fill& fill, const Th
         painter.save();
         painter.setClipRect(area, Qt::IntersectClip);
         painter.setRenderHint(QPainter::Antialiasing);
-        painter.setPen(QPen(fill.colour, 1.6));
+        painter.setPen(QPen(fill.line(), 1.6));
         // lines sit on a fixed grid, so that neighbouring hatches join
         const double height = area.height();
         const double first = std::floor((area.left() - height) / 6) * 6;
@@ -109,9 +109,9 @@ void paintFill(QPainter& painter, const QRectF& area, const Fill& fill, const Th
         }
         painter.restore();
     }
-    if (fill.outlined && !theme.dark && area.width() >= 4) {
+    if (fill.edge.isValid() && !fill.hatched && std::min(area.width(), area.height()) >= 4) {
         painter.save();
-        painter.setPen(QPen(fill.colour.darker(150), 1));
+        painter.setPen(QPen(fill.edge, 1));
         painter.setBrush(Qt::NoBrush);
         painter.drawRect(area.adjusted(0.5, 0.5, -0.5, -0.5));
         painter.restore();
@@ -125,8 +125,7 @@ void paintSwatch(QPainter& painter, const QRectF& area, const Fill& fill, const 
     }
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(fill.outlined && !theme.dark ? QPen(fill.colour.darker(150), 1)
-                                                : QPen(Qt::NoPen));
+    painter.setPen(fill.edge.isValid() ? QPen(fill.edge, 1) : QPen(Qt::NoPen));
     painter.setBrush(fill.colour);
     const double inset = painter.pen().style() == Qt::NoPen ? 0 : 0.5;
     painter.drawRoundedRect(area.adjusted(inset, inset, -inset, -inset), 2, 2);

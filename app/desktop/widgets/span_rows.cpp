@@ -33,7 +33,8 @@ void SpanRows::setRows(std::vector<SpanRow> rows, double end, const QString& tit
     QStringList words;
     for (const SpanRow& row : m_rows)
         words << tr("%1: %2 stretches").arg(row.label).arg(row.spans.size());
-    setAccessibleDescription(words.join(QStringLiteral("; ")));
+    m_spoken.setSummary(words.join(QStringLiteral("; ")) +
+                        tr("; from 0 to %1 on %2").arg(formatNumber(m_end), title));
     update();
 }
 
@@ -95,6 +96,7 @@ void SpanRows::mouseMoveEvent(QMouseEvent* event) {
         const double value = AxisRange{0, m_end}.value(at.x() - area.left(), area.width());
         for (const RowSpan& span : m_rows[row].spans)
             if (span.begin <= value && value < span.end) {
+                m_spoken.setCurrent(span.details);
                 Q_EMIT spanHovered(span.details);
                 return;
             }
@@ -103,6 +105,7 @@ void SpanRows::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void SpanRows::leaveEvent(QEvent* event) {
+    m_spoken.setCurrent({});
     Q_EMIT spanHovered({});
     QWidget::leaveEvent(event);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/desktop/models/step_flow.h"
+#include "app/desktop/widgets/spoken_picture.h"
 
 #include <QRectF>
 #include <QString>
@@ -34,6 +35,7 @@ private:
     [[nodiscard]] QRectF rowArea(std::size_t row) const;
     void paintRow(QPainter& painter, std::size_t row) const;
 
+    SpokenPicture m_spoken{*this};
     std::vector<SpanRow> m_rows;
     double m_end = 1;
     QString m_title;

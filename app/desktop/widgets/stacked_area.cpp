@@ -3,9 +3,11 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/widgets/axis.h"
+#include "app/desktop/widgets/cursor_keys.h"
 #include "app/desktop/widgets/painting.h"
 
 #include <QEvent>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <algorithm>
@@ -21,18 +23,20 @@ constexpr int kLeft = 64;
 constexpr int kTop = 28;
 constexpr int kAxis = 40;
 constexpr double kClick = 4;      ///< a press that moves less selects no range
+constexpr int kLongStride = 10;   ///< columns, with Shift
 constexpr double kPeakReach = 6;  ///< within which a click means the peak
 
 }  // namespace
 
 StackedArea::StackedArea(QWidget* parent) : QWidget(parent) {
     setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
 }
 
 void StackedArea::setTitle(const QString& title) {
     m_title = title;
-    setAccessibleName(tr("Memory by category over time, %1").arg(title));
+    m_spoken.setName(tr("Memory by category over time, %1").arg(title));
     update();
 }
 
@@ -41,18 +45,21 @@ void StackedArea::setBands(std::vector<AreaBand> bands, TimeRange range, double 
     m_range = range;
     m_highest = std::max(highest, 1.0);
     m_picture = QPixmap();
+    describe();
     update();
 }
 
 void StackedArea::setReference(double value, const QString& text) {
     m_reference = value;
     m_referenceText = text;
+    describe();
     update();
 }
 
 void StackedArea::setLimit(double value, const QString& text) {
     m_limit = value;
     m_limitText = text;
+    describe();
     update();
 }
 
@@ -73,6 +80,7 @@ void StackedArea::setMarks(std::vector<AreaMark> marks) {
 void StackedArea::setPeak(std::optional<Timestamp> time, const QString& text) {
     m_peak = time;
     m_peakText = text;
+    describe();
     update();
 }
 
@@ -93,7 +101,44 @@ void StackedArea::setShowsAxis(bool shows) {
 
 void StackedArea::showCursor(std::optional<double> share) {
     m_cursor = share;
+    QStringList words;
+    for (const auto& [name, value] : cursorLines()) words << name + u' ' + value;
+    m_spoken.setCurrent(words.join(u", "_s));
     update();
+}
+
+int StackedArea::columns() const {
+    return m_bands.empty() ? 0 : static_cast<int>(m_bands.front().values.size());
+}
+
+void StackedArea::describe() {
+    const auto instant = [this](Timestamp time) {
+        return formatInstant(time, {m_range.duration().ns / 1000});
+    };
+    QStringList words{tr("from %1 to %2").arg(instant(m_range.begin), instant(m_range.end))};
+    for (const QString& each : {m_peakText, m_referenceText, m_limitText})
+        if (!each.isEmpty()) words << each;
+    m_spoken.setSummary(words.join(u"; "_s));
+}
+
+std::vector<std::pair<QString, QString>> StackedArea::cursorLines() const {
+    if (!m_cursor || columns() == 0) return {};
+    const auto last = static_cast<std::size_t>(columns()) - 1;
+    const auto column =
+        std::min(last, static_cast<std::size_t>(std::max(0.0, *m_cursor) * columns()));
+    double sum = 0;
+    for (const AreaBand& band : m_bands) sum += band.values[column];
+    std::vector<std::pair<QString, QString>> lines;
+    const TimeScale scale{m_range, static_cast<double>(columns())};
+    lines.emplace_back(formatInstant(scale.time(static_cast<double>(column)), scale.resolution()),
+                       formatBytes({std::llround(sum)}));
+    for (const AreaBand& band : std::views::reverse(m_bands)) {
+        if (band.values[column] > 0)
+            lines.emplace_back(band.name, formatBytes({std::llround(band.values[column])}));
+    }
+    if (column < m_line.values.size())
+        lines.emplace_back(m_line.name, formatBytes({std::llround(m_line.values[column])}));
+    return lines;
 }
 
 QRectF StackedArea::plot() const {
@@ -101,7 +146,7 @@ QRectF StackedArea::plot() const {
 }
 
 int StackedArea::plotWidth() const {
-    return std::max(1, static_cast<int>(plot().width()));
+    return std::max(1, static_cast<int>(plot().width() * devicePixelRatioF()));
 }
 
 QPixmap StackedArea::renderBands() const {
@@ -117,16 +162,19 @@ QPixmap StackedArea::renderBands() const {
     const double wide = area.width() / static_cast<double>(columns);
     std::vector<double> below(columns, 0.0);
     for (const AreaBand& band : m_bands) {
-        const QColor colour = theme.fill(band.meaning).colour;
+        const Fill& fill = theme.fill(band.meaning);
         for (std::size_t i = 0; i < columns; ++i) {
             if (band.values[i] <= 0) continue;
             const double bottom = area.height() * (1 - below[i] / m_highest);
             below[i] += band.values[i];
             const double top = area.height() * (1 - below[i] / m_highest);
-            const double left = std::floor(static_cast<double>(i) * wide);
-            const double right = std::floor(static_cast<double>(i + 1) * wide);
-            painter.fillRect(QRectF(QPointF(left, top), QPointF(std::max(right, left + 1), bottom)),
-                             colour);
+            const double left = std::round(static_cast<double>(i) * wide * ratio) / ratio;
+            const double right = std::round(static_cast<double>(i + 1) * wide * ratio) / ratio;
+            const QRectF column(QPointF(left, top),
+                                QPointF(std::max(right, left + 1 / ratio), bottom));
+            painter.fillRect(column, fill.colour);
+            if (fill.edge.isValid() && column.height() >= 4)
+                painter.fillRect(QRectF(left, top, column.width(), 1), fill.edge);
         }
     }
     return picture;
@@ -227,7 +275,7 @@ void StackedArea::paintMoment(QPainter& painter) const {
 }
 
 void StackedArea::paintCursor(QPainter& painter) const {
-    if (!m_cursor || m_bands.empty() || m_bands.front().values.empty()) return;
+    if (!m_cursor || columns() == 0) return;
     const Theme& theme = Theme::of(this);
     const QRectF area = plot();
     const double x = std::round(area.left() + *m_cursor * area.width()) + 0.5;
@@ -241,21 +289,7 @@ void StackedArea::paintCursor(QPainter& painter) const {
     }
     painter.setPen(QPen(theme.accent, 1));
     painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
-    const std::size_t columns = m_bands.front().values.size();
-    const auto column =
-        std::min(columns - 1, static_cast<std::size_t>(*m_cursor * static_cast<double>(columns)));
-    double sum = 0;
-    for (const AreaBand& band : m_bands) sum += band.values[column];
-    std::vector<std::pair<QString, QString>> lines;
-    const TimeScale scale{m_range, static_cast<double>(columns)};
-    lines.emplace_back(formatInstant(scale.time(static_cast<double>(column)), scale.resolution()),
-                       formatBytes({std::llround(sum)}));
-    for (const AreaBand& band : std::views::reverse(m_bands)) {
-        if (band.values[column] > 0)
-            lines.emplace_back(band.name, formatBytes({std::llround(band.values[column])}));
-    }
-    if (column < m_line.values.size())
-        lines.emplace_back(m_line.name, formatBytes({std::llround(m_line.values[column])}));
+    const auto lines = cursorLines();
     painter.setFont(textFont(kSmallPixels));
     const double high = static_cast<double>(lines.size()) * 18 + 12;
     const double wide = 248;
@@ -316,6 +350,10 @@ void StackedArea::paintEvent(QPaintEvent*) {
     if (m_showsAxis) paintMarks(painter);
     paintMoment(painter);
     paintCursor(painter);
+    if (!hasFocus()) return;
+    painter.setPen(QPen(theme.accent, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(area.adjusted(-0.5, -0.5, 0.5, 0.5));
 }
 
 void StackedArea::resizeEvent(QResizeEvent*) {
@@ -364,7 +402,32 @@ void StackedArea::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void StackedArea::leaveEvent(QEvent*) {
+    if (!hasFocus()) Q_EMIT cursorMoved(std::nullopt);
+}
+
+/// From column to column, ten at once with Shift; Enter is a click there.
+void StackedArea::keyPressEvent(QKeyEvent* event) {
+    if (columns() == 0) return QWidget::keyPressEvent(event);
+    const int at = m_cursor ? static_cast<int>(std::floor(*m_cursor * columns())) : -1;
+    if (isActivation(event->key()) && at >= 0) {
+        Q_EMIT timePicked(TimeScale{m_range, static_cast<double>(columns())}.time(at + 0.5));
+        return;
+    }
+    const int stride = event->modifiers().testFlag(Qt::ShiftModifier) ? kLongStride : 1;
+    const auto column = movedCursor(event->key(), at, columns(), Qt::Horizontal, stride);
+    if (!column) return QWidget::keyPressEvent(event);
+    Q_EMIT cursorMoved((*column + 0.5) / columns());
+}
+
+void StackedArea::focusInEvent(QFocusEvent* event) {
+    QWidget::focusInEvent(event);
+    update();
+}
+
+void StackedArea::focusOutEvent(QFocusEvent* event) {
+    QWidget::focusOutEvent(event);
     Q_EMIT cursorMoved(std::nullopt);
+    update();
 }
 
 }  // namespace shardscope::desktop

@@ -3,11 +3,13 @@
 #pragma once
 
 #include "app/desktop/models/meaning.h"
+#include "app/desktop/widgets/spoken_picture.h"
 #include "storage/model/units.h"
 
 #include <QPixmap>
 #include <QWidget>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -52,6 +54,7 @@ public:
     void setShowsAxis(bool shows);
     [[nodiscard]] QSize sizeHint() const override { return {480, 240}; }
     [[nodiscard]] QSize minimumSizeHint() const override { return {240, 120}; }
+    /// Of the screen: more than its width where the screen is scaled.
     [[nodiscard]] int plotWidth() const;
 
 public Q_SLOTS:
@@ -71,10 +74,17 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
     void changeEvent(QEvent* event) override;
 
 private:
     [[nodiscard]] QRectF plot() const;
+    /// Of the column at the cursor: its time and sum, then what it is made of; empty: none.
+    [[nodiscard]] std::vector<std::pair<QString, QString>> cursorLines() const;
+    [[nodiscard]] int columns() const;
+    void describe();
     [[nodiscard]] QPixmap renderBands() const;
     void paintAxes(QPainter& painter) const;
     void paintLine(QPainter& painter) const;
@@ -84,6 +94,7 @@ private:
     void paintCursor(QPainter& painter) const;
     void paintMoment(QPainter& painter) const;
 
+    SpokenPicture m_spoken{*this};
     QString m_title, m_referenceText, m_peakText;
     std::vector<AreaBand> m_bands;
     AreaBand m_line;

@@ -1,9 +1,11 @@
 #include "app/desktop/widgets/stacked_bars.h"
 
 #include "app/desktop/widgets/axis.h"
+#include "app/desktop/widgets/cursor_keys.h"
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -23,6 +25,7 @@ constexpr int kAxisHeight = 40;
 
 StackedBars::StackedBars(QWidget* parent) : QWidget(parent) {
     setMouseTracking(true);
+    setFocusPolicy(Qt::TabFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
@@ -30,7 +33,9 @@ void StackedBars::setBars(std::vector<StackedBar> bars) {
     m_bars = std::move(bars);
     QStringList words;
     for (const StackedBar& bar : m_bars) words << u"%1 %2"_s.arg(bar.label, bar.total);
-    setAccessibleName(words.join(u", "_s));
+    m_spoken.setSummary(words.join(u", "_s));
+    m_spoken.setCurrent({});
+    m_cursor = -1;
     updateGeometry();
     update();
 }
@@ -135,6 +140,50 @@ void StackedBars::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     for (int i = 0; i < static_cast<int>(m_bars.size()); ++i) paintBar(painter, i);
     paintAxis(painter);
+    if (!hasFocus()) return;
+    painter.setPen(QPen(Theme::of(this).accent, 1));
+    painter.setBrush(Qt::NoBrush);
+    const QRectF all = QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5);
+    painter.drawRect(
+        m_cursor < 0 ? all : QRectF(all.left(), m_cursor * kPitch + 0.5, all.width(), kPitch - 1));
+}
+
+QString StackedBars::textOf(int bar) const {
+    if (bar < 0) return {};
+    const StackedBar& shown = m_bars[static_cast<std::size_t>(bar)];
+    QStringList parts{u"%1: %2"_s.arg(shown.label, shown.total)};
+    for (const BarSegment& segment : shown.segments)
+        parts << u"%1 %2"_s.arg(segment.name, segment.text);
+    return parts.join(u", "_s);
+}
+
+void StackedBars::moveCursor(int bar) {
+    m_cursor = bar;
+    const QString text = textOf(bar);
+    m_spoken.setCurrent(text);
+    Q_EMIT segmentHovered(text);
+    update();
+}
+
+void StackedBars::keyPressEvent(QKeyEvent* event) {
+    if (isActivation(event->key())) {
+        if (m_cursor >= 0) Q_EMIT barActivated(m_cursor);
+        return;
+    }
+    const auto bar =
+        movedCursor(event->key(), m_cursor, static_cast<int>(m_bars.size()), Qt::Vertical);
+    if (!bar) return QWidget::keyPressEvent(event);
+    moveCursor(*bar);
+}
+
+void StackedBars::focusInEvent(QFocusEvent* event) {
+    QWidget::focusInEvent(event);
+    update();
+}
+
+void StackedBars::focusOutEvent(QFocusEvent* event) {
+    QWidget::focusOutEvent(event);
+    moveCursor(-1);
 }
 
 void StackedBars::mouseMoveEvent(QMouseEvent* event) {

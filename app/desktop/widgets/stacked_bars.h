@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
+#include "app/desktop/widgets/spoken_picture.h"
 
 #include <QWidget>
 #include <functional>
@@ -37,17 +38,24 @@ protected:
     void mouseMoveEvent(QMouseEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
 
 private:
     [[nodiscard]] int barAt(double y) const;
+    [[nodiscard]] QString textOf(int bar) const;
+    void moveCursor(int bar);
     [[nodiscard]] double scale() const;  ///< pixels a value
     [[nodiscard]] double totalWidth() const;
     void paintBar(QPainter& painter, int index) const;
     void paintAxis(QPainter& painter) const;
 
+    SpokenPicture m_spoken{*this};
     std::vector<StackedBar> m_bars;
     Axis m_axis;
     int m_labelWidth = 72;
+    int m_cursor = -1;  ///< of the keys
 };
 
 }  // namespace shardscope::desktop

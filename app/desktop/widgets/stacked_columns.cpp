@@ -2,8 +2,10 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/time_scale.h"
+#include "app/desktop/widgets/cursor_keys.h"
 #include "app/desktop/widgets/painting.h"
 
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -16,20 +18,35 @@ using namespace Qt::StringLiterals;
 
 StackedColumns::StackedColumns(QWidget* parent) : QWidget(parent) {
     setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
 }
 
 void StackedColumns::setColumns(std::vector<StackedBar> columns) {
     m_columns = std::move(columns);
-    m_hovered = -1;
-    setAccessibleName(tr("%n columns", nullptr, static_cast<int>(m_columns.size())) + u", "_s +
-                      m_bottomTitle);
+    m_cursor = -1;
+    describe();
     update();
+}
+
+void StackedColumns::describe() {
+    m_spoken.setName(tr("%1 by %2: %3 columns")
+                         .arg(m_leftTitle, m_bottomTitle)
+                         .arg(static_cast<int>(m_columns.size())));
+    const auto most = std::max_element(
+        m_columns.begin(), m_columns.end(),
+        [](const StackedBar& a, const StackedBar& b) { return a.sum() < b.sum(); });
+    m_spoken.setSummary(
+        most == m_columns.end()
+            ? QString()
+            : tr("highest: %1 %2: %3").arg(m_bottomTitle, most->label, most->total));
+    m_spoken.setCurrent(linesOf(m_cursor).join(u", "_s));
 }
 
 void StackedColumns::setTitles(const QString& left, const QString& bottom) {
     m_leftTitle = left;
     m_bottomTitle = bottom;
+    describe();
     update();
 }
 
@@ -63,15 +80,13 @@ void StackedColumns::paintColumns(QPainter& painter, const AxisRange& range) con
             const double bottom = area.bottom() - range.position(below, area.height());
             below += segment.value;
             const double top = area.bottom() - range.position(below, area.height());
-            Fill fill = theme.fill(segment.meaning);
-            fill.outlined = false;
             paintFill(painter,
-                      QRectF(QPointF(left, top), QPointF(std::max(right, left + 1), bottom)), fill,
-                      theme);
+                      QRectF(QPointF(left, top), QPointF(std::max(right, left + 1), bottom)),
+                      theme.fill(segment.meaning), theme);
         }
-        if (static_cast<int>(i) == m_hovered) {
+        if (static_cast<int>(i) == m_cursor) {
             const double top = area.bottom() - range.position(below, area.height());
-            painter.setPen(QPen(theme.text, 1));
+            painter.setPen(hasFocus() ? QPen(theme.accent, 2) : QPen(theme.text, 1));
             painter.setBrush(Qt::NoBrush);
             painter.drawRect(QRectF(left - 0.5, top - 1.5, right - left, area.bottom() - top + 1));
         }
@@ -100,20 +115,33 @@ void StackedColumns::paintEvent(QPaintEvent*) {
     }
     const auto text = [this](double at) { return m_columns[static_cast<std::size_t>(at)].label; };
     paintBottomAxis(painter, area, {0, count}, ticks, text, m_bottomTitle, QRectF(rect()), theme);
+    if (!hasFocus() || m_cursor >= 0) return;
+    painter.setPen(QPen(theme.accent, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(area.adjusted(-0.5, -0.5, 0.5, 0.5));
 }
 
-void StackedColumns::mouseMoveEvent(QMouseEvent* event) {
-    const int column = columnAt(event->position().x());
-    if (column != m_hovered) {
-        m_hovered = column;
-        update();
-    }
-    if (column < 0) return;
+QStringList StackedColumns::linesOf(int column) const {
+    if (column < 0) return {};
     const StackedBar& bar = m_columns[static_cast<std::size_t>(column)];
     QStringList lines{u"%1 %2: %3"_s.arg(m_bottomTitle, bar.label, bar.total)};
     for (const BarSegment& segment : bar.segments)
         lines << u"%1  %2"_s.arg(segment.name, segment.text);
-    QToolTip::showText(event->globalPosition().toPoint(), lines.join(u'\n'), this);
+    return lines;
+}
+
+void StackedColumns::moveCursor(int column) {
+    if (column == m_cursor) return;
+    m_cursor = column;
+    m_spoken.setCurrent(linesOf(column).join(u", "_s));
+    update();
+}
+
+void StackedColumns::mouseMoveEvent(QMouseEvent* event) {
+    const int column = columnAt(event->position().x());
+    moveCursor(column);
+    if (column < 0) return;
+    QToolTip::showText(event->globalPosition().toPoint(), linesOf(column).join(u'\n'), this);
 }
 
 void StackedColumns::mousePressEvent(QMouseEvent* event) {
@@ -122,7 +150,30 @@ void StackedColumns::mousePressEvent(QMouseEvent* event) {
 }
 
 void StackedColumns::leaveEvent(QEvent*) {
-    m_hovered = -1;
+    if (!hasFocus()) moveCursor(-1);
+}
+
+void StackedColumns::keyPressEvent(QKeyEvent* event) {
+    if (isActivation(event->key())) {
+        if (m_cursor >= 0) Q_EMIT columnActivated(m_cursor);
+        return;
+    }
+    const auto column =
+        movedCursor(event->key(), m_cursor, static_cast<int>(m_columns.size()), Qt::Horizontal);
+    if (!column) return QWidget::keyPressEvent(event);
+    moveCursor(*column);
+    const QPointF at(plot().left(), plot().bottom());
+    QToolTip::showText(mapToGlobal(at.toPoint()), linesOf(m_cursor).join(u'\n'), this);
+}
+
+void StackedColumns::focusInEvent(QFocusEvent* event) {
+    QWidget::focusInEvent(event);
+    update();
+}
+
+void StackedColumns::focusOutEvent(QFocusEvent* event) {
+    QWidget::focusOutEvent(event);
+    moveCursor(-1);
     update();
 }
 

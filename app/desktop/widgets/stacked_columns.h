@@ -3,7 +3,9 @@
 
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/widgets/axis.h"
+#include "app/desktop/widgets/spoken_picture.h"
 
+#include <QStringList>
 #include <QWidget>
 #include <vector>
 
@@ -27,16 +29,23 @@ protected:
     void mouseMoveEvent(QMouseEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
 
 private:
     [[nodiscard]] QRectF plot() const;
     [[nodiscard]] int columnAt(double x) const;
+    [[nodiscard]] QStringList linesOf(int column) const;
+    void describe();
+    void moveCursor(int column);
     [[nodiscard]] double highest() const;
     void paintColumns(QPainter& painter, const AxisRange& range) const;
 
+    SpokenPicture m_spoken{*this};
     std::vector<StackedBar> m_columns;
     QString m_leftTitle, m_bottomTitle;
-    int m_hovered = -1;
+    int m_cursor = -1;  ///< of pointer or keys
 };
 
 }  // namespace shardscope::desktop

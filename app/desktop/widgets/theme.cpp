@@ -3,6 +3,7 @@
 #include <QFontDatabase>
 #include <QFontInfo>
 #include <QGuiApplication>
+#include <algorithm>
 #include <cmath>
 
 namespace shardscope::desktop {
@@ -18,6 +19,66 @@ double luminance(const QColor& colour) {
            0.0722 * linear(colour.blueF());
 }
 
+Fill plainFill(Meaning meaning, const Theme& theme) {
+    switch (meaning) {
+        case Meaning::kCompute:
+            return {QColor(0x00, 0x72, 0xB2)};
+        case Meaning::kGather:
+            return {QColor(0xE6, 0x9F, 0x00)};
+        case Meaning::kReduction:
+            return {QColor(0xD5, 0x5E, 0x00)};
+        case Meaning::kAllReduce:
+        case Meaning::kOtherCollective:
+            return {QColor(0xCC, 0x79, 0xA7)};
+        case Meaning::kCopy:
+            return {QColor(0x00, 0x9E, 0x73)};
+        case Meaning::kOptimizer:
+            return {QColor(0xF0, 0xE4, 0x42)};
+        case Meaning::kActivation:
+            return {QColor(0x56, 0xB4, 0xE9)};
+        case Meaning::kHost:
+            return {QColor(0x8A, 0x92, 0x9C)};
+        case Meaning::kGradientShard:
+            return {QColor(0xA6, 0x4B, 0x12)};
+        case Meaning::kEvaluation:
+            return {QColor(0x7F, 0xB2, 0xD6)};
+        case Meaning::kIdle:
+            return {theme.dark ? QColor(0x5B, 0x64, 0x70) : QColor(0xC3, 0xC9, 0xD1)};
+        case Meaning::kOutside:
+            return {theme.dark ? QColor(0xB4, 0xBB, 0xC4) : QColor(0x5A, 0x62, 0x6C)};
+        case Meaning::kWaitGather:
+            return {QColor(0xE6, 0x9F, 0x00), true};
+        case Meaning::kWaitReduction:
+            return {QColor(0xD5, 0x5E, 0x00), true};
+        case Meaning::kWaitOther:
+            return {QColor(0xCC, 0x79, 0xA7), true};
+        case Meaning::kWaiting:
+            return {QColor(0x8A, 0x92, 0x9C), true};
+        case Meaning::kTheory:
+            return {theme.text};
+        case Meaning::kReserved:
+            return {theme.text};
+        case Meaning::kDeviceCopy:
+            return {QColor(0x00, 0x6E, 0x50)};
+        case Meaning::kIdleLaunched:
+            return {plainFill(Meaning::kIdle, theme).colour, true};
+        case Meaning::kCheckpoint:
+            return {QColor(0x7A, 0x5C, 0xA8)};
+        case Meaning::kProfiler:
+            return {QColor(0x8C, 0x6D, 0x46)};
+        case Meaning::kNone:
+            return {QColor()};
+    }
+    return {QColor()};
+}
+
+void fillIn(Theme& theme) {
+    for (std::size_t i = 0; i < kMeanings; ++i) {
+        theme.fills[i] = plainFill(static_cast<Meaning>(i), theme);
+        theme.fills[i].edge = theme.edgeOf(theme.fills[i].colour);
+    }
+}
+
 Theme makeLight() {
     Theme theme;
     theme.window = QColor(0xFF, 0xFF, 0xFF);
@@ -30,7 +91,8 @@ Theme makeLight() {
     theme.bad = QColor(0xB8, 0x3A, 0x0B);
     theme.warning = QColor(0x9A, 0x5B, 0x00);
     theme.field = QColor(0xFF, 0xFF, 0xFF);
-    theme.neutral = QColor(0xE9, 0xEC, 0xF0);
+    theme.neutral = QColor(0xED, 0xF0, 0xF3);
+    fillIn(theme);
     return theme;
 }
 
@@ -48,6 +110,7 @@ Theme makeDark() {
     theme.warning = QColor(0xF0, 0xB5, 0x4A);
     theme.field = QColor(0x12, 0x15, 0x18);
     theme.neutral = QColor(0x2A, 0x2F, 0x36);
+    fillIn(theme);
     return theme;
 }
 
@@ -82,64 +145,25 @@ const Theme& Theme::of(const QWidget*) {
 }
 
 QColor Theme::textOn(const QColor& background) {
-    const QColor black(0x1B, 0x1F, 0x24);
-    // WCAG 2 contrast: (lighter + 0.05) / (darker + 0.05)
-    const double ground = luminance(background) + 0.05;
-    const bool blackReads = ground / (luminance(black) + 0.05) > 1.05 / ground;
-    return blackReads ? black : QColor(Qt::white);
+    // black itself: with anything lighter there are grounds on which neither of the two reads
+    const QColor black(Qt::black), white(Qt::white);
+    return contrast(black, background) > contrast(white, background) ? black : white;
 }
 
-Fill Theme::fill(Meaning meaning) const {
-    switch (meaning) {
-        case Meaning::kCompute:
-            return {QColor(0x00, 0x72, 0xB2)};
-        case Meaning::kGather:
-            return {QColor(0xE6, 0x9F, 0x00)};
-        case Meaning::kReduction:
-            return {QColor(0xD5, 0x5E, 0x00)};
-        case Meaning::kAllReduce:
-        case Meaning::kOtherCollective:
-            return {QColor(0xCC, 0x79, 0xA7)};
-        case Meaning::kCopy:
-            return {QColor(0x00, 0x9E, 0x73)};
-        case Meaning::kOptimizer:
-            return {QColor(0xF0, 0xE4, 0x42), false, true};
-        case Meaning::kActivation:
-            return {QColor(0x56, 0xB4, 0xE9)};
-        case Meaning::kHost:
-            return {QColor(0x8A, 0x92, 0x9C)};
-        case Meaning::kGradientShard:
-            return {QColor(0xA6, 0x4B, 0x12)};
-        case Meaning::kEvaluation:
-            return {QColor(0x7F, 0xB2, 0xD6)};
-        case Meaning::kIdle:
-            return {dark ? QColor(0x5B, 0x64, 0x70) : QColor(0xC3, 0xC9, 0xD1)};
-        case Meaning::kOutside:
-            return {dark ? QColor(0xB4, 0xBB, 0xC4) : QColor(0x5A, 0x62, 0x6C)};
-        case Meaning::kWaitGather:
-            return {QColor(0xE6, 0x9F, 0x00), true};
-        case Meaning::kWaitReduction:
-            return {QColor(0xD5, 0x5E, 0x00), true};
-        case Meaning::kWaitOther:
-            return {QColor(0xCC, 0x79, 0xA7), true};
-        case Meaning::kWaiting:
-            return {QColor(0x8A, 0x92, 0x9C), true};
-        case Meaning::kTheory:
-            return {text};
-        case Meaning::kReserved:
-            return {text};
-        case Meaning::kDeviceCopy:
-            return {QColor(0x00, 0x6E, 0x50)};
-        case Meaning::kIdleLaunched:
-            return {fill(Meaning::kIdle).colour, true};
-        case Meaning::kCheckpoint:
-            return {QColor(0x7A, 0x5C, 0xA8)};
-        case Meaning::kProfiler:
-            return {QColor(0x8C, 0x6D, 0x46)};
-        case Meaning::kNone:
-            return {QColor()};
-    }
-    return {QColor()};
+double contrast(const QColor& a, const QColor& b) {
+    const double one = luminance(a) + 0.05, other = luminance(b) + 0.05;
+    return std::max(one, other) / std::min(one, other);
+}
+
+QColor Theme::edgeOf(const QColor& colour) const {
+    const auto reads = [this](const QColor& mark) {
+        return contrast(mark, window) >= kMarkContrast && contrast(mark, panel) >= kMarkContrast;
+    };
+    if (!colour.isValid() || reads(colour)) return {};
+    constexpr int kStep = 104;  // percent
+    QColor edge = colour;
+    while (!reads(edge)) edge = dark ? edge.lighter(kStep) : edge.darker(kStep);
+    return edge;
 }
 
 QPalette Theme::palette() const {
@@ -167,6 +191,7 @@ QPalette Theme::palette() const {
          {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::HighlightedText}) {
         palette.setColor(QPalette::Disabled, role, quietText);
     }
+    palette.setColor(QPalette::Disabled, QPalette::Highlight, neutral);
     return palette;
 }
 

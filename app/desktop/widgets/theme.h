@@ -8,6 +8,7 @@
 #include <QColor>
 #include <QFont>
 #include <QPalette>
+#include <array>
 
 class QWidget;
 
@@ -16,17 +17,31 @@ namespace shardscope::desktop {
 /// How a meaning is painted: a colour, and a second mark for who cannot tell colours apart.
 struct Fill {
     QColor colour;
-    bool hatched = false;   ///< waiting for a peer
-    bool outlined = false;  ///< light colours that need an edge
+    bool hatched = false;  ///< waiting for a peer
+    QColor edge = {};      ///< around it, and its lines, where the colour is close to the ground
+
+    /// Reads on window and panel.
+    [[nodiscard]] const QColor& line() const { return edge.isValid() ? edge : colour; }
 };
+
+/// Of WCAG 2, 1 to 21: text needs 4.5, large text and marks that carry data need 3.
+[[nodiscard]] double contrast(const QColor& a, const QColor& b);
+inline constexpr double kTextContrast = 4.5;
+inline constexpr double kMarkContrast = 3;
 
 struct Theme {
     bool dark = false;
     QColor window, panel, hairline, text, quietText, accent, good, bad, warning;
     QColor field;    ///< background of inputs and code
     QColor neutral;  ///< idle time, skeletons
+    std::array<Fill, kMeanings> fills;
 
-    [[nodiscard]] Fill fill(Meaning meaning) const;
+    [[nodiscard]] const Fill& fill(Meaning meaning) const {
+        return fills[static_cast<std::size_t>(meaning)];
+    }
+    /// What goes around `colour` where it is too close to window or panel to be told from them;
+    /// invalid: it is not.
+    [[nodiscard]] QColor edgeOf(const QColor& colour) const;
     /// Black or white, whichever reads better on `background`.
     [[nodiscard]] static QColor textOn(const QColor& background);
     [[nodiscard]] static const Theme& light();

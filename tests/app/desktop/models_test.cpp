@@ -119,6 +119,20 @@ TEST(TimelineKeys, LetterKeysCountByTheirPlace) {
     EXPECT_EQ(timelineCommand(Qt::Key_A, 38, Qt::ControlModifier), TimelineCommand::kNone);
 }
 
+TEST(TimelineKeys, ArrowsAreFollowedWithoutBracketsToo) {
+    for (const Qt::KeyboardModifiers held :
+         {Qt::KeyboardModifiers(), Qt::KeyboardModifiers(Qt::GroupSwitchModifier)}) {
+        EXPECT_EQ(timelineCommand(Qt::Key_BracketLeft, 34, held), TimelineCommand::kFollowBack);
+        EXPECT_EQ(timelineCommand(Qt::Key_BracketRight, 35, held), TimelineCommand::kFollowForward);
+    }
+    EXPECT_EQ(timelineCommand(Qt::Key_Left, 113, Qt::ControlModifier),
+              TimelineCommand::kFollowBack);
+    EXPECT_EQ(timelineCommand(Qt::Key_Right, 114, Qt::ControlModifier),
+              TimelineCommand::kFollowForward);
+    EXPECT_EQ(timelineCommand(Qt::Key_Period, 59, Qt::ShiftModifier), TimelineCommand::kNextSlice)
+        << "AZERTY";
+}
+
 TEST(MemoryModel, StacksEveryCategoryOnce) {
     std::vector<MemoryCategory> all;
     for (int i = 0; i < kMemoryCategoryCount; ++i) all.push_back(static_cast<MemoryCategory>(i));

@@ -25,6 +25,15 @@ for page in start newrun live overview timeline memory communication operators t
     expect 0 "page $page" "$desktop" "$folder/run.sscope" --page "$page" --screenshot "$folder/$page.png" --size 1024x640 --theme dark
     [ -s "$folder/$page.png" ] || { echo "page $page: no picture"; failures=$((failures + 1)); }
 done
+sizeOf() { # PICTURE: its pixels, from the header of a PNG
+    od -An -t u1 -j 16 -N 8 "$1" | awk '{print $1*16777216+$2*65536+$3*256+$4 "x" $5*16777216+$6*65536+$7*256+$8}'
+}
+for scaled in 1:1024x640 1.5:1536x960 2:2048x1280; do
+    for page in timeline memory; do
+        expect 0 "page $page at ${scaled%:*}" env QT_SCALE_FACTOR="${scaled%:*}" "$desktop" "$folder/run.sscope" --page "$page" --screenshot "$folder/scaled.png" --size 1024x640
+        [ "$(sizeOf "$folder/scaled.png")" = "${scaled#*:}" ] || { echo "page $page at ${scaled%:*}: $(sizeOf "$folder/scaled.png") pixels"; failures=$((failures + 1)); }
+    done
+done
 for kind in png svg pdf; do
     expect 0 "dashboard as $kind" "$desktop" "$folder/run.sscope" --dashboard "$folder/sheet.$kind" --paper a3
     [ -s "$folder/sheet.$kind" ] || { echo "dashboard as $kind: no picture"; failures=$((failures + 1)); }

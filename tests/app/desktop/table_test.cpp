@@ -168,6 +168,21 @@ TEST_F(DataTableTest, HasAMenuOnItsCells) {
     menu->close();
 }
 
+TEST_F(DataTableTest, TheMenuThatAKeyOpensSortsByTheColumnToo) {
+    m_table->setCurrentIndex(m_table->table()->index(0, 1));
+    QContextMenuEvent event(QContextMenuEvent::Keyboard, {1, 1}, {1, 1});
+    QApplication::sendEvent(m_table, &event);
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    ASSERT_NE(menu, nullptr);
+    const QStringList words = actionsOf(menu);
+    ASSERT_TRUE(words.contains(u"Smallest first"_s)) << words.join(u", "_s).toStdString();
+    for (QAction* action : menu->actions())
+        if (action->text() == u"Smallest first"_s) action->trigger();
+    EXPECT_EQ(m_table->table()->sortColumn(), 1);
+    EXPECT_EQ(m_table->table()->sortOrder(), Qt::AscendingOrder);
+    menu->close();
+}
+
 TEST_F(DataTableTest, DefinesAColumnOnItsHeader) {
     QHeaderView* header = m_table->horizontalHeader();
     Q_EMIT header->customContextMenuRequested({header->sectionPosition(1) + 10, 5});

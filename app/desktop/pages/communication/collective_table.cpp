@@ -4,6 +4,7 @@
 #include "app/desktop/models/ledger_view.h"
 #include "app/desktop/pages/communication/layer_columns.h"
 
+#include <QObject>
 #include <QStringList>
 #include <algorithm>
 #include <map>
@@ -107,29 +108,37 @@ bool has(const std::vector<TableCell>& row, const QStringList& words) {
 }  // namespace
 
 std::vector<TableColumn> collectiveColumns() {
-    return {{u"operation"_s, {}, false, false, false, 128},
-            {u"layer"_s, {}, false, false, false, 144},
-            {u"step"_s, {}, true, false, false, 48},
-            {u"sequence"_s, u"Number of the collective in its group, the same on every rank."_s,
-             true, false, false, 80},
-            {u"group"_s, u"Ranks that take part."_s, false, false, false, kGroupWidth},
-            {u"size"_s, u"Whole payload: gathered size, or size before reduction."_s, true, false,
-             false, kNumber},
-            {u"duration"_s, u"From the first start on any rank to the last end."_s, true, false,
-             false, kNumber},
-            {u"waiting"_s, u"Before the last rank arrived, all ranks together."_s, true, false,
-             false, kNumber},
-            {u"transfer"_s,
-             u"For how long data moved: the shortest over the ranks from the last arrival to the "
-             u"end."_s,
-             true, false, false, kNumber},
-            {u"skew"_s, u"From the first arrival to the last."_s, true, false, false, kNumber},
-            {u"late rank"_s, u"The last to arrive."_s, true, false, false, kNumber},
-            {u"algorithm"_s, u"Algorithm bandwidth: size / transfer."_s, true, false, false, kRate},
-            {u"bus"_s,
-             u"Bus bandwidth: algorithm bandwidth × 2 (n − 1) / n for all-reduce, (n − 1) / n for "
-             u"all-gather, reduce-scatter and all-to-all, 1 for broadcast."_s,
-             true, false, false, kRate}};
+    return {
+        {QObject::tr("operation"), {}, false, false, false, 128},
+        {QObject::tr("layer"), {}, false, false, false, 144},
+        {QObject::tr("step"), {}, true, false, false, 48},
+        {QObject::tr("sequence"),
+         QObject::tr("Number of the collective in its group, the same on every rank."), true, false,
+         false, 80},
+        {QObject::tr("group"), QObject::tr("Ranks that take part."), false, false, false,
+         kGroupWidth},
+        {QObject::tr("size"),
+         QObject::tr("Whole payload: gathered size, or size before reduction."), true, false, false,
+         kNumber},
+        {QObject::tr("duration"), QObject::tr("From the first start on any rank to the last end."),
+         true, false, false, kNumber},
+        {QObject::tr("waiting"), QObject::tr("Before the last rank arrived, all ranks together."),
+         true, false, false, kNumber},
+        {QObject::tr("transfer"),
+         QObject::tr(
+             "For how long data moved: the shortest over the ranks from the last arrival to the "
+             "end."),
+         true, false, false, kNumber},
+        {QObject::tr("skew"), QObject::tr("From the first arrival to the last."), true, false,
+         false, kNumber},
+        {QObject::tr("late rank"), QObject::tr("The last to arrive."), true, false, false, kNumber},
+        {QObject::tr("algorithm"), QObject::tr("Algorithm bandwidth: size / transfer."), true,
+         false, false, kRate},
+        {QObject::tr("bus"),
+         QObject::tr(
+             "Bus bandwidth: algorithm bandwidth × 2 (n − 1) / n for all-reduce, (n − 1) / n for "
+             "all-gather, reduce-scatter and all-to-all, 1 for broadcast."),
+         true, false, false, kRate}};
 }
 
 CollectiveTable collectiveTable(const CommunicationFrame& frame,
@@ -196,12 +205,16 @@ QString allMembersText(const std::vector<RankId>& members) {
 }
 
 std::vector<TableColumn> skewColumns() {
-    return {{u"rank"_s, {}, false, false, false, 80},
-            {u"last"_s, u"Collectives of steps to which it came last."_s, true, false, false, 72},
-            {u"of all"_s, u"Of those of which it can be told."_s, true, false, false, 64},
-            {u"by"_s, u"Median from the first arrival to its own."_s, true, false, false, 72},
-            {u"at most"_s, u"The longest of them."_s, true, false, false, 72},
-            {u"others waited"_s, u"For it, all together."_s, true, false, false, 104}};
+    return {{QObject::tr("rank"), {}, false, false, false, 80},
+            {QObject::tr("last"), QObject::tr("Collectives of steps to which it came last."), true,
+             false, false, 72},
+            {QObject::tr("of all"), QObject::tr("Of those of which it can be told."), true, false,
+             false, 64},
+            {QObject::tr("by"), QObject::tr("Median from the first arrival to its own."), true,
+             false, false, 72},
+            {QObject::tr("at most"), QObject::tr("The longest of them."), true, false, false, 72},
+            {QObject::tr("others waited"), QObject::tr("For it, all together."), true, false, false,
+             104}};
 }
 
 TableRows skewRows(const analysis::ArrivalSkew& skew) {
@@ -220,11 +233,13 @@ TableRows skewRows(const analysis::ArrivalSkew& skew) {
 }
 
 std::vector<TableColumn> reasonColumns() {
-    return {{u"why"_s, {}, false, false, false, 124},
-            {u"exposed"_s, u"Time of these collectives that no compute hides, on all ranks."_s,
-             true, false, false, 68},
-            {u"share"_s, u"Of all that is exposed."_s, true, false, false, 76},
-            {u"count"_s, u"Collectives; each counts on every rank."_s, true, false, false, 60}};
+    return {{QObject::tr("why"), {}, false, false, false, 124},
+            {QObject::tr("exposed"),
+             QObject::tr("Time of these collectives that no compute hides, on all ranks."), true,
+             false, false, 68},
+            {QObject::tr("share"), QObject::tr("Of all that is exposed."), true, false, false, 76},
+            {QObject::tr("count"), QObject::tr("Collectives; each counts on every rank."), true,
+             false, false, 60}};
 }
 
 TableRows reasonRows(const std::vector<analysis::ReasonSum>& reasons) {

@@ -6,6 +6,7 @@
 #include "app/desktop/widgets/theme.h"
 
 #include <QComboBox>
+#include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -70,7 +71,7 @@ void StackPanel::setStacks(const ComparedStacksPtr& stacks) {
     const QSignalBlocker quiet(m_kinds);
     m_kinds->clear();
     for (const StackKind kind : m_stacks->kinds) {
-        QString word = QLatin1StringView(toWord(kind));
+        QString word = QCoreApplication::translate("StackKind", toWord(kind));
         word[0] = word[0].toUpper();
         m_kinds->addItem(word, static_cast<int>(kind));
         if (kind == m_stacks->kind) m_kinds->setCurrentIndex(m_kinds->count() - 1);

@@ -81,13 +81,11 @@ public:
     }
     QWidget* operator()(const GaugesTile& tile) {
         auto* gauges = new Gauges(&m_sheet);
-        gauges->setAccessibleName(m_tile.title);
         gauges->setGauges(tile.gauges);
         return titled(gauges, {}, true);
     }
     QWidget* operator()(const FlowTile& tile) {
         auto* rows = new SpanRows(&m_sheet);
-        rows->setAccessibleName(m_tile.title);
         rows->setRows(tile.rows, tile.end, u"ms"_s);
         QObject::connect(rows, &SpanRows::spanHovered, &m_sheet, &DashboardSheet::hovered);
         return titled(rows, {}, true);
@@ -107,6 +105,7 @@ private:
         auto* title = sectionLabel(m_tile.title, block);
         title->setToolTip(m_tile.definition);
         layout->addWidget(title);
+        picture->setAccessibleName(m_tile.title);
         layout->addWidget(picture, fills ? 1 : 0);
         if (!legend.empty()) addLegend(legend, *block);
         if (!fills) layout->addStretch(1);

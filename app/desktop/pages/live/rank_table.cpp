@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 
+#include <QObject>
 #include <QStringList>
 
 namespace shardscope::desktop {
@@ -104,27 +105,34 @@ TableCell processCell(const LiveRank& rank) {
 
 std::vector<TableColumn> columnsOf(bool narrow) {
     std::vector<TableColumn> columns{
-        {u"rank"_s, u"Rank; its process on hover."_s, true, false, false, 46},
-        {u"state"_s, u"As the recorder sees its process."_s, false, false, false, 92},
-        {u"step"_s, u"The step in hand, or the last one, counted from 0 as in the charts."_s, true,
+        {QObject::tr("rank"), QObject::tr("Rank; its process on hover."), true, false, false, 46},
+        {QObject::tr("state"), QObject::tr("As the recorder sees its process."), false, false,
+         false, 92},
+        {QObject::tr("step"),
+         QObject::tr("The step in hand, or the last one, counted from 0 as in the charts."), true,
          false, false, narrow ? 56 : 72},
-        {u"tok/s"_s,
-         u"Tokens that this rank trained on, by the time of its last steps, ten at most."_s, true,
-         false, false, narrow ? 60 : 72},
-        {u"tensors"_s,
-         u"Bytes in live blocks of the rank's tensor allocator (of its device, on a GPU) and in "
-         u"communication buffers, at that moment."_s,
+        {QObject::tr("tok/s"),
+         QObject::tr(
+             "Tokens that this rank trained on, by the time of its last steps, ten at most."),
+         true, false, false, narrow ? 60 : 72},
+        {QObject::tr("tensors"),
+         QObject::tr(
+             "Bytes in live blocks of the rank's tensor allocator (of its device, on a GPU) and in "
+             "communication buffers, at that moment."),
          true, false, false, narrow ? 80 : 84}};
     if (!narrow) {
-        columns.push_back({u"resident"_s,
-                           u"Resident set of the rank's process on its host, at that moment."_s,
-                           true, false, false, 84});
-        columns.push_back({u"process"_s, u"Process id on its host."_s, true, false, true, 80});
+        columns.push_back(
+            {QObject::tr("resident"),
+             QObject::tr("Resident set of the rank's process on its host, at that moment."), true,
+             false, false, 84});
+        columns.push_back({QObject::tr("process"), QObject::tr("Process id on its host."), true,
+                           false, true, 80});
     }
-    columns.push_back({u"now"_s,
-                       u"What its step thread was at when it was asked, about once a second. On a "
-                       u"GPU: what the host queues, the device is behind it."_s,
-                       false, false, false, narrow ? 120 : 200});
+    columns.push_back(
+        {QObject::tr("now"),
+         QObject::tr("What its step thread was at when it was asked, about once a second. On a "
+                     "GPU: what the host queues, the device is behind it."),
+         false, false, false, narrow ? 120 : 200});
     return columns;
 }
 

@@ -3,6 +3,7 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/recording_texts.h"
 
+#include <QObject>
 #include <algorithm>
 
 namespace shardscope::desktop {
@@ -202,12 +203,13 @@ std::vector<LegendEntry> memoryLegend(const SelectedPart& part) {
 }
 
 std::vector<TableColumn> memoryColumns() {
-    return {
-        {u"category"_s, {}, false, false, false, 168},
-        {u"at peak"_s, u"bytes alive at the moment of the highest sum"_s, true, false, false, 96},
-        {u"theory"_s, u"what the configuration implies at the peak"_s, true, false, false, 96},
-        {u"difference"_s, u"measured − theory"_s, true, false, false, 104},
-        {u"share of peak"_s, {}, true, false, false, 104}};
+    return {{QObject::tr("category"), {}, false, false, false, 168},
+            {QObject::tr("at peak"), QObject::tr("bytes alive at the moment of the highest sum"),
+             true, false, false, 96},
+            {QObject::tr("theory"), QObject::tr("what the configuration implies at the peak"), true,
+             false, false, 96},
+            {QObject::tr("difference"), QObject::tr("measured − theory"), true, false, false, 104},
+            {QObject::tr("share of peak"), {}, true, false, false, 104}};
 }
 
 std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memory) {

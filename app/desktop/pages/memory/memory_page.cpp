@@ -114,6 +114,7 @@ QWidget* MemoryPage::buildSide(QWidget* parent) {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGap);
     m_bars = new StackedBars(side);
+    m_bars->setAccessibleName(tr("Peak by rank"));
     m_bars->setLabelWidth(56);
     connect(m_bars, &StackedBars::barActivated, this, [this](int bar) {
         const std::vector<RankId> ranks = hasPart() ? ranksByPeak(part()) : std::vector<RankId>{};

@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 
+#include <QObject>
 #include <algorithm>
 
 namespace shardscope::desktop {
@@ -93,9 +94,9 @@ QString ownersNote(const MomentFrame& frame, std::optional<Bytes> peak) {
 }
 
 std::vector<TableColumn> ownerColumns() {
-    return {{u"owner"_s, {}, false, true, false, 96},
-            {u"blocks"_s, {}, true, false, true, 60},
-            {u"size"_s, {}, true, false, false, 80}};
+    return {{QObject::tr("owner"), {}, false, true, false, 96},
+            {QObject::tr("blocks"), {}, true, false, true, 60},
+            {QObject::tr("size"), {}, true, false, false, 80}};
 }
 
 TableRows ownerRows(const MomentFrame& frame, std::size_t most) {
@@ -114,16 +115,18 @@ TableRows ownerRows(const MomentFrame& frame, std::size_t most) {
 }
 
 std::vector<TableColumn> blockColumns() {
-    return {{u"address"_s, {}, true, false, true, 132},
-            {u"size"_s, u"that was asked for"_s, true, false, false, 80},
-            {u"owner"_s,
-             u"operator or buffer; of a memory snapshot the frame of the allocation's stack that "
-             u"asked: the innermost that is not PyTorch's own"_s,
-             false, true, false, 104},
-            {u"allocated at"_s, {}, true, false, false, 92},
-            {u"freed at"_s, {}, true, false, false, 92},
-            {u"lifetime"_s, u"freed − allocated"_s, true, false, false, 76},
-            {u"category"_s, {}, false, false, true, 152}};
+    return {
+        {QObject::tr("address"), {}, true, false, true, 132},
+        {QObject::tr("size"), QObject::tr("that was asked for"), true, false, false, 80},
+        {QObject::tr("owner"),
+         QObject::tr(
+             "operator or buffer; of a memory snapshot the frame of the allocation's stack that "
+             "asked: the innermost that is not PyTorch's own"),
+         false, true, false, 104},
+        {QObject::tr("allocated at"), {}, true, false, false, 92},
+        {QObject::tr("freed at"), {}, true, false, false, 92},
+        {QObject::tr("lifetime"), QObject::tr("freed − allocated"), true, false, false, 76},
+        {QObject::tr("category"), {}, false, false, true, 152}};
 }
 
 TableRows blockRows(const MomentFrame& frame, const OpenRecording& recording,

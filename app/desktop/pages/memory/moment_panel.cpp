@@ -221,7 +221,9 @@ void MomentPanel::resizeEvent(QResizeEvent* event) {
 void MomentPanel::pick(int block) {
     m_block = block;
     m_frames.clear();
+    const AddressHit hit{AddressHit::Kind::kBlock, block, 0, 0, 0};
     m_map->selectBlock(block);
+    m_map->describeBlock(block < 0 ? QString() : hoverText(*m_frame, hit));
     m_table->selectSource(block);
     presentBlock();
     if (block < 0) return m_stack.forget();

@@ -66,14 +66,14 @@ BoundField::BoundField(const run::RunOption& option, QWidget* parent)
     m_below->setTextFormat(Qt::PlainText);
     layout->addWidget(m_below);
     layout->addStretch();
-    m_note = fromUtf8(m_option.note);
+    m_note = optionText(m_option.note);
     showBelow();
 }
 
 void BoundField::makeChoice() {
     auto* box = new QComboBox(this);
     for (const run::OptionChoice& choice : m_choices)
-        box->addItem(fromUtf8(choice.name), fromUtf8(choice.word));
+        box->addItem(optionText(choice.name), fromUtf8(choice.word));
     box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     box->setMinimumContentsLength(6);
     m_read = [box] { return OptionValue(box->currentData().toString().toStdString()); };
@@ -195,13 +195,13 @@ QString BoundField::summary(const RunConfig& config) const {
         const QString plain = fromUtf8(*word);
         for (const run::OptionChoice& choice : m_choices)
             if (choice.word == *word)
-                return u"%1 %2"_s.arg(nameOf(m_option), fromUtf8(choice.name));
+                return u"%1 %2"_s.arg(nameOf(m_option), optionText(choice.name));
         return u"%1 %2"_s.arg(nameOf(m_option), escaped(plain));
     }
     const QString number = std::holds_alternative<double>(value)
                                ? realText(std::get<double>(value))
                                : formatCount(std::get<std::int64_t>(value));
-    return u"%1 %2 %3"_s.arg(nameOf(m_option), number, fromUtf8(m_option.unit)).trimmed();
+    return u"%1 %2 %3"_s.arg(nameOf(m_option), number, optionText(m_option.unit)).trimmed();
 }
 
 QPushButton* BoundField::addButton(const QString& name, const QString& accessibleName,

@@ -32,7 +32,7 @@ int spanOf(const run::RunOption& option) {
 }  // namespace
 
 void NewRunPage::addSection(QWidget* form, const run::OptionSectionWords& words) {
-    auto* section = new FoldSection(fromUtf8(words.word), words.common, form);
+    auto* section = new FoldSection(optionText(words.word), words.common, form);
     form->layout()->addWidget(section);
     m_sections.push_back(section);
     for (const run::RunOption& option : run::runOptions())

@@ -123,6 +123,7 @@ QWidget* NewRunPage::buildPrediction(QWidget* parent) {
     layout->setSpacing(kGap);
     m_warning = new Banner(panel);
     m_memory = new StackedBars(panel);
+    m_memory->setAccessibleName(tr("Predicted memory per rank"));
     m_memory->setLabelWidth(88);
     m_legend = new Legend(panel);
     m_traffic = new DetailList(panel);
@@ -303,7 +304,7 @@ void NewRunPage::showFields(const RunConfig& config, const SourceFacts* facts) {
             const auto found = problems.find(std::string(each->key()));
             const QString sentence = found != problems.end() ? found->second : QString();
             const bool named = std::find(wrong.begin(), wrong.end(), each->key()) != wrong.end();
-            each->setWhyNot(fromUtf8(std::string(run::whyNot(config, each->key()))));
+            each->setWhyNot(optionText(run::whyNot(config, each->key())));
             each->setProblem(sentence, named || !sentence.isEmpty());
             if (!sentence.isEmpty()) section->setOpen(true);
         }

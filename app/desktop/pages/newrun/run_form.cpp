@@ -6,6 +6,7 @@
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/theory.h"
 
+#include <QObject>
 #include <QStringList>
 #include <algorithm>
 
@@ -24,7 +25,8 @@ std::vector<StackedBar> memoryBars(const RunConfig& config) {
     single.keepGathered = single.keepGradients = false;
     single.shardRanks = single.vocabularyPieces = 0;
     single.ranks = 1;
-    bars.push_back(theoryBar(single, u"single × 1"_s, config.strategy == Strategy::kSingle));
+    bars.push_back(
+        theoryBar(single, QObject::tr("single × 1"), config.strategy == Strategy::kSingle));
     const bool sharded = config.strategy == Strategy::kZero3;
     if (!sharded && config.strategy != Strategy::kSingle)
         bars.push_back(theoryBar(
@@ -38,8 +40,8 @@ std::vector<StackedBar> memoryBars(const RunConfig& config) {
         zero3.compression = run::Compression::kNone;
         zero3.shardRanks = 0;
         zero3.ranks = count;
-        bars.push_back(
-            theoryBar(zero3, u"ZeRO-3 × %1"_s.arg(count), sharded && count == config.ranks));
+        bars.push_back(theoryBar(zero3, QObject::tr("ZeRO-3 × %1").arg(count),
+                                 sharded && count == config.ranks));
     }
     return bars;
 }
@@ -62,18 +64,22 @@ std::vector<LegendEntry> legendOf(const std::vector<StackedBar>& bars) {
 
 QString headlineOf(Bytes needed, const RunConfig& config, const MachineFacts& machine) {
     if (config.device == run::Device::kCuda) {
-        return u"Predicted: %1 per rank on its GPU, besides what CUDA and NCCL take; this window "
-               u"does "
-               u"not know the GPUs."_s.arg(formatBytes(needed));
+        return QObject::
+            tr("Predicted: %1 per rank on its GPU, besides what CUDA and NCCL take; this window "
+               "does "
+               "not know the GPUs.")
+                .arg(formatBytes(needed));
     }
     if (!config.hosts.empty())
-        return u"Predicted: %1 per rank; hosts are asked for their memory when the run starts."_s
+        return QObject::tr(
+                   "Predicted: %1 per rank; hosts are asked for their memory when the run starts.")
             .arg(formatBytes(needed));
     const Bytes all{needed.count * config.ranks};
-    if (machine.freeMemory.count == 0) return u"Predicted: %1 per rank."_s.arg(formatBytes(needed));
+    if (machine.freeMemory.count == 0)
+        return QObject::tr("Predicted: %1 per rank.").arg(formatBytes(needed));
     return (all < machine.freeMemory
-                ? u"Fits. Predicted: %1 per rank, %2 in total; %3 free."_s
-                : u"Does not fit. Predicted: %1 per rank, %2 in total; only %3 free."_s)
+                ? QObject::tr("Fits. Predicted: %1 per rank, %2 in total; %3 free.")
+                : QObject::tr("Does not fit. Predicted: %1 per rank, %2 in total; only %3 free."))
         .arg(formatBytes(needed), formatBytes(all), formatBytes(machine.freeMemory));
 }
 
@@ -81,7 +87,8 @@ QString headlineOf(Bytes needed, const RunConfig& config, const MachineFacts& ma
 QString otherKernelText(const RunConfig& config) {
     const auto choices = theory::kernelChoices(config);
     if (choices.size() < 2) return {};
-    return u" %1 per rank where %2 attention is the faster, which the run tries at its start."_s
+    return QObject::tr(
+               " %1 per rank where %2 attention is the faster, which the run tries at its start.")
         .arg(formatBytes(theory::total(theory::memoryTheory(config, choices[1]))),
              QLatin1String(choices[1].attention()));
 }
@@ -92,7 +99,7 @@ QString choiceNote(const run::RunOption& option, const RunConfig& config) {
     if (option.choices == nullptr) return {};
     const run::OptionValue value = option.get(config);
     for (const run::OptionChoice& choice : option.choices())
-        if (choice.word == std::get<std::string>(value)) return fromUtf8(choice.note);
+        if (choice.word == std::get<std::string>(value)) return optionText(choice.note);
     return {};
 }
 
@@ -102,29 +109,35 @@ std::vector<std::pair<QString, QString>> trafficOf(const RunConfig& config) {
     const theory::StepContents contents = theory::stepContents(config);
     const double flops = theory::palmFlopsPerToken(config.model) *
                          static_cast<double>(theory::tokensPerStep(config));
-    return {{u"bytes moved per rank"_s, formatBytes(theory::trafficPerStep(config))},
-            {u"gathers"_s, formatCount(contents.gathers)},
-            {u"reductions"_s, formatCount(contents.reductions)},
-            {u"model FLOPs"_s, ValueText{formatNumber(flops * 1e-9), u"GFLOP"_s}.joined()},
-            {u"model state per rank"_s, formatBytes(theory::stateTheory(config))}};
+    return {
+        {QObject::tr("bytes moved per rank"), formatBytes(theory::trafficPerStep(config))},
+        {QObject::tr("gathers"), formatCount(contents.gathers)},
+        {QObject::tr("reductions"), formatCount(contents.reductions)},
+        {QObject::tr("model FLOPs"), ValueText{formatNumber(flops * 1e-9), u"GFLOP"_s}.joined()},
+        {QObject::tr("model state per rank"), formatBytes(theory::stateTheory(config))}};
 }
 
 /// What will make the run slow; empty: nothing that is known before it.
 QString warningOf(const RunConfig& config, const MachineFacts& machine) {
     if (config.shareDevice)
-        return u"Ranks that share a GPU take turns: the run works, but its times say nothing of speed."_s;
+        return QObject::tr(
+            "Ranks that share a GPU take turns: the run works, but its times say nothing of "
+            "speed.");
     const bool onCpu = config.device == run::Device::kCpu;
     if (onCpu && (config.precision == run::Precision::kBFloat16 ||
                   config.precision == run::Precision::kFloat16))
-        return u"%1 is slower than fp32 on a CPU without instructions for it: "
-               u"the run tries both at its start and says so."_s.arg(
-                   fromUtf8(toWord(config.precision)));
+        return QObject::tr(
+                   "%1 is slower than fp32 on a CPU without instructions for it: "
+                   "the run tries both at its start and says so.")
+            .arg(fromUtf8(toWord(config.precision)));
     const std::int32_t threads = std::max(config.threads, 1);
     if (config.hosts.empty() && config.ranks * threads > machine.cores)
-        return u"%1 ranks × %2 threads share %3 cores: steps will be slower and waiting times "
-               u"larger than on a machine of their own."_s.arg(config.ranks)
-                   .arg(threads)
-                   .arg(machine.cores);
+        return QObject::tr(
+                   "%1 ranks × %2 threads share %3 cores: steps will be slower and waiting times "
+                   "larger than on a machine of their own.")
+            .arg(config.ranks)
+            .arg(threads)
+            .arg(machine.cores);
     return {};
 }
 
@@ -141,13 +154,13 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
         prediction.problem = inFormWords(fromUtf8(problem->sentence));
         prediction.problem[0] = prediction.problem[0].toUpper();
         prediction.wrongFields = problem->options;
-        prediction.headline = u"Fix the settings above to see a prediction."_s;
+        prediction.headline = QObject::tr("Fix the settings above to see a prediction.");
         return prediction;
     }
     prediction.parameters =
-        u"%1 parameters"_s.arg(formatCount(theory::parameterCount(config.model)));
+        QObject::tr("%1 parameters").arg(formatCount(theory::parameterCount(config.model)));
     prediction.tokensPerStep =
-        u"%1 tokens per step"_s.arg(formatCount(theory::tokensPerStep(config)));
+        QObject::tr("%1 tokens per step").arg(formatCount(theory::tokensPerStep(config)));
     prediction.memory = memoryBars(config);
     prediction.legend = legendOf(prediction.memory);
     const Bytes needed = theory::total(theory::memoryTheory(config));

@@ -3,6 +3,9 @@
 #include "app/desktop/models/format.h"
 #include "engine/run/config/run_rules.h"
 
+#include <QCoreApplication>
+#include <string>
+
 namespace shardscope::desktop {
 namespace {
 
@@ -30,17 +33,22 @@ QString quoted(const RunOption& option) {
 
 }  // namespace
 
+QString optionText(std::string_view words) {
+    return words.empty() ? QString()
+                         : QCoreApplication::translate("RunOption", std::string(words).c_str());
+}
+
 QString nameOf(const RunOption& option) {
-    return fromUtf8(option.name);
+    return optionText(option.name);
 }
 
 QString labelOf(const RunOption& option) {
     return *option.unit == '\0' ? nameOf(option)
-                                : u"%1, %2"_s.arg(nameOf(option), fromUtf8(option.unit));
+                                : u"%1, %2"_s.arg(nameOf(option), optionText(option.unit));
 }
 
 QString helpOf(const RunOption& option) {
-    QString sentence = fromUtf8(option.help) + u'.';
+    QString sentence = optionText(option.help) + u'.';
     sentence[0] = sentence[0].toUpper();
     return sentence;
 }

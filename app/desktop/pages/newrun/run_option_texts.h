@@ -4,9 +4,12 @@
 #include "engine/run/config/run_option.h"
 
 #include <QString>
+#include <string_view>
 
 namespace shardscope::desktop {
 
+/// Words of the table of options, which the command line shows as they are, in the user's language.
+[[nodiscard]] QString optionText(std::string_view words);
 [[nodiscard]] QString nameOf(const run::RunOption& option);
 /// "Bucket size, MB"
 [[nodiscard]] QString labelOf(const run::RunOption& option);

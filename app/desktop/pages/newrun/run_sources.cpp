@@ -13,6 +13,7 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QMetaObject>
+#include <QObject>
 
 namespace shardscope::desktop {
 namespace {
@@ -65,32 +66,38 @@ private:
 
     void tokenizer() {
         if (m_config.tokenizer == tokens::kBytes)
-            return note("tokenizer", u"every byte is a token"_s);
+            return note("tokenizer", QObject::tr("every byte is a token"));
         if (m_config.tokenizer.empty())
-            return problem("tokenizer", u"Name a tokenizer, or write bytes."_s);
+            return problem("tokenizer", QObject::tr("Name a tokenizer, or write bytes."));
         const auto read = tokens::readTokenizer(m_config.tokenizer);
         if (!read) return problem("tokenizer", read.error());
         const auto size = static_cast<std::int64_t>(read->size());
-        note("tokenizer", u"%1 tokens"_s.arg(formatCount(size)));
+        note("tokenizer", QObject::tr("%1 tokens").arg(formatCount(size)));
         if (size <= m_config.model.vocabulary) return;
-        problem("model.vocabulary",
-                u"The tokenizer has %1 tokens, the model a vocabulary of %2; give the model %1 or "
-                u"more."_s.arg(formatCount(size), formatCount(m_config.model.vocabulary)));
+        problem(
+            "model.vocabulary",
+            QObject::tr(
+                "The tokenizer has %1 tokens, the model a vocabulary of %2; give the model %1 or "
+                "more.")
+                .arg(formatCount(size), formatCount(m_config.model.vocabulary)));
     }
 
     void data() {
-        if (m_config.data.empty()) return note("data", u"the project's own source tree"_s);
-        if (m_config.data == tokens::kSynthetic) return note("data", u"random tokens"_s);
+        if (m_config.data.empty())
+            return note("data", QObject::tr("the project's own source tree"));
+        if (m_config.data == tokens::kSynthetic) return note("data", QObject::tr("random tokens"));
         const QString path = fromUtf8(m_config.data);
         const QFileInfo info(path);
         if (!info.exists())
-            return problem("data", u"There is no %1; name a text file or folder."_s.arg(path));
+            return problem("data",
+                           QObject::tr("There is no %1; name a text file or folder.").arg(path));
         if (!info.isReadable())
-            return problem("data", u"%1 cannot be read; check its permissions."_s.arg(path));
+            return problem("data",
+                           QObject::tr("%1 cannot be read; check its permissions.").arg(path));
         if (tokens::isTokenData(m_config.data)) return tokenFiles();
         if (info.isDir()) {
             const auto files = QDir(path).entryList(QDir::Files | QDir::Readable);
-            return note("data", u"folder, %1 files at its top level"_s.arg(files.size()));
+            return note("data", QObject::tr("folder, %1 files at its top level").arg(files.size()));
         }
         textFile(path, info.size());
     }
@@ -100,69 +107,77 @@ private:
         files.tokenizer = tokens::kBytes;  // looked at above
         if (const auto checked = tokens::checkCorpus(files); !checked)
             return problem("data", checked.error());
-        note("data", u"token files"_s);
+        note("data", QObject::tr("token files"));
     }
 
     void textFile(const QString& path, qint64 size) {
         if (size == 0)
-            return problem("data", u"%1 is empty; name a text file or folder."_s.arg(path));
+            return problem("data",
+                           QObject::tr("%1 is empty; name a text file or folder.").arg(path));
         QFile file(path);
         if (file.open(QIODevice::ReadOnly) && file.read(kLookedAt).contains('\0'))
-            return problem("data",
-                           u"%1 is binary (it has zero bytes); name a text file or folder, "
-                           u"or a token file named .bin."_s.arg(path));
+            return problem(
+                "data", QObject::tr("%1 is binary (it has zero bytes); name a text file or folder, "
+                                    "or a token file named .bin.")
+                            .arg(path));
         const bool bytes = m_config.tokenizer == tokens::kBytes;
-        note("data", (bytes ? u"%1, read as bytes"_s : u"%1 of text"_s).arg(formatBytes({size})));
+        note("data", (bytes ? QObject::tr("%1, read as bytes") : QObject::tr("%1 of text"))
+                         .arg(formatBytes({size})));
     }
 
     /// The folder itself is made by the run.
     void checkpoint() {
-        if (m_config.checkpoint.empty()) return note("checkpoint", u"none are written"_s);
+        if (m_config.checkpoint.empty()) return note("checkpoint", QObject::tr("none are written"));
         const QString path = fromUtf8(m_config.checkpoint);
         QFileInfo info(path);
-        if (info.isDir() && info.isWritable()) return note("checkpoint", u"is there"_s);
+        if (info.isDir() && info.isWritable()) return note("checkpoint", QObject::tr("is there"));
         if (info.exists())
-            return problem("checkpoint",
-                           (info.isDir() ? u"%1 cannot be written to; name another folder."_s
-                                         : u"%1 is a file; name a folder."_s)
-                               .arg(path));
+            return problem(
+                "checkpoint",
+                (info.isDir() ? QObject::tr("%1 cannot be written to; name another folder.")
+                              : QObject::tr("%1 is a file; name a folder."))
+                    .arg(path));
         while (!info.exists() && info.absolutePath() != info.absoluteFilePath())
             info = QFileInfo(info.absolutePath());
         if (!info.isDir() || !info.isWritable())
             return problem("checkpoint",
-                           u"The folder %1 cannot be made in %2; name another one."_s.arg(
-                               path, info.absoluteFilePath()));
-        note("checkpoint", u"will be made"_s);
+                           QObject::tr("The folder %1 cannot be made in %2; name another one.")
+                               .arg(path, info.absoluteFilePath()));
+        note("checkpoint", QObject::tr("will be made"));
     }
 
     void resume() {
-        if (m_config.resume.empty()) return note("resume", u"starts anew"_s);
+        if (m_config.resume.empty()) return note("resume", QObject::tr("starts anew"));
         const auto from = checkpoint::Checkpoint::open(m_config.resume);
         if (!from) return problem("resume", from.error());
         const checkpoint::Manifest& manifest = from->manifest();
         m_facts.resumed = checkpoint::settingsToGoOn(manifest);
-        note("resume", u"%1 of %2 steps done, model %3"_s.arg(formatCount(manifest.nextStep))
+        note("resume", QObject::tr("%1 of %2 steps done, model %3")
+                           .arg(formatCount(manifest.nextStep))
                            .arg(formatCount(manifest.config.steps))
                            .arg(fromUtf8(manifest.config.model.name)));
         if (const auto wrong = checkpoint::mismatch(manifest, m_config.model))
-            return problem("resume",
-                           u"This does not continue: %1. Take the checkpoint's settings, "
-                           u"or name another."_s.arg(fromUtf8(*wrong)));
+            return problem(
+                "resume", QObject::tr("This does not continue: %1. Take the checkpoint's settings, "
+                                      "or name another.")
+                              .arg(fromUtf8(*wrong)));
         if (manifest.nextStep >= m_config.steps)
-            return problem("steps", u"The checkpoint has done %1 steps already; give more."_s.arg(
-                                        formatCount(manifest.nextStep)));
+            return problem("steps",
+                           QObject::tr("The checkpoint has done %1 steps already; give more.")
+                               .arg(formatCount(manifest.nextStep)));
         if (!m_config.weights.empty())
             problem("weights",
-                    u"A checkpoint brings its own weights; empty this field, or start "
-                    u"anew."_s);
+                    QObject::tr("A checkpoint brings its own weights; empty this field, or start "
+                                "anew."));
     }
 
     void weights() {
-        if (m_config.weights.empty()) return note("weights", u"random ones, by the seed"_s);
+        if (m_config.weights.empty())
+            return note("weights", QObject::tr("random ones, by the seed"));
         if (const auto opened = checkpoint::Weights::open(m_config.weights, m_config.model);
             !opened)
             return problem("weights", opened.error());
-        note("weights", u"safetensors file"_s);
+        note("weights", QObject::tr("safetensors file"));
     }
 
     const RunConfig& m_config;

@@ -9,6 +9,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QLineEdit>
 #include <QMenu>
@@ -180,7 +181,7 @@ void FlamePanel::presentKinds() {
     const QSignalBlocker quiet(m_kinds);
     m_kinds->clear();
     for (const StackKind kind : m_frame->kinds) {
-        QString word = QLatin1StringView(toWord(kind));
+        QString word = QCoreApplication::translate("StackKind", toWord(kind));
         word[0] = word[0].toUpper();
         m_kinds->addItem(word, static_cast<int>(kind));
         if (kind == m_frame->kind) m_kinds->setCurrentIndex(m_kinds->count() - 1);

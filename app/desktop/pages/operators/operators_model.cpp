@@ -227,15 +227,15 @@ std::vector<TableCell> ownRow(const analysis::CallsOf& calls) {
 }
 
 std::vector<LineSeries> queueLines(const std::vector<questions::StreamQueue>& queues) {
-    static constexpr Meaning kMeanings[] = {Meaning::kCompute,         Meaning::kGather,
-                                            Meaning::kReduction,       Meaning::kCopy,
-                                            Meaning::kOtherCollective, Meaning::kHost};
+    static constexpr Meaning kLineMeanings[] = {Meaning::kCompute,         Meaning::kGather,
+                                                Meaning::kReduction,       Meaning::kCopy,
+                                                Meaning::kOtherCollective, Meaning::kHost};
     std::vector<LineSeries> lines;
     for (const questions::StreamQueue& queue : queues) {
         LineSeries line{
             QObject::tr("rank %1, %2").arg(queue.rank.value).arg(fromUtf8(queue.stream)),
             {},
-            kMeanings[lines.size() % std::size(kMeanings)]};
+            kLineMeanings[lines.size() % std::size(kLineMeanings)]};
         double before = 0;
         for (const analysis::QueueSample& sample : queue.samples) {
             const double time = sample.time.seconds();

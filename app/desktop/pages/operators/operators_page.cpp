@@ -60,16 +60,18 @@ OperatorsPage::OperatorsPage(PageContext& context, QWidget* parent)
 }
 
 std::vector<Page::KeyNote> OperatorsPage::keyNotes() const {
-    return {{tr("W, S"), tr("in the stacks: zoom in, out")},
-            {tr("A, D"), tr("in the stacks: move left, right")},
-            {tr("Arrows, Enter"), tr("in the stacks: from cell to cell, zoom to it")},
-            {tr("Backspace, Esc"), tr("in the stacks: zoom out")},
-            {tr("Home"), tr("in the stacks: show everything")},
-            {tr("/"), tr("search names in the stacks"), [this] { m_flame->focusSearch(); }}};
+    return {
+        {tr("W, S"), tr("in the stacks: zoom in, out")},
+        {tr("A, D"), tr("in the stacks: move left, right")},
+        {tr("Arrows, Enter"), tr("in the stacks: from cell to cell, zoom to it")},
+        {tr("Backspace, Esc"), tr("in the stacks: zoom out")},
+        {tr("Home"), tr("in the stacks: show everything")},
+        {tr("Ctrl+F  /"), tr("search names in the stacks"), [this] { m_flame->focusSearch(); }}};
 }
 
 void OperatorsPage::keyPressEvent(QKeyEvent* event) {
-    if (event->key() == Qt::Key_Slash) return m_flame->focusSearch();
+    if (event->key() == Qt::Key_Slash || event->matches(QKeySequence::Find))
+        return m_flame->focusSearch();
     RecordingPage::keyPressEvent(event);
 }
 

@@ -1,5 +1,6 @@
 #include "app/desktop/pages/overview/device_model.h"
 
+#include <QObject>
 #include <algorithm>
 
 namespace shardscope::desktop {
@@ -70,16 +71,19 @@ QString untracedText(const SelectedPart& part) {
 }
 
 std::vector<TableColumn> deviceColumns() {
-    return {{u"rank"_s, {}, false, false, false, 48},
-            {u"device"_s, u"with how many ranks of the run share it"_s, false, true, false, 176},
-            {u"memory"_s, {}, true, false, false, 80},
-            {u"driver"_s, {}, true, false, false, 92},
-            {u"data sheet"_s,
-             u"dense peak at the run's precision, as the vendor states it; what MFU divides by"_s,
-             true, false, false, 104},
-            {u"measured"_s,
-             u"what matrix products of the run's own shapes reached before the first step"_s, true,
-             false, false, 104}};
+    return {
+        {QObject::tr("rank"), {}, false, false, false, 48},
+        {QObject::tr("device"), QObject::tr("with how many ranks of the run share it"), false, true,
+         false, 176},
+        {QObject::tr("memory"), {}, true, false, false, 80},
+        {QObject::tr("driver"), {}, true, false, false, 92},
+        {QObject::tr("data sheet"),
+         QObject::tr(
+             "dense peak at the run's precision, as the vendor states it; what MFU divides by"),
+         true, false, false, 104},
+        {QObject::tr("measured"),
+         QObject::tr("what matrix products of the run's own shapes reached before the first step"),
+         true, false, false, 104}};
 }
 
 std::vector<std::vector<TableCell>> deviceRows(const SelectedPart& part) {
@@ -103,26 +107,30 @@ std::vector<std::vector<TableCell>> deviceRows(const SelectedPart& part) {
 
 std::vector<TableColumn> deviceTimeColumns() {
     return {
-        {u"rank"_s, {}, false, false, false, 44},
-        {u"compute"_s,
-         u"a compute kernel runs, of training time; kernels that run at the same time "
-         u"count once"_s,
+        {QObject::tr("rank"), {}, false, false, false, 44},
+        {QObject::tr("compute"),
+         QObject::tr("a compute kernel runs, of training time; kernels that run at the same time "
+                     "count once"),
          true, false, false, 76},
-        {u"communication"_s,
-         u"a communication kernel runs, including waiting for peers inside it"_s, true, false,
-         false, 108},
-        {u"overlap"_s,
-         u"time of communication kernels hidden behind compute kernels, divided by all time of "
-         u"communication kernels "
-         u"(HTA's definition: hta/analyzers/communication_analysis.py)"_s,
+        {QObject::tr("communication"),
+         QObject::tr("a communication kernel runs, including waiting for peers inside it"), true,
+         false, false, 108},
+        {QObject::tr("overlap"),
+         QObject::tr(
+             "time of communication kernels hidden behind compute kernels, divided by all time of "
+             "communication kernels "
+             "(HTA's definition: hta/analyzers/communication_analysis.py)"),
          true, false, false, 72},
-        {u"no kernel"_s, u"neither compute nor communication, of training time; copies may run"_s,
-         true, false, false, 84},
-        {u"energy per step"_s, u"of the whole device, from the driver's sampled counter"_s, true,
-         false, false, 116},
-        {u"energy per token"_s, u"energy of the device divided by this rank's tokens"_s, true,
-         false, false, 124},
-        {u"kernels"_s, u"of the whole recording"_s, false, false, true, 64}};
+        {QObject::tr("no kernel"),
+         QObject::tr("neither compute nor communication, of training time; copies may run"), true,
+         false, false, 84},
+        {QObject::tr("energy per step"),
+         QObject::tr("of the whole device, from the driver's sampled counter"), true, false, false,
+         116},
+        {QObject::tr("energy per token"),
+         QObject::tr("energy of the device divided by this rank's tokens"), true, false, false,
+         124},
+        {QObject::tr("kernels"), QObject::tr("of the whole recording"), false, false, true, 64}};
 }
 
 std::vector<std::vector<TableCell>> deviceTimeRows(const SelectedPart& part) {

@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/recording_texts.h"
 
+#include <QObject>
 #include <algorithm>
 
 namespace shardscope::desktop {
@@ -102,15 +103,15 @@ QString overviewSubline(const SelectedPart& part) {
 }
 
 std::vector<TableColumn> partsColumns(const LedgerView& ledger) {
-    std::vector<TableColumn> columns{{u"part"_s, {}, false, false, false, 192}};
+    std::vector<TableColumn> columns{{QObject::tr("part"), {}, false, false, false, 192}};
     for (RankId rank : ledger.ranks) {
-        columns.push_back({u"rank %1"_s.arg(rank.value),
-                           u"of a step, mean of %1"_s.arg(stepsText(ledger)), true, false, false,
-                           88});
+        columns.push_back({QObject::tr("rank %1").arg(rank.value),
+                           QObject::tr("of a step, mean of %1").arg(stepsText(ledger)), true, false,
+                           false, 88});
     }
-    columns.push_back(
-        {u"of step time"_s, u"of all step time in the selection"_s, true, false, false, 104});
-    columns.push_back({u"definition"_s, {}, false, false, true, 240});
+    columns.push_back({QObject::tr("of step time"),
+                       QObject::tr("of all step time in the selection"), true, false, false, 104});
+    columns.push_back({QObject::tr("definition"), {}, false, false, true, 240});
     return columns;
 }
 

@@ -112,6 +112,7 @@ QWidget* OverviewPage::buildSteps(QWidget* parent) {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGap);
     m_bars = new StackedBars(m_stepBlock);
+    m_bars->setAccessibleName(tr("Where a step goes, a bar a rank"));
     m_bars->setAxis({tr("ms a step, mean"),
                      [](double maximum, int ticks) { return niceTicks(0, maximum, ticks); },
                      formatTick});

@@ -3,6 +3,7 @@
 #include "app/desktop/models/answer_table.h"
 #include "app/desktop/models/format.h"
 
+#include <QObject>
 #include <QStringList>
 #include <algorithm>
 
@@ -85,8 +86,9 @@ void addRules(const analysis::Report& report, std::vector<CheckRow>& checks) {
 }  // namespace
 
 QStringList problemFilterNames() {
-    return {u"Everything"_s, u"Problems and warnings"_s, u"Problems"_s, u"Warnings"_s,
-            u"Notes"_s,      u"Could not tell"_s};
+    return {QObject::tr("Everything"), QObject::tr("Problems and warnings"),
+            QObject::tr("Problems"),   QObject::tr("Warnings"),
+            QObject::tr("Notes"),      QObject::tr("Could not tell")};
 }
 
 ProblemsView problemsView(const SelectedPart& part, const questions::Answer* trust) {

@@ -30,6 +30,7 @@ constexpr int kSampleLines = 2000;
 
 QScrollArea* scrolling(QWidget* content, QWidget* parent) {
     auto* area = new QScrollArea(parent);
+    area->setFocusPolicy(Qt::NoFocus);  // what it holds has the focus, and is scrolled to
     area->setWidgetResizable(true);
     area->setFrameShape(QFrame::NoFrame);
     area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -246,7 +247,7 @@ QWidget* StartPage::buildActions(QWidget* parent) {
     layout->addSpacing(kGapGroup);
     layout->addWidget(sectionLabel(tr("On the command line"), side));
     auto* command =
-        codeLabel(tr("shardscope record --ranks 2 \\\n    --data texts --output run.sscope"), side);
+        codeLabel(u"shardscope record --ranks 2 \\\n    --data texts --output run.sscope"_s, side);
     command->setWordWrap(false);
     layout->addWidget(command);
     layout->addWidget(quietLabel(

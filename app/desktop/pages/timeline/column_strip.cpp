@@ -15,9 +15,12 @@ double faintOnly(double covered) {
 
 }  // namespace
 
-ColumnStrip::ColumnStrip(int width, Mix mix)
-    : m_mix(mix), m_columns(static_cast<std::size_t>(std::max(1, width))) {
-    m_first = this->width();
+ColumnStrip::ColumnStrip(int width, Mix mix, double fine)
+    : m_width(std::max(1, width)),
+      m_mix(mix),
+      m_fine(fine),
+      m_columns(static_cast<std::size_t>(std::ceil(m_width * fine))) {
+    m_first = columns();
 }
 
 void ColumnStrip::addTo(Column& column, float weight, QRgb colour) {
@@ -35,11 +38,11 @@ void ColumnStrip::addTo(Column& column, float weight, QRgb colour) {
 }
 
 void ColumnStrip::add(double left, double right, double share, QRgb colour) {
-    left = std::max(left, 0.0);
-    right = std::min(right, static_cast<double>(width()));
+    left = std::max(left * m_fine, 0.0);
+    right = std::min(right * m_fine, static_cast<double>(columns()));
     if (right <= left || share <= 0) return;
     const int first = static_cast<int>(left);
-    const int end = std::min(width(), static_cast<int>(std::ceil(right)));
+    const int end = std::min(columns(), static_cast<int>(std::ceil(right)));
     m_first = std::min(m_first, first);
     m_end = std::max(m_end, end);
     const auto addPart = [&](int x) {
@@ -54,7 +57,7 @@ void ColumnStrip::add(double left, double right, double share, QRgb colour) {
 
 void ColumnStrip::clear() {
     if (!empty()) std::fill(m_columns.begin() + m_first, m_columns.begin() + m_end, Column{});
-    m_first = width();
+    m_first = columns();
     m_end = 0;
 }
 
@@ -95,16 +98,20 @@ QImage ColumnStrip::row(double (*strength)(double)) const {
     return image;
 }
 
-void ColumnStrip::paint(QPainter& painter, const QRectF& area) const {
+void ColumnStrip::paintRow(QPainter& painter, const QRectF& area,
+                           double (*strength)(double)) const {
     if (empty()) return;
-    painter.drawImage(QRectF(area.left() + m_first, area.top(), m_end - m_first, area.height()),
-                      row([](double covered) { return covered; }));
+    painter.drawImage(QRectF(area.left() + m_first / m_fine, area.top(), (m_end - m_first) / m_fine,
+                             area.height()),
+                      row(strength));
+}
+
+void ColumnStrip::paint(QPainter& painter, const QRectF& area) const {
+    paintRow(painter, area, [](double covered) { return covered; });
 }
 
 void ColumnStrip::paintTraces(QPainter& painter, const QRectF& area) const {
-    if (empty()) return;
-    painter.drawImage(QRectF(area.left() + m_first, area.top(), m_end - m_first, area.height()),
-                      row(faintOnly));
+    paintRow(painter, area, faintOnly);
 }
 
 }  // namespace shardscope::desktop

@@ -21,14 +21,17 @@ public:
         kDominant,  ///< the one with the largest share
     };
 
-    explicit ColumnStrip(int width, Mix mix = Mix::kBlend);
+    /// `fine`: columns a pixel, of a screen that is scaled.
+    explicit ColumnStrip(int width, Mix mix = Mix::kBlend, double fine = 1);
 
-    /// From `left` to `right`, in columns, of which `share` (0 to 1) is busy.
+    /// From `left` to `right`, in pixels, of which `share` (0 to 1) is busy.
     void add(double left, double right, double share, QRgb colour);
     void clear();
 
-    [[nodiscard]] int width() const { return static_cast<int>(m_columns.size()); }
+    /// In pixels.
+    [[nodiscard]] int width() const { return m_width; }
     [[nodiscard]] Mix mix() const { return m_mix; }
+    [[nodiscard]] double fine() const { return m_fine; }
     [[nodiscard]] bool empty() const { return m_first >= m_end; }
     /// Share of a column, 0 to 1.
     [[nodiscard]] double coverage(int column) const;
@@ -48,7 +51,12 @@ private:
     void addTo(Column& column, float weight, QRgb colour);
     [[nodiscard]] QImage row(double (*strength)(double)) const;
 
+    [[nodiscard]] int columns() const { return static_cast<int>(m_columns.size()); }
+    void paintRow(QPainter& painter, const QRectF& area, double (*strength)(double)) const;
+
+    int m_width;
     Mix m_mix;
+    double m_fine;
     std::vector<Column> m_columns;
     int m_first = 0, m_end = 0;  ///< columns that hold something lie in [first, end)
 };

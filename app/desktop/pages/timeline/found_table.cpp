@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 
+#include <QObject>
 #include <map>
 
 namespace shardscope::desktop {
@@ -9,12 +10,14 @@ namespace shardscope::desktop {
 using namespace Qt::StringLiterals;
 
 std::vector<TableColumn> foundColumns() {
-    return {{u"name"_s, {}, false, true, false, 200},
-            {u"rank"_s, {}, true, false, false, 64},
-            {u"lane"_s, {}, false, false, false, 200},
-            {u"start"_s, u"on the recording's clock"_s, true, false, false, 120},
-            {u"duration"_s, {}, true, false, false, 96},
-            {u"found in"_s, u"the name, or only the arguments"_s, false, false, true, 96}};
+    return {
+        {QObject::tr("name"), {}, false, true, false, 200},
+        {QObject::tr("rank"), {}, true, false, false, 64},
+        {QObject::tr("lane"), {}, false, false, false, 200},
+        {QObject::tr("start"), QObject::tr("on the recording's clock"), true, false, false, 120},
+        {QObject::tr("duration"), {}, true, false, false, 96},
+        {QObject::tr("found in"), QObject::tr("the name, or only the arguments"), false, false,
+         true, 96}};
 }
 
 TableRows foundRows(const RecordingSummary& summary, const SearchResult& result) {

@@ -76,11 +76,12 @@ QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const Slic
 LanePainter::Look LanePainter::makeLook(const LaneRow& row, const SliceView& slice) const {
     // what an interpreter or a profiler does is no compute
     const bool other = row.role == LaneRole::kHost && row.content != LaneContent::kOperators;
-    const Fill fill = m_theme.fill(other ? Meaning::kHost : sliceMeaning(row.role, slice));
+    Fill fill = m_theme.fill(other ? Meaning::kHost : sliceMeaning(row.role, slice));
     const bool kernel = slice.onDevice && row.role == LaneRole::kCompute;
     const bool named = !row.thin && (row.role == LaneRole::kHost || kernel);
-    const QColor colour = named ? shadeFor(fill.colour, slice.name) : fill.colour;
-    return {colour, colour.rgb(), fill.hatched};
+    if (named) fill.colour = shadeFor(fill.colour, slice.name);
+    if (named) fill.edge = m_theme.edgeOf(fill.colour);
+    return {fill, fill.colour.rgb()};
 }
 
 /// Looked up once for each name, phase and kind of lane: a picture has tens of thousands of slices,
@@ -130,8 +131,9 @@ void LanePainter::paintBox(QPainter& painter, const QRectF& area, const Box& box
     const SliceView& slice = *box.slice;
     const QRectF seen = box.area.intersected(area);
     if (box.adjoins && box.area.width() > 4)
-        painter.fillRect(QRectF(seen.left(), seen.top(), 1, seen.height()), box.colour.darker(135));
-    Fill fill{box.colour, box.hatched, false};
+        painter.fillRect(QRectF(seen.left(), seen.top(), 1, seen.height()),
+                         box.fill.colour.darker(135));
+    Fill fill = box.fill;
     const double waitedTo = waitedUntil(area, slice, scale);
     ++m_painted;
     if (fill.hatched) return paintFill(painter, seen, fill, m_theme);
@@ -144,10 +146,21 @@ void LanePainter::paintBox(QPainter& painter, const QRectF& area, const Box& box
                       m_theme);
         moving.setLeft(std::max(split, seen.left()));
     }
-    if (row.modelled) paintModelled(painter, moving, box.colour);
+    if (row.modelled)
+        paintModelled(painter, moving, fill.line());
+    else
+        paintEdge(painter, moving, fill.edge);
     moving.setRight(std::min(moving.right(), std::max(moving.left(), nameEnd)));
     paintLabel(painter, moving, row, slice,
-               row.modelled ? mixed(box.colour, m_theme.window, kModelledStrength) : box.colour);
+               row.modelled ? mixed(fill.colour, m_theme.window, kModelledStrength) : fill.colour);
+}
+
+/// Where the colour alone is close to the ground.
+void LanePainter::paintEdge(QPainter& painter, const QRectF& box, const QColor& edge) {
+    if (box.width() < 4 || !edge.isValid()) return;
+    painter.setPen(QPen(edge, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
 }
 
 /// What no clock measured: pale, as the strip has it, within a dotted edge.
@@ -162,7 +175,7 @@ void LanePainter::paintModelled(QPainter& painter, const QRectF& box, const QCol
 /// between.
 void LanePainter::paintMark(QPainter& painter, const QRectF& box, const LaneRow& row,
                             const SliceView& slice) {
-    const QColor colour = lookOf(row, slice).colour;
+    const QColor colour = lookOf(row, slice).fill.line();
     const double half = std::min(kMark, box.height() / 2);
     const double middle = box.center().y();
     const double first = box.left() + kMark + 0.5, last = box.right() - kMark - 0.5;
@@ -180,10 +193,13 @@ void LanePainter::paintMark(QPainter& painter, const QRectF& box, const LaneRow&
     ++m_painted;
 }
 
-void LanePainter::startStrip(const QRectF& area, const TimeScale& scale, ColumnStrip::Mix mix) {
+void LanePainter::startStrip(const QPainter& painter, const QRectF& area, const TimeScale& scale,
+                             ColumnStrip::Mix mix) {
+    const double fine = painter.device()->devicePixelRatioF();
     m_pixelsPerNs = 1 / std::max(scale.nsPerPixel(), 1e-12);
     const int width = static_cast<int>(std::ceil(area.width()));
-    if (!m_strip || m_strip->width() != width || m_strip->mix() != mix) m_strip.emplace(width, mix);
+    if (!m_strip || m_strip->width() != width || m_strip->mix() != mix || m_strip->fine() != fine)
+        m_strip.emplace(width, mix, fine);
 }
 
 /// One level: what is narrow by its share of each column, what is wide as a box over it.
@@ -215,17 +231,17 @@ void LanePainter::place(const QRectF& level, const LaneRow& row, const SliceView
         share = std::min(1.0, static_cast<double>(slice.busy.ns) /
                                   static_cast<double>(slice.range.duration().ns));
     if (row.thin || right - left < kNarrowestBox || slice.count > 1) {
-        const double strength = row.thin       ? 1
-                                : look.hatched ? kHatchStrength
-                                : row.modelled ? kModelledStrength
-                                               : 1;
+        const double strength = row.thin            ? 1
+                                : look.fill.hatched ? kHatchStrength
+                                : row.modelled      ? kModelledStrength
+                                                    : 1;
         m_strip->add(left, right, share * strength, look.rgb);
         return;
     }
     const QRectF box(level.left() + left, level.top(), right - left, level.height());
     const bool adjoins = !m_boxes.empty() && box.left() - m_boxes.back().area.right() < 0.75;
-    m_boxes.push_back({&row, &slice, box, look.colour, adjoins, look.hatched});
-    if (look.hatched) return;
+    m_boxes.push_back({&row, &slice, box, look.fill, adjoins});
+    if (look.fill.hatched) return;
     const double moves = waitedUntil(level, slice, scale) - level.left();
     m_strip->add(moves - left < 2 ? left : std::floor(moves), right,
                  row.modelled ? kModelledStrength : 1, look.rgb);
@@ -237,7 +253,7 @@ void LanePainter::paintPlaced(QPainter& painter, const QRectF& area, const LaneR
     painter.save();
     painter.setClipRect(area, Qt::IntersectClip);
     m_isLow = row.role == LaneRole::kHost || (row.kind == LaneRow::Kind::kTrack && !row.onDevice);
-    startStrip(area, scale, ColumnStrip::Mix::kBlend);
+    startStrip(painter, area, scale, ColumnStrip::Mix::kBlend);
     std::vector<Placed> marks;
     int level = -1;
     QRectF levelPlace;
@@ -308,7 +324,7 @@ void LanePainter::paintSummary(QPainter& painter, const QRectF& area, const Lane
         }
         return;
     }
-    startStrip(area, scale, ColumnStrip::Mix::kDominant);
+    startStrip(painter, area, scale, ColumnStrip::Mix::kDominant);
     for (const LaneFrame* frame : parts) {
         part.role = frame->role;
         for (const SliceView& slice : frame->slices) {
@@ -324,7 +340,7 @@ void LanePainter::paintCounter(QPainter& painter, const QRectF& area, const Lane
     painter.save();
     painter.setClipRect(area.adjusted(0, -1, 0, 1), Qt::IntersectClip);
     const ShownCounter counter = shownCounter(row, frame, scale.range);
-    const QColor colour = m_theme.fill(counter.meaning).colour;
+    const QColor colour = m_theme.fill(counter.meaning).line();
     QColor pale = colour;
     pale.setAlphaF(0.25F);
     const std::vector<double> columns =

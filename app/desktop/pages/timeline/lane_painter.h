@@ -50,9 +50,8 @@ public:
 private:
     /// How slices of one name, phase and kind are painted.
     struct Look {
-        QColor colour;
+        Fill fill;
         QRgb rgb = 0;
-        bool hatched = false;
     };
     using LookKey = std::pair<QString, int>;
     struct RecentLook {
@@ -66,11 +65,11 @@ private:
         const LaneRow* row = nullptr;  ///< of its lane alone: says how it looks
         const SliceView* slice = nullptr;
         QRectF area;
-        QColor colour;
+        Fill fill;
         bool adjoins = false;  ///< touches the one before
-        bool hatched = false;
     };
-    void startStrip(const QRectF& area, const TimeScale& scale, ColumnStrip::Mix mix);
+    void startStrip(const QPainter& painter, const QRectF& area, const TimeScale& scale,
+                    ColumnStrip::Mix mix);
     /// A slice on its way: of which lane it is, and where it stands.
     struct Placed {
         const LaneRow& row;  ///< of its lane alone
@@ -92,6 +91,7 @@ private:
     void paintAxis(QPainter& painter, const QRectF& area, const ShownCounter& counter);
     void paintMark(QPainter& painter, const QRectF& box, const LaneRow& row,
                    const SliceView& slice);
+    void paintEdge(QPainter& painter, const QRectF& box, const QColor& edge);
     void paintModelled(QPainter& painter, const QRectF& box, const QColor& colour);
     void paintLabel(QPainter& painter, const QRectF& box, const LaneRow& row,
                     const SliceView& slice, const QColor& ground);

@@ -15,10 +15,12 @@ enum Column { kName, kTime, kSince, kNote };
 
 std::vector<TableColumn> markColumns() {
     std::vector<TableColumn> columns{
-        {u"name"_s, u"a double click or F2 changes it"_s, false, false, false, 160},
-        {u"time"_s, u"on the recording's clock"_s, true, false, false, 128},
-        {u"since the one before"_s, {}, true, false, false, 152},
-        {u"note"_s, u"a double click or F2 changes it"_s, false, false, true, 240}};
+        {QObject::tr("name"), QObject::tr("a double click or F2 changes it"), false, false, false,
+         160},
+        {QObject::tr("time"), QObject::tr("on the recording's clock"), true, false, false, 128},
+        {QObject::tr("since the one before"), {}, true, false, false, 152},
+        {QObject::tr("note"), QObject::tr("a double click or F2 changes it"), false, false, true,
+         240}};
     columns[kName].editable = columns[kNote].editable = true;
     return columns;
 }

@@ -6,6 +6,8 @@
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QImage>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <algorithm>
@@ -18,7 +20,8 @@ namespace {
 constexpr double kGrip = 5;
 /// Ticks of steps closer than this are no ticks.
 constexpr double kClosestSteps = 5;
-constexpr double kTicks = 5;  ///< height of the strip of ticks below
+constexpr int kStepsAView = 4;  ///< by keys
+constexpr double kTicks = 5;    ///< height of the strip of ticks below
 
 /// Mean of the buckets that a pixel covers.
 double shareAt(const std::vector<float>& buckets, std::size_t x, std::size_t pixels) {
@@ -30,12 +33,19 @@ double shareAt(const std::vector<float>& buckets, std::size_t x, std::size_t pix
     return std::min(1.0, sum / static_cast<double>(end - first));
 }
 
+double meanOf(const std::vector<float>& buckets) {
+    double sum = 0;
+    for (const float each : buckets) sum += each;
+    return buckets.empty() ? 0 : sum / static_cast<double>(buckets.size());
+}
+
 }  // namespace
 
 Minimap::Minimap(QWidget* parent) : QWidget(parent), m_labelWidth(kLabelWidth) {
     setFixedHeight(52);
     setMouseTracking(true);
-    setAccessibleName(tr("Whole run: density of compute and of time blocked in communication"));
+    setFocusPolicy(Qt::TabFocus);
+    m_spoken.setName(tr("Whole run: density of compute and of time blocked in communication"));
 }
 
 void Minimap::setRecording(const RecordingPtr& recording) {
@@ -53,6 +63,7 @@ void Minimap::setRecording(const RecordingPtr& recording) {
 
 void Minimap::setDensity(const MinimapDensityPtr& density) {
     m_density = density;
+    describe();
     const QString low = density && density->isBlocked
                             ? tr("Orange from below: share blocked in collectives.")
                             : tr("Orange from below: share in which kernels of collectives ran.");
@@ -64,7 +75,23 @@ void Minimap::setDensity(const MinimapDensityPtr& density) {
 
 void Minimap::setView(TimeRange view) {
     m_view = view;
+    describe();
     update();
+}
+
+/// Which part of the run is shown, and how busy the whole was.
+void Minimap::describe() {
+    if (!m_recording) return m_spoken.setSummary({});
+    const Duration step{m_recording->bounds().duration().ns / 1000};
+    QStringList words{tr("%1 to %2 of %3 is shown")
+                          .arg(formatInstant(m_view.begin, step), formatInstant(m_view.end, step),
+                               formatDuration(m_recording->bounds().duration()))};
+    if (m_density && m_density->holdsAnything())
+        words << tr("over the whole run compute %1, communication %2")
+                     .arg(formatPercent(meanOf(m_density->compute)),
+                          formatPercent(meanOf(m_density->communication)));
+    words << tr("Left and Right move it");
+    m_spoken.setSummary(words.join(QStringLiteral("; ")));
 }
 
 void Minimap::setHits(std::vector<Timestamp> hits) {
@@ -133,6 +160,23 @@ void Minimap::mouseReleaseEvent(QMouseEvent*) {
     m_grip = Grip::kNone;
 }
 
+void Minimap::keyPressEvent(QKeyEvent* event) {
+    const int direction = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;
+    if (direction == 0 || !m_recording) return QWidget::keyPressEvent(event);
+    const Duration by{direction * m_view.duration().ns / kStepsAView};
+    Q_EMIT viewRequested({m_view.begin + by, m_view.end + by});
+}
+
+void Minimap::focusInEvent(QFocusEvent* event) {
+    QWidget::focusInEvent(event);
+    update();
+}
+
+void Minimap::focusOutEvent(QFocusEvent* event) {
+    QWidget::focusOutEvent(event);
+    update();
+}
+
 void Minimap::paintDensity(QPainter& painter, const QRectF& area) const {
     if (!m_density) return;
     const Theme& theme = Theme::of(this);
@@ -145,19 +189,24 @@ void Minimap::paintDensity(QPainter& painter, const QRectF& area) const {
     const struct {
         const std::vector<float>& buckets;
         QColor colour;
-    } layers[] = {{m_density->rest, theme.fill(Meaning::kIdle).colour},
-                  {m_density->compute, theme.fill(Meaning::kCompute).colour},
-                  {m_density->communication, theme.fill(Meaning::kReduction).colour}};
-    const auto pixels = static_cast<std::size_t>(std::max(1.0, area.width()));
+    } layers[] = {{m_density->rest, theme.fill(Meaning::kIdle).line()},
+                  {m_density->compute, theme.fill(Meaning::kCompute).line()},
+                  {m_density->communication, theme.fill(Meaning::kReduction).line()}};
+    // by pixels of the screen: a strip begins anywhere between two of them
+    const QSize pixels = (area.size() * painter.device()->devicePixelRatioF()).toSize();
+    QImage strip(pixels.expandedTo({1, 1}), QImage::Format_ARGB32_Premultiplied);
+    strip.fill(Qt::transparent);
+    QPainter columns(&strip);
     for (const auto& layer : layers) {
-        for (std::size_t x = 0; x < pixels; ++x) {
-            const double high = shareAt(layer.buckets, x, pixels) * area.height();
-            if (high <= 0) continue;
-            painter.fillRect(
-                QRectF(area.left() + static_cast<double>(x), area.bottom() - high, 1, high),
-                layer.colour);
+        for (int x = 0; x < strip.width(); ++x) {
+            const double share = shareAt(layer.buckets, static_cast<std::size_t>(x),
+                                         static_cast<std::size_t>(strip.width()));
+            const auto high = static_cast<int>(std::lround(share * strip.height()));
+            columns.fillRect(QRect(x, strip.height() - high, 1, high), layer.colour);
         }
     }
+    columns.end();
+    painter.drawImage(area, strip);
 }
 
 /// Below the strip: those whose number is a multiple of 1, 2, 5, 10 ...
@@ -211,6 +260,10 @@ void Minimap::paintEvent(QPaintEvent*) {
         last = x;
         painter.drawLine(QPointF(x, area.top()), QPointF(x, area.top() + 9));
     }
+    if (!hasFocus()) return;
+    painter.setPen(QPen(theme.accent, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
 }
 
 }  // namespace shardscope::desktop

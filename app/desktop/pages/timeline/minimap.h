@@ -4,6 +4,7 @@
 
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/pages/timeline/minimap_density.h"
+#include "app/desktop/widgets/spoken_picture.h"
 
 #include <QWidget>
 #include <optional>
@@ -35,6 +36,9 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
 
 private:
     enum class Grip { kNone, kMove, kBegin, kEnd };
@@ -43,10 +47,12 @@ private:
     [[nodiscard]] Timestamp timeAt(double x) const;
     [[nodiscard]] Grip gripAt(double x) const;
     void dragTo(double x);
+    void describe();
     void paintDensity(QPainter& painter, const QRectF& area) const;
     void paintSteps(QPainter& painter, const QRectF& area) const;
     void paintView(QPainter& painter, const QRectF& area) const;
 
+    SpokenPicture m_spoken{*this};
     RecordingPtr m_recording;
     MinimapDensityPtr m_density;
     /// Begins of those of the first rank.

@@ -5,6 +5,7 @@
 #include "engine/run/config/run_config.h"
 #include "storage/model/overhead_lanes.h"
 
+#include <QObject>
 #include <set>
 
 namespace shardscope::desktop {
@@ -68,27 +69,27 @@ std::vector<RangeKind> rangeKinds(const RecordingSummary& summary) {
 QString rangeKindName(RangeKind kind) {
     switch (kind) {
         case RangeKind::kKernels:
-            return u"Kernels"_s;
+            return QObject::tr("Kernels");
         case RangeKind::kOperators:
-            return u"Operators"_s;
+            return QObject::tr("Operators");
         case RangeKind::kCollectives:
-            return u"Collectives"_s;
+            return QObject::tr("Collectives");
         case RangeKind::kCopies:
-            return u"Copies"_s;
+            return QObject::tr("Copies");
         case RangeKind::kCalls:
-            return u"CUDA calls"_s;
+            return QObject::tr("CUDA calls");
         case RangeKind::kWaits:
-            return u"Waits"_s;
+            return QObject::tr("Waits");
         case RangeKind::kPhases:
-            return u"Phases"_s;
+            return QObject::tr("Phases");
         case RangeKind::kAnnotations:
-            return u"Annotations"_s;
+            return QObject::tr("Annotations");
         case RangeKind::kPython:
-            return u"Python"_s;
+            return QObject::tr("Python");
         case RangeKind::kApart:
             break;
     }
-    return u"Calibration, profiler"_s;
+    return QObject::tr("Calibration, profiler");
 }
 
 bool isBelow(const OpenRecording& recording, CaptureLevel least) {

@@ -6,6 +6,7 @@
 #include "app/desktop/pages/timeline/range_kind.h"
 #include "app/desktop/pages/timeline/slice_details.h"
 
+#include <QObject>
 #include <QStringList>
 
 namespace shardscope::desktop {
@@ -31,19 +32,23 @@ QString counted(int count, const QString& what) {
 }  // namespace
 
 std::vector<TableColumn> rangeColumns() {
-    const QString clipped = u"; of an event that the range cuts, what lies inside"_s;
-    return {{u"name"_s, {}, false, true, false, 240},
-            {u"count"_s, u"events that touch the range"_s, true, false, false, 88},
-            {u"own time"_s, u"without what is nested inside, all lanes together"_s + clipped, true,
-             false, false, 96},
-            {u"of the range"_s,
-             u"own time divided by the length of the range on all lanes of the kind"_s, true, false,
-             false, 104},
-            {u"total"_s, u"with what is nested inside"_s + clipped, true, false, false, 96},
-            {u"median"_s, u"of one event, the mean of the middle two of an even number"_s + clipped,
-             true, false, false, 96},
-            {u"max"_s, u"longest single event"_s + clipped, true, false, false, 96},
-            {u"lane"_s, {}, false, false, true, 168}};
+    const QString clipped = QObject::tr("; of an event that the range cuts, what lies inside");
+    return {
+        {QObject::tr("name"), {}, false, true, false, 240},
+        {QObject::tr("count"), QObject::tr("events that touch the range"), true, false, false, 88},
+        {QObject::tr("own time"),
+         QObject::tr("without what is nested inside, all lanes together") + clipped, true, false,
+         false, 96},
+        {QObject::tr("of the range"),
+         QObject::tr("own time divided by the length of the range on all lanes of the kind"), true,
+         false, false, 104},
+        {QObject::tr("total"), QObject::tr("with what is nested inside") + clipped, true, false,
+         false, 96},
+        {QObject::tr("median"),
+         QObject::tr("of one event, the mean of the middle two of an even number") + clipped, true,
+         false, false, 96},
+        {QObject::tr("max"), QObject::tr("longest single event") + clipped, true, false, false, 96},
+        {QObject::tr("lane"), {}, false, false, true, 168}};
 }
 
 TableRows rangeRows(const RangeTable& table) {

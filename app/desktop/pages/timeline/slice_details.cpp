@@ -137,6 +137,12 @@ SliceDetails sliceDetails(const OpenRecording& recording, const LaneFacts& lane,
     return details;
 }
 
+QString spokenSlice(const SliceDetails& details) {
+    QStringList words{details.title};
+    for (const auto& [name, value] : details.rows) words << name + u' ' + value;
+    return words.join(u", "_s);
+}
+
 std::vector<QString> sliceLabels(LaneRole role, const SliceView& slice) {
     if (slice.count > 1) {
         if (role == LaneRole::kHost || role == LaneRole::kRuntime || role == LaneRole::kSync)

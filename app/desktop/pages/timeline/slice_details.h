@@ -34,6 +34,8 @@ struct SliceDetails {
 [[nodiscard]] SliceDetails sliceDetails(const OpenRecording& recording, const LaneFacts& lane,
                                         const SliceView& slice,
                                         const CollectiveView* collective = nullptr);
+/// The same in a line, for who cannot see it.
+[[nodiscard]] QString spokenSlice(const SliceDetails& details);
 /// Texts for a slice, longest first; the first that fits is drawn.
 [[nodiscard]] std::vector<QString> sliceLabels(LaneRole role, const SliceView& slice);
 [[nodiscard]] Meaning sliceMeaning(LaneRole role, const SliceView& slice);

@@ -27,7 +27,7 @@ int dataOf(TableTab tab) {
 }
 
 QString nameOf(TableTab tab) {
-    return tab == TableTab::kFound ? u"Found"_s : u"Marks"_s;
+    return tab == TableTab::kFound ? QObject::tr("Found") : QObject::tr("Marks");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/time_scale.h"
 #include "app/desktop/pages/timeline/slice_details.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
 #include "app/desktop/pages/timeline/timeline_highlight.h"
@@ -21,18 +23,16 @@ TimelineCanvas::TimelineCanvas(QWidget* parent)
     setFocusPolicy(Qt::StrongFocus);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     viewport()->setMouseTracking(true);
-    setAccessibleName(tr("Timeline of all ranks"));
-    setAccessibleDescription(
-        tr("W and S zoom, A and D move, comma and period step from event to event"));
+    m_spoken.setName(tr("Timeline of all ranks"));
+    describeView();
     m_filter->setPlaceholderText(tr("Filter"));
     m_filter->setAccessibleName(tr("Show only lanes whose name has this text"));
-    m_filter->setFocusPolicy(Qt::ClickFocus);
     m_filter->setFont(textFont(kSmallPixels));
     m_filter->installEventFilter(this);
     connect(m_filter, &QLineEdit::textChanged, this, &TimelineCanvas::setFilter);
     m_order->setToolTip(tr("Order of the ranks"));
     m_order->setAccessibleName(tr("Order of the ranks"));
-    m_order->setFocusPolicy(Qt::ClickFocus);
+    m_order->setFocusPolicy(Qt::StrongFocus);
     m_order->setIconSize({16, 16});
     m_order->setPopupMode(QToolButton::InstantPopup);
     auto* orders = new QMenu(m_order);
@@ -58,6 +58,8 @@ void TimelineCanvas::setRecording(const RecordingPtr& recording) {
     lanesChanged();
     // whoever sets a recording sets what to see of it next: only that picture is asked for
     if (recording) m_shown.setView(recording->bounds());
+    describeSlice();
+    describeView();
 }
 
 void TimelineCanvas::setFrame(const TimelineFramePtr& frame) {
@@ -98,10 +100,33 @@ void TimelineCanvas::selectSlice(LaneAddress key, const SliceView& slice) {
     }
     m_seeksChosen = true;
     showChosen();
-    const auto labels = sliceLabels(m_picks.chosen->role, slice);
-    setAccessibleDescription(labels.empty() ? slice.name : labels.front());
+    describeSlice();
     viewport()->update();
     Q_EMIT sliceSelected();
+}
+
+/// As the panel of details says it.
+void TimelineCanvas::describeSlice() {
+    const RecordingPtr& recording = m_shown.recording();
+    const auto& chosen = m_picks.chosen;
+    const LaneFacts* lane = chosen && recording ? recording->lane(chosen->key) : nullptr;
+    m_spoken.setCurrent(
+        lane != nullptr ? spokenSlice(sliceDetails(*recording, *lane, chosen->slice)) : QString());
+}
+
+void TimelineCanvas::describeView() {
+    const QString keys =
+        tr("W and S zoom, A and D move, comma and period step from event to event");
+    const RecordingPtr& recording = m_shown.recording();
+    if (!recording) return m_spoken.setSummary(keys);
+    const TimeRange seen = view();
+    const Duration step{seen.duration().ns / 1000};
+    m_spoken.setSummary(tr("%1 to %2 of %3, %4 lanes of %5 ranks. %6")
+                            .arg(formatInstant(seen.begin, step), formatInstant(seen.end, step),
+                                 formatDuration(recording->bounds().duration()))
+                            .arg(std::ranges::count_if(lanes().rows, &LaneRow::isLane))
+                            .arg(recording->summary.ranks.size())
+                            .arg(keys));
 }
 
 /// Brings the chosen slice into view; again when the picture comes that says on which level of its
@@ -160,9 +185,26 @@ void TimelineCanvas::followInTime(bool forward) {
     followLink(best);
 }
 
+void TimelineCanvas::stepToLane(int by) {
+    if (!m_frame) return;
+    const auto& rows = lanes().rows;
+    const auto& chosen = m_picks.chosen;
+    const LaneRow* from = chosen ? lanes().row(chosen->key) : nullptr;
+    const Timestamp time =
+        chosen ? std::max(chosen->slice.range.begin, view().begin) : view().begin;
+    auto at = from != nullptr ? from - rows.data() + by : std::ptrdiff_t{0};
+    for (; at >= 0 && at < std::ssize(rows); at += by) {
+        const LaneRow& row = rows[static_cast<std::size_t>(at)];
+        if (!row.isLane() || row.kind == LaneRow::Kind::kCounter) continue;
+        const auto hit = m_shown.nearestIn(row, *m_frame, time);
+        if (hit) return selectSlice(hit->key, hit->slice);
+    }
+}
+
 void TimelineCanvas::clearSlice() {
     m_picks.chosen.reset();
     m_picks.links.clear();
+    describeSlice();
     viewport()->update();
     Q_EMIT sliceCleared();
 }
@@ -184,6 +226,7 @@ void TimelineCanvas::requestPicture() {
 void TimelineCanvas::changeView(TimeRange view) {
     if (!m_shown.recording()) return;
     m_shown.setView(view);
+    describeView();
     touchPicture();
     requestPicture();
     followPointer();

@@ -8,6 +8,7 @@
 #include "app/desktop/pages/timeline/timeline_overlay.h"
 #include "app/desktop/pages/timeline/timeline_pointer.h"
 #include "app/desktop/pages/timeline/timeline_viewport.h"
+#include "app/desktop/widgets/spoken_picture.h"
 
 #include <QAbstractScrollArea>
 #include <QLineEdit>
@@ -55,6 +56,9 @@ public:
     void followLink(int place);
     /// To the one that begins next before the chosen slice, or after it; peers are none.
     void followInTime(bool forward);
+    /// To the slice on the lane below (1) or above (-1) that is nearest in time; without a chosen
+    /// one to the first in sight.
+    void stepToLane(int by);
     [[nodiscard]] const std::vector<LinkedSlice>& links() const { return m_picks.links; }
 
     /// What is in sight was loaded, be it for another view.
@@ -110,6 +114,8 @@ private:
     void lanesChanged();
     /// Changes which lanes there are, and keeps what one looks at where it is.
     void relayOut(const std::function<bool()>& change);
+    void describeView();
+    void describeSlice();
     void placeFilter();
     void fillRankOrders(QMenu& menu);
     void retint();
@@ -134,6 +140,7 @@ private:
     void touchPicture();
     [[nodiscard]] QPixmap renderPicture() const;
 
+    SpokenPicture m_spoken{*this};
     TimelineViewport m_shown;
     TimelinePointer m_pointer;
     TimelinePicks m_picks;

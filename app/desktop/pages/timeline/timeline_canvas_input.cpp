@@ -85,9 +85,13 @@ void TimelineCanvas::run(TimelineCommand command) {
         case TimelineCommand::kZoomToSelection:
             return zoomToSelection();
         case TimelineCommand::kNextSlice:
-            return neighbourRequested(true);
+            return m_picks.chosen ? neighbourRequested(true) : stepToLane(1);
         case TimelineCommand::kPreviousSlice:
-            return neighbourRequested(false);
+            return m_picks.chosen ? neighbourRequested(false) : stepToLane(1);
+        case TimelineCommand::kLaneAbove:
+            return stepToLane(-1);
+        case TimelineCommand::kLaneBelow:
+            return stepToLane(1);
         case TimelineCommand::kNextRank:
             return sameCollectiveRequested(1);
         case TimelineCommand::kPreviousRank:

@@ -70,6 +70,7 @@ void TimelineCanvas::lanesChanged() {
     verticalScrollBar()->setSingleStep(kScrollStep);
     placeFilter();
     Q_EMIT plotChanged(m_shown.labelWidth(), static_cast<int>(m_shown.scale().width));
+    describeView();
     touchPicture();
 }
 

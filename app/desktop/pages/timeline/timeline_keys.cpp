@@ -1,49 +1,31 @@
 #include "app/desktop/pages/timeline/timeline_keys.h"
 
+#include "app/desktop/widgets/key_places.h"
+
 namespace shardscope::desktop {
-namespace {
-
-// evdev codes + 8, as X11 and Wayland's xkb report them
-constexpr quint32 kScanW = 25;
-constexpr quint32 kScanA = 38;
-constexpr quint32 kScanS = 39;
-constexpr quint32 kScanD = 40;
-
-TimelineCommand byPlace(quint32 scanCode) {
-    switch (scanCode) {
-        case kScanW:
-            return TimelineCommand::kZoomIn;
-        case kScanS:
-            return TimelineCommand::kZoomOut;
-        case kScanA:
-            return TimelineCommand::kPanLeft;
-        case kScanD:
-            return TimelineCommand::kPanRight;
-        default:
-            return TimelineCommand::kNone;
-    }
-}
-
-}  // namespace
-
 TimelineCommand timelineCommand(int key, quint32 scanCode, Qt::KeyboardModifiers modifiers) {
     if (modifiers == Qt::ControlModifier && key == Qt::Key_P) return TimelineCommand::kFilter;
     if (modifiers == Qt::AltModifier && key == Qt::Key_Up) return TimelineCommand::kMoveUp;
     if (modifiers == Qt::AltModifier && key == Qt::Key_Down) return TimelineCommand::kMoveDown;
+    // brackets need AltGr on many layouts
+    if (modifiers == Qt::ControlModifier && key == Qt::Key_Left)
+        return TimelineCommand::kFollowBack;
+    if (modifiers == Qt::ControlModifier && key == Qt::Key_Right)
+        return TimelineCommand::kFollowForward;
+    if (modifiers == Qt::ControlModifier && key == Qt::Key_Up) return TimelineCommand::kLaneAbove;
+    if (modifiers == Qt::ControlModifier && key == Qt::Key_Down) return TimelineCommand::kLaneBelow;
     if (modifiers & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
         return TimelineCommand::kNone;
-    const TimelineCommand placed = byPlace(scanCode);
-    if (placed != TimelineCommand::kNone) return placed;
     const bool shift = modifiers.testFlag(Qt::ShiftModifier);
-    switch (key) {
+    switch (keyOfBlock(key, scanCode)) {
         case Qt::Key_W:
-            return scanCode == 0 ? TimelineCommand::kZoomIn : TimelineCommand::kNone;
+            return TimelineCommand::kZoomIn;
         case Qt::Key_S:
-            return scanCode == 0 ? TimelineCommand::kZoomOut : TimelineCommand::kNone;
+            return TimelineCommand::kZoomOut;
         case Qt::Key_A:
-            return scanCode == 0 ? TimelineCommand::kPanLeft : TimelineCommand::kNone;
+            return TimelineCommand::kPanLeft;
         case Qt::Key_D:
-            return scanCode == 0 ? TimelineCommand::kPanRight : TimelineCommand::kNone;
+            return TimelineCommand::kPanRight;
         case Qt::Key_Up:
             return shift ? TimelineCommand::kScrollUp : TimelineCommand::kZoomIn;
         case Qt::Key_Down:

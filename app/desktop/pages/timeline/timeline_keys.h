@@ -20,6 +20,8 @@ enum class TimelineCommand {
     kZoomToSelection,
     kNextSlice,
     kPreviousSlice,
+    kLaneAbove,  ///< to the slice there
+    kLaneBelow,
     kNextRank,
     kPreviousRank,
     kFollowBack,     ///< from a kernel to its launch

@@ -255,6 +255,22 @@ std::optional<TimelineHit> TimelineViewport::hitAt(const TimelineFrame& frame, Q
     return best;
 }
 
+std::optional<TimelineHit> TimelineViewport::nearestIn(const LaneRow& row,
+                                                       const TimelineFrame& frame,
+                                                       Timestamp time) const {
+    std::optional<TimelineHit> best;
+    std::pair<std::int64_t, int> nearest{};
+    forSlicesOf(row, frame, [&](const LaneFrame& lane, const SliceView& slice, int level) {
+        if (level >= row.depths || !slice.range.intersects(m_scale.range)) return;
+        const Duration before = slice.range.begin - time, after = time - slice.range.end;
+        const std::pair away{std::max<std::int64_t>({0, before.ns, after.ns}), level};
+        if (best && away >= nearest) return;
+        nearest = away;
+        best = TimelineHit{lane.key, row.parts.empty() ? row.role : lane.role, slice};
+    });
+    return best;
+}
+
 int TimelineViewport::levelIn(const LaneRow& row, LaneAddress key, const SliceView& slice,
                               const TimelineFrame* frame) {
     const bool nests = row.kind == LaneRow::Kind::kTrack && frame != nullptr;

@@ -99,6 +99,10 @@ public:
     /// what it covers.
     [[nodiscard]] const LaneRow* nameAt(double y) const;
     [[nodiscard]] std::optional<TimelineHit> hitAt(const TimelineFrame& frame, QPointF at) const;
+    /// The slice of a row in sight that is nearest to a time; the outermost of those that hold it.
+    [[nodiscard]] std::optional<TimelineHit> nearestIn(const LaneRow& row,
+                                                       const TimelineFrame& frame,
+                                                       Timestamp time) const;
     /// On which level of its row a slice stands; `frame`: what is shown, null: nothing yet.
     [[nodiscard]] static int levelIn(const LaneRow& row, LaneAddress key, const SliceView& slice,
                                      const TimelineFrame* frame);
