@@ -34,6 +34,9 @@ QStringList namesOf(const analysis::CallTree& tree, const std::vector<analysis::
     return names;
 }
 
+/// Here the search stands below the choices; more than they need beside each other.
+constexpr int kNarrow = 800;
+
 }  // namespace
 
 FlamePanel::FlamePanel(RecordingLoader& loader, QWidget* parent)
@@ -61,9 +64,9 @@ FlamePanel::FlamePanel(RecordingLoader& loader, QWidget* parent)
 
 QWidget* FlamePanel::buildControls() {
     auto* controls = new QWidget(this);
-    auto* layout = new QHBoxLayout(controls);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(kGap);
+    m_controls = new QBoxLayout(QBoxLayout::LeftToRight, controls);
+    m_controls->setContentsMargins(0, 0, 0, 0);
+    m_controls->setSpacing(kGap);
     m_kinds = new QComboBox(controls);
     m_kinds->setAccessibleName(tr("Of what stacks are shown"));
     connect(m_kinds, &QComboBox::activated, this, [this](int index) {
@@ -92,12 +95,24 @@ QWidget* FlamePanel::buildControls() {
     connect(m_search, &QLineEdit::textChanged, this, &FlamePanel::search);
     m_found = quietLabel({}, controls);
     m_found->setWordWrap(false);
+    auto* choices = new QHBoxLayout;
+    choices->setSpacing(kGap);
     for (QWidget* each : std::initializer_list<QWidget*>{m_kinds, m_lanes, m_direction, m_icicle})
-        layout->addWidget(each);
-    layout->addWidget(m_search, 1);
-    layout->addWidget(m_found);
-    layout->addStretch(0);
+        choices->addWidget(each);
+    choices->addStretch();
+    auto* names = new QHBoxLayout;
+    names->setSpacing(kGap);
+    names->addWidget(m_search, 1);
+    names->addWidget(m_found);
+    names->addStretch(0);
+    m_controls->addLayout(choices);
+    m_controls->addLayout(names, 1);
     return controls;
+}
+
+void FlamePanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    m_controls->setDirection(width() < kNarrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 
 DataTable* FlamePanel::buildCallTable(const QString& title, QWidget* parent) {

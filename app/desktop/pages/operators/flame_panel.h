@@ -9,6 +9,7 @@
 #include <optional>
 
 class QCheckBox;
+class QBoxLayout;
 class QComboBox;
 class QLabel;
 class QLineEdit;
@@ -44,6 +45,9 @@ Q_SIGNALS:
                           const std::vector<shardscope::questions::StackKind>& kinds, bool longest);
     void framePresented();
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     QWidget* buildControls();
     QWidget* buildCalls();
@@ -65,6 +69,7 @@ private:
     StacksFramePtr m_frame;
     QString m_name;  ///< whose callers and callees are shown
     QStringList m_callerNames, m_calleeNames;
+    QBoxLayout* m_controls;
     QComboBox *m_kinds, *m_lanes, *m_direction;
     QCheckBox* m_icicle;
     QLineEdit* m_search;
