@@ -31,10 +31,11 @@ std::string parametersText(std::int64_t parameters) {
 void addBasis(const Asked& asked, const analysis::Throughput& throughput,
               const run::RunConfig& config, const analysis::Mfu& mfu, Answer& answer) {
     answer.sentences.push_back(fmt::format(
-        "{} with {} parameters, context {}, {} ranks, {}; {} warm-up steps left out, wall "
+        "{} with {} parameters, context {}, {} rank{}, {}; {} warm-up steps left out, wall "
         "time with the optimizer.",
         asked.summary.run.model, parametersText(theory::parameterCount(config.model)),
-        config.model.context, asked.summary.run.worldSize, toWord(config.precision),
+        config.model.context, asked.summary.run.worldSize,
+        asked.summary.run.worldSize == 1 ? "" : "s", toWord(config.precision),
         throughput.warmupStepsLeftOut));
     if (mfu.peakFlops)
         answer.sentences.push_back(fmt::format("Peak of all ranks: {:.4g} TFLOP/s ({}).",

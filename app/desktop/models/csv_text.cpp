@@ -9,6 +9,9 @@ using namespace Qt::StringLiterals;
 QString csvLine(const QStringList& cells) {
     QStringList quoted;
     for (QString cell : cells) {
+        // what is written for eyes: programs read a hyphen as a sign, and plain spaces
+        cell.replace(QChar(0x2212), u'-');
+        for (const char16_t space : {u'\u00A0', u'\u2009', u'\u202F'}) cell.replace(space, u' ');
         const bool plain = std::none_of(cell.cbegin(), cell.cend(), [](QChar c) {
             return c == u',' || c == u'"' || c == u'\n' || c == u'\r';
         });

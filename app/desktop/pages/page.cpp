@@ -1,6 +1,7 @@
 #include "app/desktop/pages/page.h"
 
 #include "app/desktop/widgets/theme.h"
+#include "app/desktop/widgets/widget_picture.h"
 
 #include <QPainter>
 #include <QPicture>
@@ -11,7 +12,7 @@ DrawnPicture Page::drawn(QSize, bool) {
     QPicture picture;
     QPainter painter(&picture);
     painter.fillRect(rect(), Theme::of(this).window);
-    render(&painter, {}, {}, DrawChildren);
+    paintWidget(*this, painter, {});
     painter.end();
     return {picture, size(), windowTitle()};
 }

@@ -2,12 +2,22 @@
 
 #include "app/desktop/models/recording_texts.h"
 #include "app/desktop/widgets/states.h"
+#include "app/desktop/widgets/theme.h"
 
+#include <QPainter>
+#include <QPicture>
 #include <QPushButton>
 #include <QVBoxLayout>
 #include <utility>
 
 namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kCaption = 32;  ///< over a page that is saved
+
+}  // namespace
 
 RecordingPage::RecordingPage(PageContext& context, QWidget* parent)
     : Page(parent), m_selection(context.selection), m_part(context.part) {
@@ -54,6 +64,24 @@ void RecordingPage::setUp(QWidget* content, const QString& icon, const QString& 
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_frame);
     m_frame->showState(PageFrame::State::kEmpty);
+}
+
+DrawnPicture RecordingPage::drawn(QSize size, bool dark) {
+    if (!m_recording || m_frame->state() != PageFrame::State::kFull) return Page::drawn(size, dark);
+    const Theme& theme = Theme::of(this);
+    const QSize whole = m_frame->wholeSize() + QSize(0, kCaption);
+    const QString of =
+        u"%1 · %2"_s.arg(m_recording->label(), selectionText(*m_recording, m_selection.current()));
+    QPicture picture;
+    QPainter painter(&picture);
+    painter.fillRect(QRect({}, whole), theme.window);
+    painter.setPen(theme.quietText);
+    painter.setFont(textFont(kSmallPixels));
+    painter.drawText(QRect(kGapPage, kGap, whole.width() - 2 * kGapPage, kCaption),
+                     Qt::AlignVCenter | Qt::AlignLeft, of);
+    m_frame->paintWhole(painter, {0, kCaption});
+    painter.end();
+    return {picture, whole, of};
 }
 
 void RecordingPage::showElsewhere(const QString& page, const Selection& evidence) {

@@ -18,6 +18,8 @@ public:
     explicit RecordingPage(PageContext& context, QWidget* parent = nullptr);
 
     [[nodiscard]] const PageFrame& frame() const { return *m_frame; }
+    /// All of it, below a line that says of what it is.
+    [[nodiscard]] DrawnPicture drawn(QSize size, bool dark) override;
 
 protected:
     /// To be called once by the page's constructor.

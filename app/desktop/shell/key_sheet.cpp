@@ -1,6 +1,7 @@
 #include "app/desktop/shell/key_sheet.h"
 
 #include "app/desktop/shell/commands.h"
+#include "app/desktop/widgets/plain_area.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 
@@ -9,6 +10,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QScreen>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -17,7 +19,9 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-constexpr int kRowsAColumn = 28;
+constexpr int kRow = 21;      ///< with the space below it
+constexpr int kAround = 200;  ///< title, margins, and what is left free of the window
+constexpr int kLeastRows = 12;
 
 }  // namespace
 
@@ -29,7 +33,11 @@ KeySheet::KeySheet(const Commands& commands, QWidget* parent) : QDialog(parent) 
     layout->setContentsMargins(kGapPage, kGapPage, kGapPage, kGapPage);
     layout->setSpacing(kGapGroup);
     layout->addWidget(headlineLabel(tr("Keys"), this));
-    auto* grid = new QGridLayout;
+    const int height = parent == nullptr ? 0 : parent->height();
+    const int rows = std::max(kLeastRows, (height - kAround) / kRow);
+    auto* sheet = new QWidget;
+    auto* grid = new QGridLayout(sheet);
+    grid->setContentsMargins(0, 0, 0, 0);
     grid->setHorizontalSpacing(kGapGroup);
     grid->setVerticalSpacing(kGapSmall);
     int row = 0;
@@ -39,7 +47,7 @@ KeySheet::KeySheet(const Commands& commands, QWidget* parent) : QDialog(parent) 
         if (command.keys.isEmpty() || command.inSeries) continue;
         if (command.group != group) {
             group = command.group;
-            if (row > kRowsAColumn - 4) {
+            if (row > rows - 4) {
                 row = 0;
                 column += 3;
                 grid->setColumnMinimumWidth(column - 1, kGapPage);
@@ -52,7 +60,11 @@ KeySheet::KeySheet(const Commands& commands, QWidget* parent) : QDialog(parent) 
         grid->addWidget(keys, row, column);
         grid->addWidget(new QLabel(command.name, this), row++, column + 1);
     }
-    layout->addLayout(grid);
+    auto* area = new PlainArea(this);
+    area->setWidget(sheet);
+    layout->addWidget(area, 1);
+    const QSize wanted = sheet->sizeHint() + QSize(2 * kGapPage + 2, kAround / 2);
+    resize(wanted.boundedTo(screen()->availableSize() * 9 / 10));
 }
 
 CommandPalette::CommandPalette(const Commands& commands, QWidget* parent)

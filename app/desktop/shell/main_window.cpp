@@ -76,6 +76,8 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
                                                        : folders.imports);
     // after the pages, so that Live has said how it ended
     connect(&m_session, &RecorderSession::finished, this, &MainWindow::endRun);
+    connect(&m_session, &RecorderSession::stateChanged, this, &MainWindow::presentSession);
+    presentSession();
     const MachineFacts machine = thisMachine();
     m_status->setFacts(
         tr("%1 cores · %2 memory free").arg(machine.cores).arg(formatBytes(machine.freeMemory)));
@@ -241,6 +243,11 @@ void MainWindow::connectViews() {
     connect(&m_views, &ViewKeeper::told, m_status, &StatusLine::setMessage);
     connect(&m_views, &ViewKeeper::fileWanted, this, &MainWindow::openFile);
     connect(&m_views, &ViewKeeper::pageWanted, this, &MainWindow::showPage);
+}
+
+void MainWindow::presentSession() {
+    for (const QString& id : {u"run.stop"_s, u"run.kill"_s})
+        m_commands.find(id)->setEnabled(m_session.isGoing());
 }
 
 void MainWindow::endRun(const run::RunFinished& outcome) {
@@ -464,6 +471,7 @@ void MainWindow::presentSelection() {
     m_topBar->setHistory(m_selection.canGoBack(), m_selection.canGoForward());
     m_commands.find(u"back"_s)->setEnabled(m_selection.canGoBack());
     m_commands.find(u"forward"_s)->setEnabled(m_selection.canGoForward());
+    m_commands.find(u"clear"_s)->setEnabled(!current.isEverything());
 }
 
 bool MainWindow::focusNextPrevChild(bool next) {
@@ -490,6 +498,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     if (!runs && (m_closing || !m_export.saver().isGoing())) {
         m_views.keepLast();
         m_layouts.keepLast();
+        m_area->hideWindows();
         event->accept();
         return;
     }

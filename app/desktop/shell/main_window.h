@@ -84,6 +84,7 @@ private:
     void showMenu();
     void connectExport();
     void giveAccess();
+    void presentSession();
     void endRun(const run::RunFinished& outcome);
     void chooseFile();
     void chooseRemote();

@@ -14,7 +14,7 @@ namespace shardscope::desktop {
 namespace {
 
 /// Two pages beside each other need so much.
-constexpr int kWideArea = 1360;
+constexpr int kWideArea = 1300;
 
 }  // namespace
 
@@ -184,6 +184,11 @@ void PageArea::apply(const PageLayout& layout) {
         splitter->setState(layout.dividers.value(splitter->objectName()));
     Q_EMIT moved();
     showPage(wanted);
+}
+
+void PageArea::hideWindows() {
+    for (const Entry& entry : m_pages)
+        if (entry.dock != nullptr && entry.dock->isFloating()) entry.dock->hide();
 }
 
 void PageArea::setRecordingName(const QString& name) {

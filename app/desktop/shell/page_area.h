@@ -46,6 +46,9 @@ public:
     /// Pages that there are no more are left out.
     void apply(const PageLayout& layout);
 
+    /// Those of pages: the program ends once no window is left.
+    void hideWindows();
+
     /// What is open, for the titles of windows.
     void setRecordingName(const QString& name);
 

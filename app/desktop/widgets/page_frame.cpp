@@ -5,6 +5,7 @@
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+#include "app/desktop/widgets/widget_picture.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -15,6 +16,7 @@
 #include <QScrollBar>
 #include <QStackedWidget>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
@@ -56,6 +58,7 @@ PageFrame::PageFrame(QWidget* content, MessageState* empty, std::vector<QRectF> 
       m_header(new QWidget(this)),
       m_headerActions(new QHBoxLayout),
       m_banner(new Banner(this)),
+      m_content(content),
       m_error(new MessageState(u"error"_s, {}, {}, this)),
       m_nothing(new MessageState(u"help"_s, {}, {}, this)),
       m_stack(new CurrentStack(this)) {
@@ -127,6 +130,17 @@ void PageFrame::showNothing(const QString& title, const QString& text) {
 
 void PageFrame::addHeaderWidget(QWidget* widget) {
     m_headerActions->addWidget(widget);
+}
+
+QSize PageFrame::wholeSize() const {
+    return {width(), m_stack->y() + std::max(m_content->height(), m_stack->height()) + kGapGroup};
+}
+
+/// The header as it is, the content beyond what is in sight of it.
+void PageFrame::paintWhole(QPainter& painter, QPoint at) const {
+    for (QWidget* part : {m_header, static_cast<QWidget*>(m_banner)})
+        if (!part->isHidden()) paintWidget(*part, painter, at + part->mapTo(this, QPoint()));
+    paintWidget(*m_content, painter, at + m_stack->pos());
 }
 
 QString PageFrame::headline() const {

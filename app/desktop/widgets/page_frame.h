@@ -8,6 +8,7 @@
 
 class QHBoxLayout;
 class QLabel;
+class QPainter;
 class QStackedWidget;
 
 namespace shardscope::desktop {
@@ -33,6 +34,9 @@ public:
     void showNothing(const QString& title, const QString& text);
     /// A widget at the right of the headline.
     void addHeaderWidget(QWidget* widget);
+    /// With all that one could scroll to.
+    [[nodiscard]] QSize wholeSize() const;
+    void paintWhole(QPainter& painter, QPoint at) const;
     [[nodiscard]] State state() const { return m_state; }
     [[nodiscard]] QString headline() const;
     [[nodiscard]] QString banner() const;
@@ -45,6 +49,7 @@ private:
     QWidget* m_header;
     QHBoxLayout* m_headerActions;
     Banner* m_banner;
+    QWidget* m_content;
     MessageState *m_error, *m_nothing;
     QStackedWidget* m_stack;
     QWidget* m_pages[5];

@@ -202,6 +202,8 @@ QFont textFont(int pixels, QFont::Weight weight) {
     font.setPixelSize(pixels);
     font.setWeight(weight);
     font.setHintingPreference(QFont::PreferNoHinting);
+    // Inter's contextual alternates write names anew: "zero3x2" with a sign of multiplication
+    font.setStyleStrategy(QFont::PreferNoShaping);
     return font;
 }
 

@@ -322,6 +322,12 @@ TEST_F(ExportTest, SeveralFilesAreToldByTheirFolder) {
               (QStringList{u"traces"_s, u"traces/rank0.json.gz"_s, u"traces/rank1.json.gz"_s}));
 }
 
+/// As programs read it: a hyphen for a minus, plain spaces.
+std::string plain(QString text) {
+    text.replace(QChar(0x2212), u'-');
+    return text.replace(QChar(0x2009), u' ').toStdString();
+}
+
 TEST_F(ExportTest, TablesAreWholeAndInTheOrderOfTheView) {
     openSample();
     m_window->showPage(page_ids::kOverview);
@@ -340,9 +346,8 @@ TEST_F(ExportTest, TablesAreWholeAndInTheOrderOfTheView) {
         for (std::size_t row = 1; row < rows.size(); ++row) {
             ASSERT_EQ(rows[row].size(), static_cast<std::size_t>(model.columnCount()));
             for (int column = 0; column < model.columnCount(); ++column)
-                EXPECT_EQ(
-                    rows[row][static_cast<std::size_t>(column)],
-                    model.cellText(model.index(static_cast<int>(row) - 1, column)).toStdString());
+                EXPECT_EQ(rows[row][static_cast<std::size_t>(column)],
+                          plain(model.cellText(model.index(static_cast<int>(row) - 1, column))));
         }
     }
 }
@@ -661,6 +666,29 @@ TEST_F(ExportTest, ClosingASecondTimeCancelsWhatIsBeingSaved) {
     EXPECT_FALSE(m_window->close());
     EXPECT_TRUE(m_window->close());
     EXPECT_FALSE(m_window->isVisible());
+}
+
+TEST_F(ExportTest, APictureHoldsAllOfThePageAndSaysOfWhatItIs) {
+    openSample();
+    m_window->resize(1000, 600);
+    m_window->showPage(page_ids::kOverview);
+    settle();
+    Page* page = m_window->page(page_ids::kOverview);
+    const DrawnPicture drawn = page->drawn({}, false);
+    EXPECT_EQ(drawn.size.width(), page->width());
+    EXPECT_GT(drawn.size.height(), page->height()) << "what one would scroll to as well";
+    EXPECT_THAT(drawn.title.toStdString(), HasSubstr("sample"));
+    EXPECT_THAT(drawn.title.toStdString(), HasSubstr("ranks all"));
+    const QString path = at(u"whole.png"_s);
+    ASSERT_TRUE(writePicture(drawn, path, papers().constFirst()));
+    const QImage picture(path);
+    const QRgb ground = picture.pixel(1, picture.height() - 1);
+    int drawnBelow = 0;
+    for (int y = page->height() + 40; y < picture.height(); ++y)
+        for (int x = 0; x < picture.width(); x += 3) drawnBelow += picture.pixel(x, y) != ground;
+    EXPECT_GT(drawnBelow, 100);
+    if (const QString folder = qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES"); !folder.isEmpty())
+        picture.save(folder + u"/export-whole.png"_s);
 }
 
 TEST_F(ExportTest, APageThatGoesTakesItsOffersWithIt) {

@@ -17,6 +17,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QToolButton>
+#include <QWindow>
 #include <algorithm>
 #include <set>
 
@@ -259,6 +260,18 @@ TEST_F(LayoutTest, TheNextWindowTakesUpTheLastLayoutWithTheFirstRecording) {
     press(u"F5"_s);
     openSample();
     EXPECT_TRUE(area().apart().isEmpty()) << "once";
+}
+
+TEST_F(LayoutTest, TheProgramEndsWithTheWindowThoughAPageHasItsOwn) {
+    m_window->showPage(page_ids::kMemory);
+    area().move(page_ids::kMemory, PagePlace::kWindow);
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(dock(page_ids::kMemory)));
+    m_window->close();
+    for (const QWindow* window : QGuiApplication::topLevelWindows())
+        EXPECT_FALSE(window->isVisible()) << "Qt ends once none is left";
+    const auto kept = lastLayout(m_folder.filePath(u"desktop.ini"_s));
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(kept->apart, QStringList{page_ids::kMemory});
 }
 
 TEST_F(LayoutTest, ABrokenLayoutLeavesAllPagesWithinReach) {

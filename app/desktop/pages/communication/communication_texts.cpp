@@ -110,20 +110,23 @@ QString reasonSentence(const CommunicationFrame& frame) {
     for (const analysis::ReasonSum& sum : frame.told.reasons) exposed += sum.exposed;
     if (exposed.ns == 0) return {};
     const analysis::ReasonSum& most = frame.told.reasons.front();
-    const QString share = u"%1 of %2"_s.arg(formatDuration(most.exposed), formatDuration(exposed));
+    // a share alone: each collective is counted by itself, and two that are exposed at once make
+    // more than the time that is
+    const QString share =
+        formatPercent(static_cast<double>(most.exposed.ns) / static_cast<double>(exposed.ns));
     switch (most.reason) {
         case ExposureReason::kWaited:
-            return u"What holds it back most: collectives wait for a rank (%1 that is exposed)."_s
+            return u"What holds it back most: collectives wait for a rank (%1 of what is exposed)."_s
                 .arg(share);
         case ExposureReason::kQueued:
-            return u"What holds it back most: collectives queue behind one another (%1 that is "
+            return u"What holds it back most: collectives queue behind one another (%1 of what is "
                    u"exposed)."_s.arg(share);
         case ExposureReason::kLate:
-            return u"What holds it back most: collectives are issued late (%1 that is exposed)."_s
+            return u"What holds it back most: collectives are issued late (%1 of what is exposed)."_s
                 .arg(share);
         case ExposureReason::kLong:
             return u"What holds it back most: collectives are longer than the compute beside them "
-                   u"(%1 that is exposed)."_s.arg(share);
+                   u"(%1 of what is exposed)."_s.arg(share);
         case ExposureReason::kUnknown:
             return u"What holds it back cannot be told: the trace does not say when ranks arrived, "
                    u"or when collectives were asked for."_s;

@@ -47,7 +47,7 @@ QString deviceHeadline(const SelectedPart& part) {
         return u"A trace of %1 events: no steps and no kernels are in it."_s.arg(
             formatCount(static_cast<std::int64_t>(part.report->events)));
     return u"From the first kernel to the last a compute kernel runs %1 of the time, a "
-           u"communication kernel %2, none %3 (%4 of %5)."_s.arg(
+           u"communication kernel %2, no kernel %3 (%4 of %5; copies are no kernels)."_s.arg(
                formatPercent(share(compute, whole)), formatPercent(share(communication, whole)),
                formatPercent(share(idle, whole)), formatDuration(idle), formatDuration(whole));
 }

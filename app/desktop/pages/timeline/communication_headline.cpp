@@ -12,7 +12,9 @@ namespace {
 using namespace Qt::StringLiterals;
 
 QString whereOf(const OpenRecording& recording, const Selection& selection) {
-    if (!selection.cutsTime()) return u"Whole run"_s;
+    // of a run with steps those are told of, not what is around them
+    if (!selection.cutsTime())
+        return recording.summary.steps.empty() ? u"Whole run"_s : u"All steps"_s;
     const auto steps = recording.stepsOf(selection);
     if (!steps) return selection.range ? u"Selected range"_s : u"Whole run"_s;
     if (steps->first == steps->last) return u"Step %1"_s.arg(steps->first.value);

@@ -90,7 +90,6 @@ SlicePanel::SlicePanel(QWidget* parent)
       m_arrivalsTitle(sectionLabel(tr("Arrivals"), this)),
       m_arrivals(new ArrivalBars(this)),
       m_hint(quietLabel({}, this)) {
-    setFixedWidth(288);
     m_link->setProperty("link", true);
     m_link->setAccessibleName(tr("Go to the linked event"));
     connect(m_link, &QPushButton::clicked, this, &SlicePanel::linkFollowed);
