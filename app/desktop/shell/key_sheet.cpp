@@ -62,6 +62,9 @@ KeySheet::KeySheet(const Commands& commands, QWidget* parent) : QDialog(parent) 
     }
     auto* area = new PlainArea(this);
     area->setWidget(sheet);
+    area->setAccessibleName(tr("Keys"));
+    area->setFocusPolicy(Qt::StrongFocus);  // arrows scroll
+    area->setFocus();
     layout->addWidget(area, 1);
     const QSize wanted = sheet->sizeHint() + QSize(2 * kGapPage + 2, kAround / 2);
     resize(wanted.boundedTo(screen()->availableSize() * 9 / 10));
