@@ -75,9 +75,9 @@ Result<void> checkFormat(const std::string& name) {
                                run::suggestion(name, names), fmt::join(names, ", ")));
 }
 
-/// From the first start to the last end of steps "3-5" or "4" on the ranks that are asked for.
-Result<TimeRange> rangeOfSteps(const std::string& text, const RecordingSummary& summary,
-                               const std::vector<RankId>& ranks) {
+/// Steps "3-5" or "4": from the first start to the last end on the ranks that are asked for.
+Result<void> chooseSteps(const std::string& text, const RecordingSummary& summary,
+                         ExportOptions& options) {
     std::int32_t first = -1, last = -1;
     const char* end = text.data() + text.size();
     auto parsed = std::from_chars(text.data(), end, first);
@@ -87,7 +87,9 @@ Result<TimeRange> rangeOfSteps(const std::string& text, const RecordingSummary& 
     if (parsed.ec != std::errc{} || parsed.ptr != end || first < 0 || last < first)
         return failure(ErrorCode::kUsage,
                        fmt::format("--steps {} names no steps: write FIRST-LAST, like 3-5", text));
-    if (const auto range = timeOfSteps(summary.steps, {first}, {last}, ranks)) return *range;
+    options.steps.emplace(StepIndex{first}, StepIndex{last});
+    options.range = timeOfSteps(summary.steps, {first}, {last}, options.ranks);
+    if (options.range) return {};
     return failure(
         ErrorCode::kUsage,
         fmt::format("the recording has no step {}: it has {} steps, counted from 0", text,
@@ -125,9 +127,8 @@ Result<ExportAccount> write(Arguments arguments) {
     if (!arguments.steps.empty()) {
         const auto summary = (*reader)->summary();
         if (!summary) return failure(summary);
-        auto range = rangeOfSteps(arguments.steps, *summary, options.ranks);
-        if (!range) return failure(range);
-        options.range = *range;
+        if (auto done = chooseSteps(arguments.steps, *summary, options); !done)
+            return failure(done);
     }
     if (arguments.format == kJson)
         return exportReport(arguments.place, *reader, arguments.report, options);

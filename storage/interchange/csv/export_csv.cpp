@@ -138,12 +138,13 @@ private:
     [[nodiscard]] std::string time() const { return m_view.start; }
 
     [[nodiscard]] std::string condition(RankId rank) const {
-        const std::string begin = std::to_string(m_scope.range().begin.ns);
+        const TimeRange range = m_scope.range(rank);
+        const std::string begin = std::to_string(range.begin.ns);
         const std::string end = m_view.end;
         // Looser first: that is what the virtual table skips chunks by.
         return "rank=" + std::to_string(rank.value) + " AND " + end + ">=" + begin + " AND (" +
                end + ">" + begin + " OR " + time() + ">=" + begin + ") AND " + time() + "<" +
-               std::to_string(m_scope.range().end.ns);
+               std::to_string(range.end.ns);
     }
     Result<void> header() {
         auto table =
