@@ -29,7 +29,7 @@ using interchange::ExportOptions;
 
 struct Arguments {
     RecordingPlace place;
-    std::string format = "perfetto";
+    std::string format;  ///< empty: by the output's name
     std::string range;
     std::string steps;
     std::string report = "overview";
@@ -41,12 +41,15 @@ struct Arguments {
 struct OtherFormat {
     const char* name;
     const char* what;
+    const char* ending;
 };
+/// Of an output whose name does not tell.
+constexpr const char* kUsualFormat = "perfetto";
 constexpr const char* kJson = "json";
 constexpr const char* kSafetensors = "safetensors";
 constexpr OtherFormat kOthers[] = {
-    {kJson, "a report, see --report"},
-    {kSafetensors, "weights by GPT-2's names, from a checkpoint's folder"}};
+    {kJson, "a report, see --report", ".json"},
+    {kSafetensors, "weights by GPT-2's names, from a checkpoint's folder", ".safetensors"}};
 
 std::string helpOf(const interchange::Format& format) {
     const std::string option = format.option;
@@ -65,6 +68,22 @@ std::vector<std::string> formatNames() {
     std::vector<std::string> names;
     forEachFormat([&](const char* each, const std::string&) { names.emplace_back(each); });
     return names;
+}
+
+/// The one whose files end as `path` does, the longest ending first; else the usual one.
+std::string formatOf(std::string_view path) {
+    std::string found;
+    std::size_t longest = 0;
+    const auto consider = [&](const char* name, std::string_view ending) {
+        if (ending.empty() || ending.size() < longest) return;
+        found = ending.size() > longest ? name : "";  // several end so
+        longest = ending.size();
+    };
+    for (const interchange::Format& format : interchange::formats())
+        if (format.write != nullptr) consider(format.name, interchange::endingOf(format, path));
+    for (const OtherFormat& format : kOthers)
+        if (path.ends_with(format.ending)) consider(format.name, format.ending);
+    return found.empty() ? kUsualFormat : found;
 }
 
 Result<void> checkFormat(const std::string& name) {
@@ -113,6 +132,7 @@ Result<ExportAccount> writeWeights(const Arguments& arguments) {
 
 Result<ExportAccount> write(Arguments arguments) {
     arguments.options.inputs = {arguments.place.path};
+    if (arguments.format.empty()) arguments.format = formatOf(arguments.options.output);
     if (auto known = checkFormat(arguments.format); !known) return failure(known);
     if (arguments.format == kSafetensors) return writeWeights(arguments);
     auto reader = openAnyRecording(arguments.place);
@@ -172,9 +192,11 @@ Command addExport(CLI::App& root) {
     app->add_option("recording", arguments->place.path,
                     "recording to read, or ssh://HOST/PATH, or a checkpoint")
         ->required();
-    offer(app->add_option("--format", arguments->format, "what to write, see below"), "FORMAT",
-          formatNames())
-        ->capture_default_str();
+    offer(app->add_option("--format", arguments->format,
+                          fmt::format("what to write, see below; not given: by the ending of "
+                                      "--output, else {}",
+                                      kUsualFormat)),
+          "FORMAT", formatNames());
     addOutput(*app, arguments->options.output, "file to write; kineto: folder of several ranks")
         ->required();
     auto* range =
