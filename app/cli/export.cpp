@@ -29,7 +29,7 @@ using interchange::ExportOptions;
 
 struct Arguments {
     RecordingPlace place;
-    std::string format = "perfetto";
+    std::string format;  ///< empty: by the output's name
     std::string range;
     std::string steps;
     std::string report = "overview";
@@ -41,12 +41,15 @@ struct Arguments {
 struct OtherFormat {
     const char* name;
     const char* what;
+    const char* ending;
 };
+/// Of an output whose name does not tell.
+constexpr const char* kUsualFormat = "perfetto";
 constexpr const char* kJson = "json";
 constexpr const char* kSafetensors = "safetensors";
 constexpr OtherFormat kOthers[] = {
-    {kJson, "a report, see --report"},
-    {kSafetensors, "weights by GPT-2's names, from a checkpoint's folder"}};
+    {kJson, "a report, see --report", ".json"},
+    {kSafetensors, "weights by GPT-2's names, from a checkpoint's folder", ".safetensors"}};
 
 std::string helpOf(const interchange::Format& format) {
     const std::string option = format.option;
@@ -67,6 +70,22 @@ std::vector<std::string> formatNames() {
     return names;
 }
 
+/// The one whose files end as `path` does, the longest ending first; else the usual one.
+std::string formatOf(std::string_view path) {
+    std::string found;
+    std::size_t longest = 0;
+    const auto consider = [&](const char* name, std::string_view ending) {
+        if (ending.empty() || ending.size() < longest) return;
+        found = ending.size() > longest ? name : "";  // several end so
+        longest = ending.size();
+    };
+    for (const interchange::Format& format : interchange::formats())
+        if (format.write != nullptr) consider(format.name, interchange::endingOf(format, path));
+    for (const OtherFormat& format : kOthers)
+        if (path.ends_with(format.ending)) consider(format.name, format.ending);
+    return found.empty() ? kUsualFormat : found;
+}
+
 Result<void> checkFormat(const std::string& name) {
     const std::vector<std::string> names = formatNames();
     if (std::find(names.begin(), names.end(), name) != names.end()) return {};
@@ -75,9 +94,9 @@ Result<void> checkFormat(const std::string& name) {
                                run::suggestion(name, names), fmt::join(names, ", ")));
 }
 
-/// From the first start to the last end of steps "3-5" or "4" on the ranks that are asked for.
-Result<TimeRange> rangeOfSteps(const std::string& text, const RecordingSummary& summary,
-                               const std::vector<RankId>& ranks) {
+/// Steps "3-5" or "4": from the first start to the last end on the ranks that are asked for.
+Result<void> chooseSteps(const std::string& text, const RecordingSummary& summary,
+                         ExportOptions& options) {
     std::int32_t first = -1, last = -1;
     const char* end = text.data() + text.size();
     auto parsed = std::from_chars(text.data(), end, first);
@@ -87,7 +106,9 @@ Result<TimeRange> rangeOfSteps(const std::string& text, const RecordingSummary& 
     if (parsed.ec != std::errc{} || parsed.ptr != end || first < 0 || last < first)
         return failure(ErrorCode::kUsage,
                        fmt::format("--steps {} names no steps: write FIRST-LAST, like 3-5", text));
-    if (const auto range = timeOfSteps(summary.steps, {first}, {last}, ranks)) return *range;
+    options.steps.emplace(StepIndex{first}, StepIndex{last});
+    options.range = timeOfSteps(summary.steps, {first}, {last}, options.ranks);
+    if (options.range) return {};
     return failure(
         ErrorCode::kUsage,
         fmt::format("the recording has no step {}: it has {} steps, counted from 0", text,
@@ -111,6 +132,7 @@ Result<ExportAccount> writeWeights(const Arguments& arguments) {
 
 Result<ExportAccount> write(Arguments arguments) {
     arguments.options.inputs = {arguments.place.path};
+    if (arguments.format.empty()) arguments.format = formatOf(arguments.options.output);
     if (auto known = checkFormat(arguments.format); !known) return failure(known);
     if (arguments.format == kSafetensors) return writeWeights(arguments);
     auto reader = openAnyRecording(arguments.place);
@@ -125,9 +147,8 @@ Result<ExportAccount> write(Arguments arguments) {
     if (!arguments.steps.empty()) {
         const auto summary = (*reader)->summary();
         if (!summary) return failure(summary);
-        auto range = rangeOfSteps(arguments.steps, *summary, options.ranks);
-        if (!range) return failure(range);
-        options.range = *range;
+        if (auto done = chooseSteps(arguments.steps, *summary, options); !done)
+            return failure(done);
     }
     if (arguments.format == kJson)
         return exportReport(arguments.place, *reader, arguments.report, options);
@@ -171,9 +192,11 @@ Command addExport(CLI::App& root) {
     app->add_option("recording", arguments->place.path,
                     "recording to read, or ssh://HOST/PATH, or a checkpoint")
         ->required();
-    offer(app->add_option("--format", arguments->format, "what to write, see below"), "FORMAT",
-          formatNames())
-        ->capture_default_str();
+    offer(app->add_option("--format", arguments->format,
+                          fmt::format("what to write, see below; not given: by the ending of "
+                                      "--output, else {}",
+                                      kUsualFormat)),
+          "FORMAT", formatNames());
     addOutput(*app, arguments->options.output, "file to write; kineto: folder of several ranks")
         ->required();
     auto* range =

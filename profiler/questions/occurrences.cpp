@@ -1,6 +1,7 @@
 #include "profiler/questions/occurrences.h"
 
 #include "storage/interchange/formats/export_scope.h"
+#include "storage/model/apart.h"
 
 #include <unordered_map>
 
@@ -17,18 +18,22 @@ public:
         if (!known->second) return;
         if (span.step != kNoStep && !m_asked.selection.takesStep(span.step)) return;
         const Occurrence here{{lane.rank, lane.lane}, span.range(), span.step};
-        if (!m_found) m_found = Occurrences{here, here};
-        if (here.range.duration() > m_found->longest.range.duration()) m_found->longest = here;
-        if (here.range.begin < m_found->first.range.begin) m_found->first = here;
+        std::optional<Occurrences>& found = isApart(span) ? m_apart : m_found;
+        if (!found) found = Occurrences{here, here};
+        if (here.range.duration() > found->longest.range.duration()) found->longest = here;
+        if (here.range.begin < found->first.range.begin) found->first = here;
     }
     void nextLane() { m_names.clear(); }
-    [[nodiscard]] const std::optional<Occurrences>& found() const { return m_found; }
+    /// Of the training, as `work` counts; of what is apart where the name is only there.
+    [[nodiscard]] const std::optional<Occurrences>& found() const {
+        return m_found ? m_found : m_apart;
+    }
 
 private:
     const Asked& m_asked;
     std::string_view m_name;
     std::unordered_map<std::uint32_t, bool> m_names;  ///< a rank's strings: whether they are it
-    std::optional<Occurrences> m_found;
+    std::optional<Occurrences> m_found, m_apart;
 };
 
 }  // namespace

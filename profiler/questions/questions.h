@@ -53,7 +53,8 @@ Result<Answer> askWork(const Asked& asked);
 inline constexpr Question kWork{
     "work", "What ran, how often and how long?",
     "Spans of one name over all selected ranks. Self time is a span's less that of the spans "
-    "inside it on its lane, so that self times add up to the time that anything ran. Parts of the "
+    "inside it on its lane, so that self times add up to the time that anything ran. "
+    "Calibration, which measures the host before the training, is left out. Parts of the "
     "step are told by phases, of imported traces by names. A matrix product is eligible for tensor "
     "cores by its type and sizes, and used them if a kernel of it is named after them.",
     "the recording's own spans; alignments: NVIDIA Deep Learning Performance, Matrix "

@@ -1,6 +1,7 @@
 #include "profiler/questions/read_products.h"
 
 #include "profiler/questions/device_work.h"
+#include "storage/model/apart.h"
 
 #include <nlohmann/json.hpp>
 
@@ -121,7 +122,7 @@ Result<void> addLane(const Asked& asked, const LaneFacts& lane, Kernels& kernels
             const std::string_view text = asked.reader.text(lane.rank, span.name);
             if (analysis::isProduct(text)) name->second = text;
         }
-        if (name->second.empty()) continue;
+        if (name->second.empty() || isApart(span)) continue;
         if (span.step != kNoStep && !asked.selection.takesStep(span.step)) continue;
         const auto product = productIn(name->second, asked.reader.text(lane.rank, span.arguments));
         if (!product) continue;

@@ -23,12 +23,17 @@ struct RoleTotal {
 };
 using RoleTotals = std::map<LaneRole, RoleTotal>;
 
+struct CountedSpans {
+    analysis::SpanTotals totals;
+    Duration apart;  ///< self time of what is none of the training's (isApart) and left out
+};
+
 /// Of all selected ranks together, by name and by layer, within the selection; spans that reach
 /// over its edges count whole; `roles`, where given, sums them up by role. One lane is in memory at
 /// a time.
-[[nodiscard]] Result<analysis::SpanTotals> readSpanTotals(const Asked& asked, Counted counted,
-                                                          Outside outside = Outside::kCounts,
-                                                          RoleTotals* roles = nullptr);
+[[nodiscard]] Result<CountedSpans> readSpanTotals(const Asked& asked, Counted counted,
+                                                  Outside outside = Outside::kCounts,
+                                                  RoleTotals* roles = nullptr);
 /// By name, most self time first.
 [[nodiscard]] Result<std::vector<analysis::SpanTotal>> readTotals(
     const Asked& asked, Counted counted, Outside outside = Outside::kCounts);

@@ -98,6 +98,19 @@ void addTypes(const RoleTotals& types, Answer& answer) {
     answer.tables.push_back(std::move(table));
 }
 
+std::string leftOutText(Duration operators, Duration kernels) {
+    std::vector<std::string> parts;
+    const auto add = [&](Duration time, const char* what) {
+        if (time.ns > 0)
+            parts.push_back(
+                fmt::format("{:.3g} ms of {}", 1e-6 * static_cast<double>(time.ns), what));
+    };
+    add(operators, "operators");
+    add(kernels, "kernels and copies");
+    return fmt::format("Calibration before the training is left out: {} (self time).",
+                       fmt::join(parts, " and "));
+}
+
 }  // namespace
 
 Result<Answer> askWork(const Asked& asked) {
@@ -107,20 +120,22 @@ Result<Answer> askWork(const Asked& asked) {
     if (!kernels) return failure(kernels);
     const auto copies = readSpanTotals(asked, Counted::kCopies, Outside::kCounts, &types);
     if (!copies) return failure(copies);
-    if (kernels->empty())
+    if (kernels->totals.empty())
         answer.untold.emplace_back(
             "could not tell which kernels ran: no device was traced, or none ran in what is "
             "selected");
     else
-        answer.tables.push_back(tableOf("kernels", "Kernels", kernels->sorted()));
+        answer.tables.push_back(tableOf("kernels", "Kernels", kernels->totals.sorted()));
     const auto operators = readSpanTotals(asked, Counted::kOperators);
     if (!operators) return failure(operators);
-    const std::vector<SpanTotal> byName = operators->sorted();
+    const std::vector<SpanTotal> byName = operators->totals.sorted();
     if (byName.empty())
         answer.untold.emplace_back(
             "could not tell which operators ran: none were captured (capture level full has them)");
     else
         answer.tables.push_back(tableOf("operators", "Operators of host threads", byName));
+    if (operators->apart.ns + kernels->apart.ns + copies->apart.ns > 0)
+        answer.sentences.push_back(leftOutText(operators->apart, kernels->apart + copies->apart));
     addTypes(types, answer);
     const auto ranks = asked.events();
     if (!ranks) return failure(ranks);
@@ -128,10 +143,10 @@ Result<Answer> askWork(const Asked& asked) {
     if (auto done = addProducts(asked, answer); !done) return failure(done);
     if (auto done = addRoofline(asked, answer); !done) return failure(done);
     for (Table& table : answer.tables) putInOrder(asked, table);
-    if (kernels->empty())
-        addLayers("Layers, by operators of host threads", operators->byLayer(), answer);
+    if (kernels->totals.empty())
+        addLayers("Layers, by operators of host threads", operators->totals.byLayer(), answer);
     else
-        addLayers("Layers, by kernels", kernels->byLayer(), answer);
+        addLayers("Layers, by kernels", kernels->totals.byLayer(), answer);
     if (auto done = addParts(asked, *ranks, answer); !done) return failure(done);
     return answer;
 }

@@ -4,6 +4,7 @@
 #include "profiler/analysis/step_parts.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/device_work.h"
+#include "storage/model/apart.h"
 
 #include <fmt/format.h>
 
@@ -73,8 +74,9 @@ Table emptyCollectives() {
 PartRanges rangesOf(const std::vector<SpanEvent>& phases) {
     PartRanges ranges;
     for (const SpanEvent& phase : phases)
-        ranges[static_cast<std::size_t>(analysis::stepPartOf(phase.phase))].push_back(
-            phase.range());
+        if (!isApart(phase))
+            ranges[static_cast<std::size_t>(analysis::stepPartOf(phase.phase))].push_back(
+                phase.range());
     return ranges;
 }
 

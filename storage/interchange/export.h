@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shardscope::interchange {
@@ -16,8 +17,10 @@ namespace shardscope::interchange {
 struct ExportOptions {
     std::string output;  ///< file; kineto with several ranks: folder, one file a rank
     bool overwrite = false;
-    std::vector<std::string> inputs;       ///< what is read, and so never replaced
-    std::optional<TimeRange> range;        ///< nothing: all
+    std::vector<std::string> inputs;  ///< what is read, and so never replaced
+    std::optional<TimeRange> range;   ///< nothing: all
+    /// First and last, where `range` is theirs: of each rank only the time of its own is written.
+    std::optional<std::pair<StepIndex, StepIndex>> steps;
     std::vector<RankId> ranks;             ///< empty: all
     bool integerMicroseconds = false;      ///< kineto: for HTA, which rounds fractions
     std::string view;                      ///< csv: "kernels", "operators", ...

@@ -28,6 +28,16 @@ const Format* findFormat(std::string_view name) {
     return nullptr;
 }
 
+std::string_view endingOf(const Format& format, std::string_view path) {
+    std::string_view longest;
+    const auto consider = [&](std::string_view ending) {
+        if (path.ends_with(ending) && ending.size() > longest.size()) longest = ending;
+    };
+    consider(format.ending);
+    for (const char* ending : format.endings) consider(ending);
+    return longest;
+}
+
 Result<ExportAccount> writeAs(const Format& format, storage::RecordingReader& reader,
                               const ExportOptions& options) {
     auto account = format.write(reader, options);

@@ -40,6 +40,8 @@ struct Format {
 /// In the order of the help, and in which a file is looked at: the first that it looks like counts.
 [[nodiscard]] const std::vector<Format>& formats();
 [[nodiscard]] const Format* findFormat(std::string_view name);
+/// The longest ending of the format's files that `path` has; empty: none.
+[[nodiscard]] std::string_view endingOf(const Format& format, std::string_view path);
 /// Writes, and tells what of the recording's detail is not there for whoever takes it elsewhere.
 /// Errors are the format's.
 [[nodiscard]] Result<ExportAccount> writeAs(const Format& format, storage::RecordingReader& reader,

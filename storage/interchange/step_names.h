@@ -24,6 +24,9 @@ struct NamedStep {
     StepIndex step;
 };
 
+/// An argument of the annotation behind the last step, which is none: exported for HTA's sake.
+inline constexpr std::string_view kBehindLastStep = "behind_last_step";
+
 /// "ProfilerStep#5", "step 5", "## Step 5 ##", "global_step=5", "train step #5/100", "iteration:
 /// 5", "iter_5", "training batch 5"; nothing of any other name.
 [[nodiscard]] std::optional<NamedStep> stepIn(std::string_view name);

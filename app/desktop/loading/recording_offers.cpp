@@ -53,6 +53,7 @@ Result<ExportAccount> write(const Wanted& wanted, const SaveProgress& progress) 
     if (wanted.steps) {
         const auto summary = reader.summary();
         if (!summary) return failure(summary);
+        options.steps.emplace(wanted.steps->first, wanted.steps->last);
         options.range =
             timeOfSteps(summary->steps, wanted.steps->first, wanted.steps->last, options.ranks);
         if (!options.range)

@@ -5,6 +5,7 @@
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/output_kind.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -30,10 +31,19 @@ bool hasAny(const RecordingSummary& summary) {
 bool hasSteps(const RecordingSummary& summary) {
     return !summary.steps.empty();
 }
+template <LaneRole Role, bool OfDevice>
+bool hasLane(const RecordingSummary& summary) {
+    return std::any_of(summary.lanes.begin(), summary.lanes.end(), [](const LaneFacts& lane) {
+        return lane.role == Role && isStreamLane(lane.lane) == OfDevice;
+    });
+}
 
-constexpr FormatView kKernels{"kernels", "one row per kernel of a device"};
-constexpr FormatView kOperators{"operators", "one row per operator or call on the host"};
-constexpr FormatView kPhases{"phases", "one row per phase of a layer and step"};
+constexpr FormatView kKernels{"kernels", "one row per kernel of a device",
+                              hasLane<LaneRole::kCompute, true>};
+constexpr FormatView kOperators{"operators", "one row per operator or call on the host",
+                                hasLane<LaneRole::kHost, false>};
+constexpr FormatView kPhases{"phases", "one row per phase of a layer and step",
+                             hasLane<LaneRole::kCompute, false>};
 constexpr FormatView kCollectives{"collectives", "one row per collective and rank, with arrivals",
                                   hasAny<&EventCounts::collectives>};
 constexpr FormatView kMemory{"memory_events", "one row per allocation and free, with its owner",
@@ -138,12 +148,13 @@ private:
     [[nodiscard]] std::string time() const { return m_view.start; }
 
     [[nodiscard]] std::string condition(RankId rank) const {
-        const std::string begin = std::to_string(m_scope.range().begin.ns);
+        const TimeRange range = m_scope.range(rank);
+        const std::string begin = std::to_string(range.begin.ns);
         const std::string end = m_view.end;
         // Looser first: that is what the virtual table skips chunks by.
         return "rank=" + std::to_string(rank.value) + " AND " + end + ">=" + begin + " AND (" +
                end + ">" + begin + " OR " + time() + ">=" + begin + ") AND " + time() + "<" +
-               std::to_string(m_scope.range().end.ns);
+               std::to_string(range.end.ns);
     }
     Result<void> header() {
         auto table =

@@ -1,5 +1,7 @@
 #include "storage/interchange/formats/export_scope.h"
 
+#include "storage/model/step_time.h"
+
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -65,6 +67,11 @@ Result<ExportScope> ExportScope::of(storage::RecordingReader& reader,
         return failure(ErrorCode::kUsage,
                        "the range to export is empty: its end must lie after "
                        "its beginning");
+    if (options.steps)
+        for (const RankId rank : scope.m_ranks)
+            scope.m_own[rank] = timeOfSteps(scope.m_summary.steps, options.steps->first,
+                                            options.steps->second, {rank})
+                                    .value_or(TimeRange{});
     scope.m_expected = expectedEvents(scope.m_summary, scope.m_ranks.size(), scope.m_range);
     return scope;
 }
@@ -76,10 +83,19 @@ std::vector<LaneFacts> ExportScope::lanes(RankId rank) const {
     return found;
 }
 
-std::vector<TimeRange> ExportScope::windows(std::uint64_t events) const {
+TimeRange ExportScope::range(RankId rank) const {
+    const auto own = m_own.find(rank);
+    return own == m_own.end() ? m_range : own->second;
+}
+
+HeldSteps ExportScope::heldSteps() const {
+    return {m_summary, m_ranks, [this](RankId rank) { return range(rank); }};
+}
+
+std::vector<TimeRange> ExportScope::windows(RankId rank, std::uint64_t events) const {
     const auto count = static_cast<std::int64_t>(1 + events / kWindowEvents);
     const TimeRange within =
-        m_range.intersection({m_summary.bounds.begin, m_summary.bounds.end + Duration{1}});
+        range(rank).intersection({m_summary.bounds.begin, m_summary.bounds.end + Duration{1}});
     if (within.empty()) return {};
     const std::int64_t width = std::max<std::int64_t>(1, within.duration().ns / count + 1);
     std::vector<TimeRange> found;
@@ -94,7 +110,7 @@ Result<void> ExportScope::forEachSpan(const LaneFacts& lane,
     // ranks have about as many each
     const std::uint64_t each =
         m_summary.events.spans / std::max<std::uint64_t>(1, m_summary.ranks.size());
-    for (const TimeRange window : windows(each)) {
+    for (const TimeRange window : windows(lane.rank, each)) {
         auto spans = m_reader->spans(lane.rank, lane.lane, window);
         if (!spans) return failure(spans);
         // What began before the window was shown with the one it began in.
@@ -114,7 +130,8 @@ Result<void> ExportScope::forEachSpan(const LaneFacts& lane,
 Result<void> ExportScope::forEachSample(const LaneFacts& lane,
                                         const std::function<void(Timestamp, double)>& show) {
     std::optional<double> shown;
-    for (const TimeRange window : windows(m_summary.events.counters + m_summary.events.memory)) {
+    for (const TimeRange window :
+         windows(lane.rank, m_summary.events.counters + m_summary.events.memory)) {
         auto samples = m_reader->counter(lane.rank, lane.lane, window, Duration{0});
         if (!samples) return failure(samples);
         for (const storage::CounterSlice& sample : *samples) {
@@ -130,7 +147,7 @@ Result<void> ExportScope::forEachSample(const LaneFacts& lane,
 
 Result<void> ExportScope::forEachStoredSample(const LaneFacts& lane,
                                               const std::function<void(Timestamp, double)>& show) {
-    for (const TimeRange window : windows(m_summary.events.counters)) {
+    for (const TimeRange window : windows(lane.rank, m_summary.events.counters)) {
         auto samples = m_reader->samples(lane.rank, lane.lane, window);
         if (!samples) return failure(samples);
         for (const CounterEvent& sample : *samples)
@@ -144,7 +161,7 @@ Result<void> ExportScope::forEachStoredSample(const LaneFacts& lane,
 Result<void> ExportScope::forEachInstant(const LaneFacts& lane,
                                          const std::function<void(const InstantEvent&)>& show) {
     if (m_summary.events.instants == 0) return {};
-    for (const TimeRange window : windows(m_summary.events.instants)) {
+    for (const TimeRange window : windows(lane.rank, m_summary.events.instants)) {
         auto instants = m_reader->instants(lane.rank, lane.lane, window);
         if (!instants) return failure(instants);
         for (const InstantEvent& instant : *instants) show(instant);
@@ -156,7 +173,7 @@ Result<void> ExportScope::forEachInstant(const LaneFacts& lane,
 Result<void> ExportScope::forEachFlow(const LaneFacts& lane,
                                       const std::function<void(const FlowEvent&)>& show) {
     if (m_summary.events.flows == 0) return {};
-    for (const TimeRange window : windows(m_summary.events.flows)) {
+    for (const TimeRange window : windows(lane.rank, m_summary.events.flows)) {
         auto flows = m_reader->flows(lane.rank, lane.lane, window);
         if (!flows) return failure(flows);
         for (const FlowEvent& flow : *flows) show(flow);
@@ -167,7 +184,7 @@ Result<void> ExportScope::forEachFlow(const LaneFacts& lane,
 
 Result<void> ExportScope::forEachMemoryEvent(RankId rank,
                                              const std::function<void(const MemoryEvent&)>& show) {
-    for (const TimeRange window : windows(m_summary.events.memory)) {
+    for (const TimeRange window : windows(rank, m_summary.events.memory)) {
         auto events = m_reader->memoryEvents(rank, window);
         if (!events) return failure(events);
         for (const MemoryEvent& event : *events) show(event);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "storage/interchange/export.h"
+#include "storage/interchange/held_steps.h"
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,8 +23,16 @@ public:
     [[nodiscard]] const std::vector<RankId>& ranks() const { return m_ranks; }
     /// As asked for, or around everything stored.
     [[nodiscard]] TimeRange range() const { return m_range; }
+    /// What of it is the rank's: where steps were asked for, from its own first to its own last;
+    /// empty where it has none of them.
+    [[nodiscard]] TimeRange range(RankId rank) const;
     /// From here on, of ranks whose steps lie elsewhere.
-    void setRange(TimeRange range) { m_range = range; }
+    void setRange(TimeRange range) {
+        m_range = range;
+        m_own.clear();
+    }
+    /// The steps that are written as such, and what goes with them.
+    [[nodiscard]] HeldSteps heldSteps() const;
     /// Lanes of a rank, top first.
     [[nodiscard]] std::vector<LaneFacts> lanes(RankId rank) const;
 
@@ -45,8 +55,8 @@ public:
     Result<void> forEachMemoryEvent(RankId rank,
                                     const std::function<void(const MemoryEvent&)>& show);
 
-    /// Stretches of the range with about kWindowEvents of a kind's `events` each.
-    [[nodiscard]] std::vector<TimeRange> windows(std::uint64_t events) const;
+    /// Stretches of the rank's range with about kWindowEvents of a kind's `events` each.
+    [[nodiscard]] std::vector<TimeRange> windows(RankId rank, std::uint64_t events) const;
 
     /// Tells of `events` more done; kCancelled when the user has had enough.
     Result<void> advance(std::uint64_t events);
@@ -58,8 +68,9 @@ private:
     RecordingSummary m_summary;
     std::vector<RankId> m_ranks;
     TimeRange m_range;
-    std::uint64_t m_done = 0;  ///< events
-    double m_expected = 1;     ///< events in all, about
+    std::map<RankId, TimeRange> m_own;  ///< where steps were asked for
+    std::uint64_t m_done = 0;           ///< events
+    double m_expected = 1;              ///< events in all, about
 };
 
 /// The ranks that are written where these are asked for (none: all), by number. kUsage: one of them

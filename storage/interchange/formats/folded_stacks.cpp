@@ -72,7 +72,7 @@ Result<void> FoldedStacks::lane(const LaneFacts& lane, StackTree::Node root) {
     const auto end = [this](std::size_t, Tracks::Track& track) { close(track); };
     auto walked = m_scope.forEachSpan(lane, [&](const SpanEvent& span) {
         const auto begin = [&](std::size_t, Tracks::Track& track) { open(lane.rank, root, track); };
-        tracks.add(clipped(span), begin, end);
+        tracks.add(clipped(lane.rank, span), begin, end);
         ++m_events;
     });
     if (!walked) return walked;
@@ -81,8 +81,8 @@ Result<void> FoldedStacks::lane(const LaneFacts& lane, StackTree::Node root) {
 }
 
 /// Only time within the range counts.
-SpanEvent FoldedStacks::clipped(SpanEvent span) const {
-    const TimeRange part = span.range().intersection(m_scope.range());
+SpanEvent FoldedStacks::clipped(RankId rank, SpanEvent span) const {
+    const TimeRange part = span.range().intersection(m_scope.range(rank));
     span.start = part.begin;
     span.duration = std::max(Duration{}, part.duration());
     return span;

@@ -82,7 +82,7 @@ private:
     };
     using Tracks = NestedTracks<Folded>;
 
-    [[nodiscard]] SpanEvent clipped(SpanEvent span) const;
+    [[nodiscard]] SpanEvent clipped(RankId rank, SpanEvent span) const;
     void open(RankId rank, StackTree::Node root, Tracks::Track& track);
     void close(Tracks::Track& track);
 

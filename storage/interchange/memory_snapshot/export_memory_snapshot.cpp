@@ -129,7 +129,7 @@ private:
 
     Result<void> segments(RankId rank, std::size_t device) {
         const Timestamp end =
-            std::min(m_scope.range().end, m_scope.summary().bounds.end + Duration{1});
+            std::min(m_scope.range(rank).end, m_scope.summary().bounds.end + Duration{1});
         auto alive = m_scope.reader().liveMemory(rank, end);
         if (!alive) return failure(alive);
         for (const Segment& segment : segmentsOf(*alive)) this->segment(rank, device, segment);

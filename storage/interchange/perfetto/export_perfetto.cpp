@@ -128,7 +128,7 @@ private:
                                            reader.text(rank, event.idText), arguments}));
                 });
         if (!done) return done;
-        for (const TimeRange window : m_scope.windows(m_scope.summary().events.spans)) {
+        for (const TimeRange window : m_scope.windows(rank, m_scope.summary().events.spans)) {
             auto events = reader.rankEvents(rank, window);
             if (!events) return failure(events);
             for (const CollectiveEvent& event : events->collectives) {
@@ -138,12 +138,13 @@ private:
                         factOf(event, algorithm, reader.text(rank, event.protocol)));
             }
         }
+        const HeldSteps held = m_scope.heldSteps();
         for (const StepFacts& step : m_scope.summary().steps)
-            if (step.rank == rank && step.range().intersects(m_scope.range()))
+            if (step.rank == rank && held.has(step))
                 instant(step.start, "step", kStepFact, factOf(step));
         if (rank != m_scope.ranks().front()) return {};
         for (const MetricPoint& metric : m_scope.summary().metrics)
-            if (m_scope.range().contains(metric.time))
+            if (held.has(metric, m_scope.range()))
                 instant(metric.time, metric.name, kMetricFact, factOf(metric));
         return {};
     }

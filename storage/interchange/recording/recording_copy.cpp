@@ -49,6 +49,13 @@ bool RecordingCopy::wanted(RankId rank) const {
            std::find(m_scope.ranks.begin(), m_scope.ranks.end(), rank) != m_scope.ranks.end();
 }
 
+HeldSteps RecordingCopy::heldSteps() const {
+    std::vector<RankId> ranks;
+    for (const RankFacts& rank : m_all.ranks)
+        if (wanted(rank.rank)) ranks.push_back(rank.rank);
+    return {m_all, ranks, [this](RankId) { return m_scope.range; }};
+}
+
 StringSubset& RecordingCopy::stringsOf(RankId rank) {
     return m_strings.try_emplace(rank, m_reader, rank).first->second;
 }
@@ -80,7 +87,7 @@ Result<void> RecordingCopy::writeFacts() {
         if (wanted(theory.rank))
             if (auto done = m_writer.addMemoryTheory(theory); !done) return done;
     for (MetricPoint metric : m_all.metrics) {
-        if (!m_scope.range.contains(metric.time)) continue;
+        if (!m_held.has(metric, m_scope.range)) continue;
         metric.time = metric.time + m_scope.shift;
         if (!m_shared.metric(metric)) continue;
         if (auto done = m_writer.addMetric(metric); !done) return done;
@@ -94,7 +101,6 @@ Result<void> RecordingCopy::writeFacts() {
     return writeSteps();
 }
 
-/// Steps that lie whole within the part: half a one would be taken for a fast one.
 Result<void> RecordingCopy::writeSteps() {
     std::map<RankId, std::pair<std::uint64_t, std::uint64_t>> before;  // emitted, dropped
     for (const RankFacts& rank : m_all.ranks) m_ownSteps[rank.rank].reach = m_scope.range;
@@ -108,7 +114,7 @@ Result<void> RecordingCopy::writeSteps() {
             reach.begin = step.start;
         }
         if (step.start >= m_scope.range.end && reach.end == m_scope.range.end) reach.end = step.end;
-        if (step.start < m_scope.range.begin || step.end > m_scope.range.end) continue;
+        if (!m_held.has(step)) continue;
         m_ownSteps[step.rank].steps.insert(step.step);
         step.emitted -= std::min(emitted, step.emitted);
         step.dropped -= std::min(dropped, step.dropped);

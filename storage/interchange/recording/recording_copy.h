@@ -4,6 +4,7 @@
 #pragma once
 
 #include "storage/interchange/argument_splitter.h"
+#include "storage/interchange/held_steps.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/write/recording_writer.h"
 
@@ -122,7 +123,8 @@ public:
           m_all(all),
           m_writer(writer),
           m_shared(shared),
-          m_scope(std::move(scope)) {}
+          m_scope(std::move(scope)),
+          m_held(heldSteps()) {}
 
     /// Everything but the run's row. kCancelled when `progress` says so.
     Result<void> copy();
@@ -139,6 +141,7 @@ private:
     };
 
     [[nodiscard]] bool wanted(RankId rank) const;
+    [[nodiscard]] HeldSteps heldSteps() const;
     /// Within the part's range, or of one of its steps.
     template <class Event>
     [[nodiscard]] bool belongs(const OwnSteps& own, const Event& event, TimeRange range) const {
@@ -169,6 +172,7 @@ private:
     storage::RecordingWriter& m_writer;
     SharedFacts& m_shared;
     CopyScope m_scope;
+    HeldSteps m_held;
     std::map<RankId, StringSubset> m_strings;
     std::map<RankId, ArgumentSubset> m_arguments;  ///< stands on its rank's strings
     std::map<RankId, OwnSteps> m_ownSteps;

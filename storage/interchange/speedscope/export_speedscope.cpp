@@ -70,10 +70,11 @@ private:
     Result<void> walk(const LaneFacts& lane, Use use) {
         Tracks tracks;
         const auto begin = [&](std::size_t at, const Tracks::Track& track) {
-            use(at, Edge{true, clipped(track.back().span.start), track.back().span.name});
+            use(at,
+                Edge{true, clipped(lane.rank, track.back().span.start), track.back().span.name});
         };
         const auto end = [&](std::size_t at, const Tracks::Track& track) {
-            use(at, Edge{false, clipped(track.back().end), track.back().span.name});
+            use(at, Edge{false, clipped(lane.rank, track.back().end), track.back().span.name});
         };
         auto walked =
             m_scope.forEachSpan(lane, [&](const SpanEvent& span) { tracks.add(span, begin, end); });
@@ -118,8 +119,9 @@ private:
         text += "\",\"frame\":" + std::to_string(frame) + ",\"at\":" + std::to_string(at.ns) + "}";
         m_writer.write(text);
     }
-    [[nodiscard]] Timestamp clipped(Timestamp time) const {
-        return std::clamp(time, m_scope.range().begin, m_scope.range().end);
+    [[nodiscard]] Timestamp clipped(RankId rank, Timestamp time) const {
+        const TimeRange range = m_scope.range(rank);
+        return std::clamp(time, range.begin, range.end);
     }
     std::size_t frame(RankId rank, StringId id) {
         const std::string_view name = m_scope.reader().text(rank, id);

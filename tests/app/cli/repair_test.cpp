@@ -1,4 +1,5 @@
 // `info --verify`, `repair` and `export` as programs: what they print, how they end.
+#include "storage/interchange/formats.h"
 #include "storage/recording/repair/salvage_recording.h"
 #include "storage/recording/verify/verify_recording.h"
 #include "tests/app/cli/program.h"
@@ -172,6 +173,31 @@ TEST_F(Repair, ExportSaysWhatItDoesNotUnderstand) {
         EXPECT_THAT(program->err(), HasSubstr(sentence));
         EXPECT_FALSE(std::filesystem::exists(path("x.sscope")));
     }
+}
+
+TEST_F(Repair, AnExportWithoutAFormatGoesByTheNameOfItsOutput) {
+    // Reports and Kineto traces both end in .json: that tells as little as no known ending.
+    const std::pair<const char*, const char*> wanted[] = {
+        {"named.sscope", "sscope"}, {"named.pftrace", "perfetto"}, {"named.sqlite", "nsys-sqlite"},
+        {"named.folded", "folded"}, {"named.json", "perfetto"},    {"named.data", "perfetto"}};
+    for (const auto& [name, format] : wanted) {
+        const auto exported = start({"export", output(), "-o", path(name)});
+        ASSERT_EQ(exported->wait(), 0) << exported->err();
+        const auto found = interchange::recogniseTrace(path(name));
+        ASSERT_TRUE(found) << found.error().message;
+        EXPECT_STREQ((*found)->name, format) << name;
+    }
+    const auto table = start({"export", output(), "--view", "steps", "-o", path("steps.csv")});
+    ASSERT_EQ(table->wait(), 0) << table->err();
+    std::ifstream file(path("steps.csv"));
+    std::string header;
+    std::getline(file, header);
+    EXPECT_THAT(header, HasSubstr("start_ns,end_ns"));
+    const auto profile = start({"export", output(), "-o", path("run.speedscope.json")});
+    ASSERT_EQ(profile->wait(), 0) << profile->err();
+    std::ifstream document(path("run.speedscope.json"));
+    EXPECT_THAT((std::string{std::istreambuf_iterator<char>(document), {}}),
+                HasSubstr("speedscope.app/file-format-schema"));
 }
 
 TEST_F(Repair, AnExportNeverReplacesWhatItReads) {

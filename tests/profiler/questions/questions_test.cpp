@@ -20,6 +20,7 @@
 namespace shardscope::questions {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -190,6 +191,45 @@ TEST_F(Questions, WorkHasCollectivesAndPartsOfPhases) {
         share += number(*parts, row, "share_pct");
     EXPECT_NEAR(share, 100.0 * static_cast<double>(m_summary.ranks.size()), 1e-9);
     EXPECT_EQ(parts->rows.at(0).back(), Cell("phases"));
+}
+
+// It runs once before the first step and would be taken for a part of the training.
+TEST_F(Questions, WorkLeavesCalibrationOut) {
+    for (const bool gpu : {false, true}) {
+        record({.gpu = gpu});
+        const Answer answer = ask("work");
+        const auto counted = [&](const std::string& view, const std::string& of) {
+            const auto rows = m_reader->query("SELECT count(*) FROM " + view + " WHERE " + of);
+            EXPECT_TRUE(rows);
+            return std::stoll(rows->rows.at(0).at(0).value_or("0"));
+        };
+        ASSERT_GT(counted("operators", "phase='calibration'"), 0);
+        const Table& operators = *find(answer, "operators");
+        std::int64_t count = 0;
+        for (std::size_t row = 0; row < operators.rows.size(); ++row)
+            count += whole(operators, row, "count");
+        EXPECT_EQ(count, counted("operators", "phase<>'calibration'"));
+        ASSERT_EQ(answer.sentences.size(), 1u);
+        EXPECT_THAT(answer.sentences.front(),
+                    AllOf(HasSubstr("Calibration before the training is left out: "),
+                          HasSubstr("ms of operators")));
+        if (!gpu) continue;
+        EXPECT_THAT(answer.sentences.front(), HasSubstr("ms of kernels and copies"));
+        const Table& kernels = *find(answer, "kernels");
+        for (std::size_t row = 0; row < kernels.rows.size(); ++row) {
+            const std::string& name = *kernels.rows[row][kernels.columnAt("name")].text();
+            EXPECT_EQ(whole(kernels, row, "count"),
+                      counted("events",
+                              "kind='span' AND role IN ('compute', 'communication') AND "
+                              "lane_name LIKE '%stream%' AND "
+                              "phase<>'calibration' AND name='" +
+                                  name + "'"))
+                << name;
+        }
+    }
+    Selection steps;
+    steps.steps = {{StepIndex{1}, StepIndex{2}}};
+    EXPECT_TRUE(ask("work", Mode::kExact, steps).sentences.empty());
 }
 
 TEST_F(Questions, LongTablesAreSortedAndCut) {

@@ -145,6 +145,31 @@ INSTANTIATE_TEST_SUITE_P(ExportCsv, SampleViews,
                                          "steps", "phases", "counters"),
                          [](const auto& given) { return std::string(given.param); });
 
+// What has no rows is not offered.
+TEST(ExportCsv, ViewsAreInARecordingThatHasRowsOfThem) {
+    const test::TemporaryFolder folder;
+    for (const bool gpu : {false, true}) {
+        for (const bool operators : {false, true}) {
+            test::SampleOptions sample;
+            sample.gpu = gpu;
+            sample.operators = operators;
+            const std::string path = folder.file("run.sscope");
+            ASSERT_THAT(test::writeSampleRecording(path, sample), IsOk());
+            auto reader = storage::openRecording(path);
+            ASSERT_THAT(reader, IsOk());
+            const auto summary = (*reader)->summary();
+            for (const FormatView& view : findFormat("csv")->views) {
+                const auto counted =
+                    (*reader)->query(std::string("SELECT count(*) FROM ") + view.name);
+                ASSERT_THAT(counted, IsOk());
+                ASSERT_NE(view.isIn, nullptr) << view.name;
+                EXPECT_EQ(view.isIn(*summary), *counted->rows[0][0] != "0")
+                    << view.name << (gpu ? ", devices" : "") << (operators ? ", operators" : "");
+            }
+        }
+    }
+}
+
 TEST(ExportCsv, ArrivalsAreNumbers) {
     const test::TemporaryFolder folder;
     ASSERT_THAT(test::writeSampleRecording(folder.file("run.sscope")), IsOk());

@@ -208,6 +208,11 @@ Result<void> writeReachingSteps(const std::string& path) {
         span.step = event.step;
         spans.push_back(span);
     }
+    // A step's row of metrics is written when the step is over.
+    for (const std::int32_t step : {0, 1, 2, 3})
+        if (done) done = writer->addMetric({"loss", {step}, {1105 + 100 * step}, 7.0 - step});
+    if (done) done = writer->addMetric({"of no step", kNoStep, {1150}, 1});
+    if (done) done = writer->addMetric({"of no step", kNoStep, {1350}, 1});
     if (done) done = writer->addChunk(columns::encodeSpans({0}, spans));
     if (done) done = writer->addChunk(columns::encodeCollectives({0}, collectives));
     return done ? writer->finalise(RunStatus::kFinished, {1500}) : done;
@@ -234,6 +239,28 @@ TEST(ExportSteps, AreWholeWithWhatReachesBeyondTheirTime) {
     const std::map<std::int32_t, int> wanted{{0, 1}, {1, 2}, {2, 2}, {3, 1}};
     EXPECT_EQ(collectives, wanted);
     EXPECT_EQ(spans, wanted);
+    const auto found = storage::verifyRecording(options.output);
+    EXPECT_TRUE(found && found->sound());
+}
+
+// The loss of the last step is written behind it, that of the step before within the part.
+TEST(ExportSteps, TakeTheirMetricsWithThem) {
+    const test::TemporaryFolder folder;
+    ASSERT_THAT(writeReachingSteps(folder.file("whole.sscope")), IsOk());
+    const auto reader = openRecording(folder.file("whole.sscope"));
+    ASSERT_THAT(reader, IsOk());
+    ExportOptions options;
+    options.range = TimeRange{{1100}, {1300}};  // steps 1 and 2
+    options.output = folder.file("part.sscope");
+    ASSERT_THAT(exportAs("sscope", **reader, options), IsOk());
+    const auto cut = openRecording(options.output);
+    ASSERT_THAT(cut, IsOk());
+    std::multimap<std::string, StepIndex> metrics;
+    const auto summary = *(*cut)->summary();
+    for (const MetricPoint& metric : summary.metrics) metrics.emplace(metric.name, metric.step);
+    const std::multimap<std::string, StepIndex> wanted{
+        {"loss", {1}}, {"loss", {2}}, {"of no step", kNoStep}};
+    EXPECT_EQ(metrics, wanted);
     const auto found = storage::verifyRecording(options.output);
     EXPECT_TRUE(found && found->sound());
 }

@@ -174,6 +174,13 @@ QString untoldText(const questions::Answer& answer) {
                        : text + QObject::tr(" And %1 more of the kind.").arg(formatCount(others));
 }
 
+QString notesText(const questions::Answer& answer) {
+    QStringList notes;
+    for (const std::string& sentence : answer.sentences) notes << fromUtf8(sentence);
+    if (!answer.untold.empty()) notes << untoldText(answer);
+    return notes.join(u' ');
+}
+
 QString noWorkText(const WorkFrame& frame) {
     return untoldSentences(frame.work, kWhyNoWork);
 }

@@ -29,6 +29,8 @@ struct WorkTable {
     QStringList names;                        ///< of its rows, where they are
 };
 [[nodiscard]] std::vector<WorkTable> workTables(const WorkFrame& frame);
+/// What the answer says of itself, and what it could not tell.
+[[nodiscard]] QString notesText(const questions::Answer& answer);
 /// What cannot be told, a sentence each, up to a few.
 [[nodiscard]] QString untoldText(const questions::Answer& answer);
 

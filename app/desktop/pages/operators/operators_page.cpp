@@ -125,8 +125,8 @@ QWidget* OperatorsPage::buildTables(QWidget* parent) {
     m_leftOut =
         quietLabel(tr("Enter or a double click shows the longest one on the timeline."), block);
     layout->addWidget(m_leftOut);
-    m_untold = quietLabel({}, block);
-    layout->addWidget(m_untold);
+    m_notes = quietLabel({}, block);
+    layout->addWidget(m_notes);
     return block;
 }
 
@@ -160,9 +160,9 @@ void OperatorsPage::showFrame(const WorkFramePtr& frame) {
     }
     showTable();
     m_launches->setFrame(*frame);
-    const QString untold = untoldText(frame->work);
-    m_untold->setText(untold);
-    m_untold->setVisible(!untold.isEmpty());
+    const QString notes = notesText(frame->work);
+    m_notes->setText(notes);
+    m_notes->setVisible(!notes.isEmpty());
 }
 
 const WorkTable* OperatorsPage::chosen() const {

@@ -58,7 +58,7 @@ private:
     QComboBox* m_choice;
     QLineEdit* m_filter;
     DataTable* m_table;
-    QLabel *m_leftOut, *m_untold;
+    QLabel *m_leftOut, *m_notes;
 };
 
 }  // namespace shardscope::desktop

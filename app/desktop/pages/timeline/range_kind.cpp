@@ -3,6 +3,7 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/lane_identity.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/apart.h"
 #include "storage/model/overhead_lanes.h"
 
 #include <QObject>
@@ -48,7 +49,7 @@ std::optional<RangeKind> rangeKind(const LaneFacts& lane) {
 }
 
 RangeKind rangeKind(RangeKind kind, const SpanEvent& span) {
-    return span.phase == Phase::kCalibration ? RangeKind::kApart : kind;
+    return isApart(span) ? RangeKind::kApart : kind;
 }
 
 bool mayHold(const LaneFacts& lane, RangeKind kind) {

@@ -186,7 +186,8 @@ void TraceMapper::noteSpan(const Event& event, const Category& category, const S
     if (m_hostProcess.empty() && category.role != LaneRole::kRange)
         m_hostProcess = bare(event.process);
     if (name == "record_param_comms") m_collectives.addOperation(event.members, span.range());
-    if (category.role != LaneRole::kRuntime) noteStep(name, span);
+    const bool behind = !valueOf(event.members, kBehindLastStep).empty();
+    if (category.role != LaneRole::kRuntime && !behind) noteStep(name, span);
 }
 
 void TraceMapper::noteStep(std::string_view name, const SpanEvent& span) {

@@ -254,7 +254,8 @@ private:
 
     Result<void> memory() {
         m_hostRow = hostRow();
-        for (const TimeRange window : m_scope.windows(m_scope.summary().events.memory)) {
+        for (const TimeRange window :
+             m_scope.windows(m_setting.rank, m_scope.summary().events.memory)) {
             std::map<std::string, DeviceCursor, std::less<>> cursors;
             for (const auto& [device, totals] : m_totals)
                 for (const auto& [lane, cursor] :

@@ -21,10 +21,10 @@ struct Nothing {};
 
 Result<void> RecordedCollectives::read() {
     const ExportScope& scope = m_rank.scope;
-    for (const TimeRange window : scope.windows(scope.summary().events.spans)) {
+    for (const TimeRange window : scope.windows(m_rank.rank, scope.summary().events.spans)) {
         auto events = m_rank.scope.reader().rankEvents(m_rank.rank, window);
         if (!events) return failure(events);
-        const bool first = window.begin <= scope.range().begin;
+        const bool first = window.begin <= scope.range(m_rank.rank).begin;
         for (CollectiveEvent& collective : events->collectives)
             if (first || collective.start >= window.begin)
                 m_collectives.push_back(std::move(collective));

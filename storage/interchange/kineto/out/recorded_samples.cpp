@@ -37,7 +37,7 @@ public:
     explicit MemoryEvents(const RecordedRank& rank)
         : m_rank(rank), m_row{rank.hostPid, rank.hostPid} {
         // Of a part it is not known what was there before.
-        m_totalKnown = rank.scope.range().begin <= rank.scope.summary().bounds.begin;
+        m_totalKnown = rank.scope.range(rank.rank).begin <= rank.scope.summary().bounds.begin;
     }
 
     void add(const MemoryEvent& event) {
@@ -88,8 +88,9 @@ Result<void> writeCounter(const RecordedRank& rank, const LaneFacts& lane) {
 
 void writeMetrics(const RecordedRank& rank) {
     Series series(rank);
+    const HeldSteps held = rank.scope.heldSteps();
     for (const MetricPoint& metric : rank.scope.summary().metrics)
-        if (rank.scope.range().contains(metric.time))
+        if (held.has(metric, rank.scope.range()))
             series.add(metric.name, "value", metric.time, metric.value);
 }
 

@@ -6,6 +6,7 @@
 #include "storage/interchange/kineto/out/recorded_collectives.h"
 #include "storage/interchange/kineto/out/recorded_rank.h"
 #include "storage/interchange/kineto/out/recorded_samples.h"
+#include "storage/interchange/step_names.h"
 
 #include <algorithm>
 #include <optional>
@@ -64,20 +65,23 @@ private:
     /// The steps, and what comes behind the last one as a step of its own: HTA leaves out the last.
     void steps() {
         constexpr Duration kShortest{1'000};
-        const TimeRange range = m_rank.scope.range();
+        const HeldSteps held = m_rank.scope.heldSteps();
         Rows rows = m_rows.of(m_rank.hostPid, kStepRow, "steps");
         std::optional<StepFacts> last;
         for (const StepFacts& step : m_rank.scope.summary().steps) {
-            if (step.rank != m_rank.rank || !step.range().intersects(range)) continue;
+            if (step.rank != m_rank.rank || !held.has(step)) continue;
             addStep(m_rows.row(rows, 0), step.step.value, step.range());
             if (!last || step.end > last->end) last = step;
         }
         if (!last) return;
-        const Timestamp end = std::min(m_rank.scope.summary().bounds.end, range.end);
+        const Timestamp end =
+            std::min(m_rank.scope.summary().bounds.end, m_rank.scope.range(m_rank.rank).end);
         addStep(m_rows.row(rows, 0), std::int64_t{last->step.value} + 1,
-                {last->end, std::max(end, last->end + kShortest)});
+                {last->end, std::max(end, last->end + kShortest)},
+                '"' + std::string(kBehindLastStep) + "\":1");
     }
-    void addStep(const TraceRow& row, std::int64_t number, TimeRange range) {
+    void addStep(const TraceRow& row, std::int64_t number, TimeRange range,
+                 const std::string& arguments = {}) {
         const std::string name = "ProfilerStep#" + std::to_string(number);
         TraceEvent event;
         event.category = "user_annotation";
@@ -85,6 +89,7 @@ private:
         event.row = &row;
         event.startNs = m_rank.at(range.begin);
         event.durationNs = std::max<std::int64_t>(0, (range.end - range.begin).ns);
+        event.arguments = arguments;
         m_rank.sink.add(event);
     }
 
