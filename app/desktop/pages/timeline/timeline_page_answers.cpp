@@ -19,6 +19,8 @@ void TimelinePage::askForHeadline(bool tooFar) {
             return loadCommunication(reader, recording, selected, generation);
         },
         [this, far, selected = selection().current()](const CommunicationFacts& facts) {
+            // what it was asked of may have failed to open meanwhile
+            if (!hasRecording()) return;
             const RangeTexts texts = rangeTexts(recording(), selected, facts);
             pageFrame().setHeadline(texts.headline, texts.subline + far);
         });
