@@ -32,6 +32,11 @@ PageArea::PageArea(QWidget* parent)
     giveRoom();
 }
 
+/// Windows of pages close when its children go, which moves the focus.
+PageArea::~PageArea() {
+    disconnect(qApp, nullptr, this, nullptr);
+}
+
 void PageArea::addPage(const QString& id, const QString& name, Page* page) {
     m_pages.insert(id, {name, page, nullptr});
     m_order << id;

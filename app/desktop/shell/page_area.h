@@ -20,6 +20,7 @@ class PageArea : public QMainWindow {
 
 public:
     explicit PageArea(QWidget* parent = nullptr);
+    ~PageArea() override;
 
     /// Takes it; into the middle.
     void addPage(const QString& id, const QString& name, Page* page);
