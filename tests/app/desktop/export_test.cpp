@@ -10,6 +10,7 @@
 #include "storage/recording/verify/verify_recording.h"
 #include "tests/app/desktop/small_trace.h"
 #include "tests/app/desktop/window_fixture.h"
+#include "tests/support/csv_rows.h"
 
 #include <gmock/gmock.h>
 
@@ -44,33 +45,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-using Rows = std::vector<std::vector<std::string>>;
-
-/// RFC 4180, read by the letter.
-Rows parseCsv(const std::string& text) {
-    Rows rows;
-    std::vector<std::string> row(1);
-    bool quoted = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
-            row.back() += text[++i];
-        } else if (c == '"') {
-            quoted = !quoted;
-        } else if (quoted) {
-            row.back() += c;
-        } else if (c == ',') {
-            row.emplace_back();
-        } else if (c == '\r') {
-            EXPECT_EQ(text.at(++i), '\n');
-            rows.push_back(std::exchange(row, std::vector<std::string>(1)));
-        } else {
-            row.back() += c;
-        }
-    }
-    EXPECT_EQ(row, std::vector<std::string>(1)) << "the last line has its end";
-    return rows;
-}
+using test::parseCsv;
+using Rows = test::CsvRows;
 
 std::string contentOf(const QString& path) {
     QFile file(path);

@@ -1,5 +1,6 @@
 #include "storage/interchange/export.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
+#include "tests/support/csv_rows.h"
 #include "tests/support/formats.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
@@ -21,38 +22,8 @@ using test::FailsAs;
 using test::FailsWith;
 using test::IsOk;
 
-using Rows = std::vector<std::vector<std::string>>;
-
-/// RFC 4180, read by the letter.
-Rows parseCsv(const std::string& text) {
-    Rows rows;
-    std::vector<std::string> row(1);
-    bool quoted = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (quoted) {
-            if (c != '"') {
-                row.back() += c;
-            } else if (i + 1 < text.size() && text[i + 1] == '"') {
-                row.back() += text[++i];
-            } else {
-                quoted = false;
-            }
-        } else if (c == '"') {
-            quoted = true;
-        } else if (c == ',') {
-            row.emplace_back();
-        } else if (c == '\r') {
-            EXPECT_EQ(text.at(++i), '\n');
-            rows.push_back(std::exchange(row, std::vector<std::string>(1)));
-        } else {
-            EXPECT_NE(c, '\n') << "a bare line feed at " << i;
-            row.back() += c;
-        }
-    }
-    EXPECT_EQ(row, std::vector<std::string>(1)) << "the last line has its end";
-    return rows;
-}
+using test::parseCsv;
+using Rows = test::CsvRows;
 
 std::size_t columnOf(const Rows& rows, const std::string& name) {
     for (std::size_t i = 0; i < rows.front().size(); ++i)
