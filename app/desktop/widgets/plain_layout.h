@@ -4,6 +4,7 @@
 #include "app/desktop/widgets/theme.h"
 
 #include <QVBoxLayout>
+#include <QWidget>
 
 namespace shardscope::desktop {
 
