@@ -2,8 +2,8 @@
 
 #include "engine/kernels/device_kernels.h"
 #include "engine/kernels/device_stream.h"
+#include "engine/kernels/head_products.h"
 #include "engine/kernels/logit_chunks.h"
-#include "engine/kernels/matmul.h"
 #include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 #include "engine/kernels/softmax.h"
@@ -66,13 +66,13 @@ void linearCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor
     at::Tensor sum = weight.gradient;
     if (sumsApart) sum = at::empty(weight.value.sizes(), x.options().dtype(at::kFloat));
     forEachLogitChunk(x, vocabulary, [&](std::int64_t begin, const auto& part, const auto& logits) {
-        matmul(part, weight.value.t(), logits);
+        productOfLogits(part, weight.value, logits);
         note(control::TensorRole::kLogits, logits, "head");
         softmaxLoss(logits, targets.narrow(0, begin, part.size(0)), scale, dx.defined(), loss);
         if (!dx.defined()) return;
         note(control::TensorRole::kLogitGradient, logits, "cross entropy, to the head's products");
-        matmul(logits, weight.value, dx.narrow(0, begin, part.size(0)));
-        matmul(logits.t(), part, sum, begin > 0 || (weight.accumulate && !sumsApart));
+        productOfInputs(logits, weight.value, dx.narrow(0, begin, part.size(0)), false);
+        productOfWeights(logits, part, sum, begin > 0 || (weight.accumulate && !sumsApart));
     });
     if (sumsApart && dx.defined()) {
         weight.accumulate ? weight.gradient.add_(sum) : weight.gradient.copy_(sum);

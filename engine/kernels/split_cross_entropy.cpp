@@ -2,8 +2,8 @@
 
 #include "engine/kernels/device_kernels.h"
 #include "engine/kernels/device_stream.h"
+#include "engine/kernels/head_products.h"
 #include "engine/kernels/logit_chunks.h"
-#include "engine/kernels/matmul.h"
 #include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 #include "engine/kernels/softmax.h"
@@ -89,7 +89,7 @@ void addPieceStatistics(const at::Tensor& x, Parameter& weight, const at::Tensor
     note(control::TensorRole::kParameter, weight.value, "head");
     forEachLogitChunk(x, weight.value.size(0),
                       [&](std::int64_t begin, const auto& part, const auto& logits) {
-                          matmul(part, weight.value.t(), logits);
+                          productOfLogits(part, weight.value, logits);
                           note(control::TensorRole::kLogits, logits, "head");
                           addRows({logits, targets.narrow(0, begin, part.size(0)),
                                    statistics.narrow(0, begin, part.size(0)), weight.firstRow});
@@ -114,13 +114,13 @@ void addPieceGradients(const at::Tensor& x, Parameter& weight, const at::Tensor&
     if (sumsApart) sum = at::empty(weight.value.sizes(), x.options().dtype(at::kFloat));
     forEachLogitChunk(x, width, [&](std::int64_t begin, const auto& part, const auto& logits) {
         const std::int64_t rows = part.size(0);
-        matmul(part, weight.value.t(), logits);
+        productOfLogits(part, weight.value, logits);
         toGradients({logits, targets.narrow(0, begin, rows), statistics.narrow(0, begin, rows),
                      weight.firstRow},
                     scale);
         note(control::TensorRole::kLogitGradient, logits, "cross entropy, to the head's products");
-        matmul(logits, weight.value, dx.narrow(0, begin, rows), !first);
-        matmul(logits.t(), part, sum, begin > 0 || (weight.accumulate && !sumsApart));
+        productOfInputs(logits, weight.value, dx.narrow(0, begin, rows), !first);
+        productOfWeights(logits, part, sum, begin > 0 || (weight.accumulate && !sumsApart));
     });
     if (sumsApart) weight.accumulate ? weight.gradient.add_(sum) : weight.gradient.copy_(sum);
     note(control::TensorRole::kGradient, weight.gradient, "head");
