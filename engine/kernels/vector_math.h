@@ -2,6 +2,8 @@
 // turns into vector code. Errors are relative and of a few 2^-24 but in far tails.
 #pragma once
 
+#include "engine/kernels/normal_tail.h"
+
 #include <bit>
 #include <cstdint>
 
@@ -38,24 +40,12 @@ struct Normal {
     float density;     ///< e^(-x²/2) / sqrt(2 pi)
 };
 
-/// With one exponential: P(Z > t) = e^(-t²/2) R(t) for t >= 0, and R(t) = erfcx(t / sqrt 2) / 2 is
-/// u times a polynomial in u = 1 / (1 + 0.35 t), interpolated at Chebyshev's points up to t = 13.3
-/// to 4e-8.
+/// With one exponential.
 [[gnu::always_inline]] inline Normal normal(float x) {
     const float t = x < 0 ? -x : x;
     const float e = exponential(-0.5F * x * x);
-    const float u = 1.0F / (1.0F + 0.35F * t);
-    float p = -0.0295765433F;
-    p = p * u + 0.146069033F;
-    p = p * u - 0.2600329F;
-    p = p * u + 0.164063495F;
-    p = p * u - 0.0264226952F;
-    p = p * u + 0.106876462F;
-    p = p * u + 0.119498141F;
-    p = p * u + 0.139905974F;
-    p = p * u + 0.139619016F;
-    const float tail = e * (p * u);
-    return {x < 0 ? tail : 1.0F - tail, e * 0.398942280F};
+    const float tail = normalTail(e, 1.0F / (1.0F + kNormalTailScale * t));
+    return {x < 0 ? tail : 1.0F - tail, e * kNormalDensityAtZero};
 }
 
 }  // namespace shardscope::kernels

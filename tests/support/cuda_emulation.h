@@ -75,6 +75,10 @@ inline float __expf(float value) {
     return std::exp(value);
 }
 
+inline float __fdividef(float a, float b) {
+    return a / b;
+}
+
 namespace shardscope::testing {
 
 inline constexpr unsigned kEmulatedWarp = 32;
