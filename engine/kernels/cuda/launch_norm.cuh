@@ -4,6 +4,7 @@
 #include "engine/kernels/cuda/launch_shapes.cuh"
 #include "engine/kernels/cuda/norm.cuh"
 #include "engine/kernels/cuda/norm_backward.cuh"
+#include "engine/kernels/cuda/norm_backward_held.cuh"
 #include "engine/kernels/norm_rows.h"
 
 namespace shardscope::kernels::device {
@@ -81,11 +82,18 @@ void normBackwardOf(const DeviceNormBackward& norm, void* stream) {
     constexpr int kWidth = kPackOf<T>;
     const bool wide = packedRows<kWidth>(norm.width, rows.x, rows.dy, rows.skip, rows.weight,
                                          rows.dx, sums.parts);
+    const auto blocks = static_cast<unsigned>(normParts(norm.rows));
+    // Every GPU has that many threads in a block; fewer would add up in another order.
+    constexpr unsigned kHeldThreads = kHeldWarps * kWarp;
+    if (wide && norm.width <= kHeldColumns<kWidth> && launchLimits().blockThreads >= kHeldThreads) {
+        launch(normBackwardHeldKernel<kWidth, T, G>, Grid{blocks, kHeldThreads}, stream, rows,
+               sums);
+        return;
+    }
     const unsigned half = std::min({columnThreads(norm.width, wide ? kWidth : 1),
                                     launchLimits().blockThreads / kRowHalves, kMostColumnThreads});
     launch(wide ? normBackwardKernel<kWidth, T, G> : normBackwardKernel<1, T, G>,
-           Grid{static_cast<unsigned>(normParts(norm.rows)), kRowHalves * half}, stream, rows,
-           sums);
+           Grid{blocks, kRowHalves * half}, stream, rows, sums);
 }
 
 inline void normBackward(const DeviceNormBackward& norm, void* stream) {

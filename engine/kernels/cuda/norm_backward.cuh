@@ -77,14 +77,12 @@ struct NormColumns {
     Pack<float, kWidth> weight, dWeight, dBias;
 };
 
-/// Columns [i, i + kWidth) of a row; adds to the sums of dy z and dy.
+/// Elements [at, at + kWidth) of a row; adds to the sums of dy z and dy.
 template <int kWidth, class T>
-__device__ __forceinline__ void gradientOfRow(const NormRowsBackward<T>& n, std::int64_t row,
-                                              std::int64_t i, const NormPacks<kWidth, T>& packs,
-                                              NormColumns<kWidth>& columns) {
-    const float mean = n.mean == nullptr ? 0.0F : n.mean[row];
-    const float rstd = n.rstd[row];
-    const NormRowMeans means = n.means[row];
+__device__ __forceinline__ void gradientOfPacks(const NormRowsBackward<T>& n, std::int64_t at,
+                                                float mean, float rstd, NormRowMeans means,
+                                                const NormPacks<kWidth, T>& packs,
+                                                NormColumns<kWidth>& columns) {
     Pack<T, kWidth> dx;
     for (int k = 0; k < kWidth; ++k) {
         const float z = (toFloat(packs.x.at[k]) - mean) * rstd;
@@ -94,7 +92,16 @@ __device__ __forceinline__ void gradientOfRow(const NormRowsBackward<T>& n, std:
         const float own = rstd * (d * columns.weight.at[k] - means.g - z * means.gz);
         dx.at[k] = fromFloat<T>(n.skip == nullptr ? own : toFloat(packs.skip.at[k]) + own);
     }
-    packAt<kWidth>(n.dx, row * n.width + i) = dx;
+    packAt<kWidth>(n.dx, at) = dx;
+}
+
+/// Columns [i, i + kWidth) of a row.
+template <int kWidth, class T>
+__device__ __forceinline__ void gradientOfRow(const NormRowsBackward<T>& n, std::int64_t row,
+                                              std::int64_t i, const NormPacks<kWidth, T>& packs,
+                                              NormColumns<kWidth>& columns) {
+    gradientOfPacks(n, row * n.width + i, n.mean == nullptr ? 0.0F : n.mean[row], n.rstd[row],
+                    n.means[row], packs, columns);
 }
 
 inline constexpr unsigned kRowHalves = 2;

@@ -34,7 +34,7 @@ __device__ __forceinline__ Pack<float, kWidth> sumOfVectors(const float* vectors
                                                             std::int64_t i) {
     Pack<float, kWidth> sum{};
 #ifdef __CUDACC__
-#pragma unroll 4
+#pragma unroll 8
 #endif
     for (std::int64_t v = 0; v < count; ++v) {
         const Pack<float, kWidth> more = packAt<kWidth>(vectors, v * apart + i);

@@ -263,9 +263,19 @@ TYPED_TEST(CudaNorm, RunsWithTheBlocksOfADevice) {
     checkBackward<TypeParam>({40, 200, true, true});
 }
 
+/// A warp's registers hold these, on a device with blocks as large as all devices have them: less
+/// than a pack of each lane, some lanes, and all of a pack each, up to all there is room for.
+TYPED_TEST(CudaNorm, HoldsRowsThatFitAWarp) {
+    const DeviceLimits limits({1, 256});
+    constexpr std::int64_t kMost = device::kHeldColumns<device::kPackOf<TypeParam>>;
+    for (std::int64_t width : {std::int64_t{8}, std::int64_t{40}, kMost / 4, kMost / 2 + 8, kMost})
+        for (bool layer : {true, false}) checkBackward<TypeParam>({19, width, layer, true});
+    checkBackward<TypeParam>({3, kMost + 8, true, false});
+}
+
 /// Bits, so that a device with other blocks gives the same, and whichever block comes last.
-TEST(CudaNormGradients, AreTheSameWhateverTheBlocks) {
-    const NormCase c{300, 96};
+void sameWhateverTheBlocks(const NormCase& c, device::LaunchLimits few, device::LaunchLimits many) {
+    const DeviceLimits first(few);
     Operands<float> in(c);
     const auto run = [&] {
         Shifted<float> dx(std::vector<float>(static_cast<std::size_t>(c.rows * c.width)), 0);
@@ -279,8 +289,16 @@ TEST(CudaNormGradients, AreTheSameWhateverTheBlocks) {
     testing::emulatedBackwards() = true;
     EXPECT_EQ(run(), inOrder);
     testing::emulatedBackwards() = false;
-    const DeviceLimits limits({7, 256});
+    const DeviceLimits then(many);
     EXPECT_EQ(run(), inOrder);
+}
+
+TEST(CudaNormGradients, AreTheSameWhateverTheBlocks) {
+    sameWhateverTheBlocks({300, 96}, {1, 64}, {7, 128});
+}
+
+TEST(CudaNormGradients, OfHeldRowsAreTheSameWhateverTheBlocks) {
+    sameWhateverTheBlocks({300, 96}, {1, 256}, {7, 1024});
 }
 
 TEST(CudaNormForward, LeavesTicketsForBackward) {
