@@ -26,6 +26,9 @@ struct OpenDevice {
 /// Skips, aloud, without a device.
 class DeviceTest : public ::testing::Test {
 protected:
+    /// Before LibTorch is first asked for a device, which it is by at::manual_seed() already: it
+    /// remembers that there was none.
+    DeviceTest() { static_cast<void>(openDevice()); }
     void SetUp() override;
 
     [[nodiscard]] const CudaModule& module() const { return *openDevice().module; }

@@ -2,6 +2,7 @@
 
 #include "engine/kernels/cuda/cuda_error.h"
 
+#include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
@@ -52,26 +53,44 @@ void endOnStream(cudaStream_t stream) {
     static_cast<void>(cudaGetLastError());
 }
 
+/// The device's random numbers still count on the capture; a copy of the state does not.
+void restoreGenerator(std::int32_t device) {
+    const at::Generator& generator =
+        at::cuda::detail::getDefaultCUDAGenerator(static_cast<c10::DeviceIndex>(device));
+    auto* const numbers = at::check_generator<at::CUDAGeneratorImpl>(generator);
+    numbers->graphsafe_set_state(numbers->clone()->graphsafe_get_state());
+}
+
 }  // namespace
 
 class CudaGraph final : public control::DeviceGraph {
 public:
+    explicit CudaGraph(std::shared_ptr<const c10::MempoolId_t> memory) : pool(std::move(memory)) {}
     void launch() override {
         translated("launching a graph", [this] { graph.replay(); });
     }
+    const std::shared_ptr<const c10::MempoolId_t> pool;
     at::cuda::CUDAGraph graph;
 };
 
 CudaGraphs::CudaGraphs(std::int32_t device) : m_device(device) {}
 CudaGraphs::~CudaGraphs() = default;
 
+std::shared_ptr<const c10::MempoolId_t> CudaGraphs::pool() {
+    auto pool = m_pool.lock();
+    if (pool == nullptr) {
+        pool = std::make_shared<const c10::MempoolId_t>(at::cuda::graph_pool_handle());
+        m_pool = pool;
+    }
+    return pool;
+}
+
 /// The mode in which other threads, the communicator's watcher and the outbox, may ask for their
 /// events meanwhile, and this one is told when it does so (cudaThreadExchangeStreamCaptureMode).
 void CudaGraphs::begin() {
-    if (m_pool == c10::MempoolId_t{0, 0}) m_pool = at::cuda::graph_pool_handle();
-    m_current = std::make_unique<CudaGraph>();
+    m_current = std::make_unique<CudaGraph>(pool());
     translated("beginning the capture of a graph", [this] {
-        m_current->graph.capture_begin(m_pool, cudaStreamCaptureModeThreadLocal);
+        m_current->graph.capture_begin(*m_current->pool, cudaStreamCaptureModeThreadLocal);
     });
 }
 
@@ -85,11 +104,12 @@ void CudaGraphs::abandon() noexcept {
     endOnStream(currentStream(m_device));
     try {
         c10::cuda::CUDACachingAllocator::endAllocateToPool(static_cast<c10::DeviceIndex>(m_device),
-                                                           m_pool);
+                                                           *m_current->pool);
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
         // The capture ended as far as that before it failed.
     }
     m_current.reset();
+    restoreGenerator(m_device);
 }
 
 }  // namespace shardscope::worker

@@ -26,8 +26,11 @@ public:
     void abandon() noexcept;
 
 private:
+    [[nodiscard]] std::shared_ptr<const c10::MempoolId_t> pool();
+
     const std::int32_t m_device;
-    c10::MempoolId_t m_pool{0, 0};         ///< of all graphs; {0, 0}: there was none yet
+    /// Of all graphs, which hold it: LibTorch takes no pool again whose graphs are gone.
+    std::weak_ptr<const c10::MempoolId_t> m_pool;
     std::unique_ptr<CudaGraph> m_current;  ///< null: nothing is being captured
 };
 
