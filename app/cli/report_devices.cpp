@@ -27,7 +27,8 @@ std::string kindText(const DeviceFacts& device, const std::string& place) {
 std::string tracingText(const DeviceFacts& device) {
     const std::string attention =
         device.attention.empty() ? "" : fmt::format("attention by {}; ", device.attention);
-    return fmt::format("{}traced by {}", attention, device.tracing);
+    const bool why = device.tracing.starts_with("not traced");
+    return attention + (why ? device.tracing : "traced by " + device.tracing);
 }
 
 std::string sharingText(const DeviceFacts& device) {
@@ -62,7 +63,7 @@ std::string devicesOfFew(const Report& report) {
     bool traced = false;
     for (const DeviceUse& use : report.devices) {
         text += deviceText(use);
-        if (use.kernels == 0) continue;
+        if (!use.traced) continue;
         traced = true;
         table.add({std::to_string(use.device.rank.value),
                    countText(static_cast<std::uint64_t>(use.kernels)), durationText(use.compute.ns),
@@ -86,7 +87,7 @@ std::string devicesOfMany(const Report& report) {
         const std::string shared =
             use.device.sharedBy > 1 ? "; " + sharingText(use.device) : std::string();
         ++kinds[kindText(use.device, "") + "; " + tracingText(use.device) + shared];
-        if (use.kernels > 0) traced.push_back({use.device.rank, &use});
+        if (use.traced) traced.push_back({use.device.rank, &use});
     }
     std::string text;
     for (const auto& [kind, count] : kinds)

@@ -43,7 +43,22 @@ void takeEnergy(const RecordingSummary& summary, const RankEvents& events, Devic
     if (tokens > 0) use.joulesPerToken = joules / static_cast<double>(tokens);
 }
 
+/// `within` in order and disjoint.
+std::int64_t startingIn(const std::vector<TimeRange>& kernels, const Intervals& within) {
+    return std::count_if(kernels.begin(), kernels.end(), [&](const TimeRange& kernel) {
+        const auto after = std::upper_bound(
+            within.begin(), within.end(), kernel.begin,
+            [](Timestamp time, const TimeRange& range) { return time < range.begin; });
+        return after != within.begin() && kernel.begin < std::prev(after)->end;
+    });
+}
+
 }  // namespace
+
+bool sharesDevice(const RecordingSummary& summary, RankId rank) {
+    const DeviceFacts* device = deviceOf(summary, rank);
+    return device != nullptr && device->sharedBy > 1;
+}
 
 std::optional<DeviceUse> deviceUse(const RecordingSummary& summary, const RankEvents& events) {
     const DeviceFacts* device = deviceOf(summary, events.rank);
@@ -53,8 +68,9 @@ std::optional<DeviceUse> deviceUse(const RecordingSummary& summary, const RankEv
     const Intervals training = trainingTime(summary, events);
     const Intervals compute = intersection(unionOf(events.computeKernels), training);
     const Intervals communication = intersection(unionOf(events.communicationKernels), training);
-    use.kernels = static_cast<std::int64_t>(events.computeKernels.size() +
-                                            events.communicationKernels.size());
+    use.traced = !events.computeKernels.empty() || !events.communicationKernels.empty();
+    use.kernels = startingIn(events.computeKernels, training) +
+                  startingIn(events.communicationKernels, training);
     use.compute = total(compute);
     use.communication = total(communication);
     use.hidden = common(compute, communication);

@@ -98,6 +98,8 @@ using RecordedSteps = std::map<StepIndex, RecordedCounts>;
 [[nodiscard]] Completeness certify(const RecordingSummary& summary,
                                    const std::vector<RankEvents>& ranks);
 
+/// Whether other ranks run on the same device, so that its times are theirs too.
+[[nodiscard]] bool sharesDevice(const RecordingSummary& summary, RankId rank);
 /// What a rank's device did within training time; nothing for a CPU rank.
 [[nodiscard]] std::optional<DeviceUse> deviceUse(const RecordingSummary& summary,
                                                  const RankEvents& events);

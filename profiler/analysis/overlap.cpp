@@ -103,7 +103,8 @@ Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events,
     overlap.waiting = common(communication, waiting);
     overlap.moving = overlap.communication - overlap.waiting;
     overlap.hiddenMoving = overlap.hidden - common(hidden, waiting);
-    addOverlapLimit(events, training, overlap);
+    // Ranks that take turns on a device wait for each other inside of their phases.
+    if (!sharesDevice(summary, events.rank)) addOverlapLimit(events, training, overlap);
     return overlap;
 }
 

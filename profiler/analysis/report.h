@@ -107,7 +107,8 @@ struct RankMemory {
 /// time count once.
 struct DeviceUse {
     DeviceFacts device;
-    std::int64_t kernels = 0;  ///< of the whole recording; 0: none were traced
+    bool traced = false;       ///< the recording has kernels of it, at whatever time
+    std::int64_t kernels = 0;  ///< begun within training time
     Duration compute;
     Duration communication;  ///< kernels of collectives, waiting inside them included
     Duration hidden;         ///< of it, behind compute kernels

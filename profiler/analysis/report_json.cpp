@@ -116,7 +116,7 @@ Json devicesJson(const Report& report) {
     Json rows = Json::array();
     for (const DeviceUse& use : report.devices) {
         const DeviceFacts& device = use.device;
-        const bool traced = use.kernels > 0;
+        const bool traced = use.traced;
         const auto known = [&](Duration time) { return traced ? Json(time.ns) : Json(nullptr); };
         rows.push_back({{"rank", device.rank.value},
                         {"name", device.name},

@@ -37,6 +37,7 @@ std::vector<RunFinding> findingsOf(const RuleInput& input) {
         found.push_back(std::move(*stretch));
     add(findSlowStep(input), found);
     add(findLateCollective(input), found);
+    add(findHostBound(input), found);
     add(findMemoryAboveTheory(input), found);
     add(findMemoryGrowth(input), found);
     for (RunFinding& finding : findInTraining(input)) found.push_back(std::move(finding));

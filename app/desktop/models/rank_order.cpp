@@ -48,7 +48,7 @@ void addDevices(const QString& name, const std::vector<analysis::DeviceUse>& dev
                 Duration analysis::DeviceUse::*time, std::vector<RankFigure>& figures) {
     Sums sums;
     for (const analysis::DeviceUse& device : devices)
-        if (device.kernels > 0) sums[device.device.rank] += static_cast<double>((device.*time).ns);
+        if (device.traced) sums[device.device.rank] += static_cast<double>((device.*time).ns);
     add(name, sums, figures);
 }
 

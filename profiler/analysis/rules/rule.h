@@ -152,6 +152,11 @@ inline constexpr std::size_t kMostRanksLookedAt = 16;
 [[nodiscard]] bool isLookedAt(std::size_t place, std::size_t ranks);
 [[nodiscard]] MaybeFinding findLateCollective(const RuleInput& input);
 
+/// "host-bound": devices that wait for launches. A note where a run of ours was captured in full,
+/// since recording is the host's work too. Of the steps' wall time, and of the steps:
+inline constexpr double kLeastHostBound = 0.15, kRegularlyIdle = 0.8;
+[[nodiscard]] MaybeFinding findHostBound(const RuleInput& input);
+
 /// "memory-above-theory": a note, and a warning.
 inline constexpr const char* kMemoryAboveTheory = "memory-above-theory";
 inline constexpr double kMemoryNote = 0.05, kMemoryWarning = 0.10;

@@ -46,6 +46,16 @@ rank 0 step    |ssssssssss|)");
     EXPECT_DOUBLE_EQ(*use.overlap(), 0.75);
 }
 
+/// Times are of steps, so the count is too: what runs before the first one or between two of them,
+/// as the kernels that choose how to do attention, would not fit them.
+TEST(DeviceUse, CountsKernelsOfStepsOnly) {
+    const auto timeline = onDevices(R"(
+rank 0 kernels |aa.bb.cc..dd|
+rank 0 nccl    |.nn......n..|
+rank 0 step    |..ssssss....|)");
+    EXPECT_EQ(useOf(timeline).kernels, 2);
+}
+
 TEST(Overlap, OfATraceWithoutPhasesIsWhatKernelsHide) {
     const auto timeline = onDevices(R"(
 rank 0 step    |ssssssssss|

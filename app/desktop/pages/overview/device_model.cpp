@@ -21,7 +21,7 @@ TableCell peakCell(const std::optional<double>& peak, const std::string& source)
 
 /// A time with its share of the training time that `use` is about.
 TableCell timeCell(const DeviceUse& use, Duration part, const QString& why) {
-    if (use.kernels == 0) return cell(unknownText(), why, -1);
+    if (!use.traced) return cell(unknownText(), why, -1);
     const Duration whole = use.whole();
     const double share =
         whole.ns > 0 ? static_cast<double>(part.ns) / static_cast<double>(whole.ns) : 0;
@@ -38,7 +38,7 @@ TableCell energyCell(const std::optional<double>& joules) {
 }
 
 TableCell overlapCell(const DeviceUse& use, const QString& why) {
-    if (use.kernels == 0) return cell(unknownText(), why, -1);
+    if (!use.traced) return cell(unknownText(), why, -1);
     const auto overlap = use.overlap();
     if (!overlap) return cell(unknownText(), u"no communication kernel ran"_s, -1);
     return cell(formatPercent(*overlap),
@@ -65,7 +65,7 @@ QString whyNone(const DeviceUse& use) {
 
 QString untracedText(const SelectedPart& part) {
     for (const DeviceUse& use : part.report->devices) {
-        if (use.kernels == 0) return whyNone(use);
+        if (!use.traced) return whyNone(use);
     }
     return {};
 }

@@ -24,7 +24,7 @@ struct DeviceSums {
 DeviceSums sumsOf(const SelectedPart& part) {
     DeviceSums sums;
     for (const DeviceUse& use : part.report->devices) {
-        if (use.kernels == 0) continue;
+        if (!use.traced) continue;
         sums.compute += use.compute;
         sums.communication += use.communication;
         sums.hidden += use.hidden;

@@ -1,4 +1,5 @@
 // Single rules, and what a report may say where they find nothing.
+#include "engine/run/config/run_config.h"
 #include "profiler/analysis/rules/rule.h"
 #include "profiler/analysis/run_findings.h"
 #include "tests/profiler/analysis/made_run.h"
@@ -78,6 +79,51 @@ TEST(Rules, WarnOfWhatCostsEnoughOfTheStepsTime) {
     EXPECT_EQ(wall, 18 * 2 * 1'001'000);
     EXPECT_EQ(severityOf({wall / 20 + 1}, input), Severity::kWarning);
     EXPECT_EQ(severityOf({wall / 20 - 1}, input), Severity::kNote);
+}
+
+/// What is found where devices waited for the host for `share` of every n-th step.
+MaybeFinding hostBound(double share, int everyNth, const std::string& config) {
+    MadeRun run = healthy();
+    run.summary.run.configJson = config;
+    Report report = analyse(run.summary, run.ranks);
+    for (LedgerRow& row : report.ledger) {
+        row.parts = {};
+        const Duration idle{static_cast<std::int64_t>(share * static_cast<double>(row.wall.ns))};
+        if (row.step.value % everyNth == 0) row.parts[at(LedgerPart::kHostBound)] = idle;
+        row.parts[at(LedgerPart::kCompute)] = row.wall - row.parts[at(LedgerPart::kHostBound)];
+    }
+    const Surroundings unknown;
+    return findHostBound(ruleInput(run.summary, run.ranks, {}, report, {}, unknown));
+}
+
+std::string configOf(CaptureLevel capture, bool graphs) {
+    run::RunConfig config;
+    config.capture = capture;
+    config.graphs = graphs;
+    return run::toJson(config);
+}
+
+TEST(Rules, WarnOfDevicesThatWaitForTheirHost) {
+    const auto found = hostBound(0.4, 1, configOf(CaptureLevel::kLight, false));
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->severity, Severity::kWarning);
+    EXPECT_THAT(found->title, HasSubstr("40 % of the steps"));
+    EXPECT_THAT(found->remedy, HasSubstr("--graphs"));
+    EXPECT_EQ(found->cost, Duration{static_cast<std::int64_t>(0.4 * 1'001'000) * 18 * 2});
+    EXPECT_FALSE(hostBound(0.1, 1, "")) << "some time always passes between kernels";
+    EXPECT_FALSE(hostBound(0.9, 2, "")) << "a step that others do not resemble is a slow step";
+}
+
+/// What a run of ours does already is not advised again; nor are options to another's.
+TEST(Rules, AdviseWhatThatRunCanDoAboutItsHost) {
+    const auto graphs = hostBound(0.4, 1, configOf(CaptureLevel::kLight, true));
+    EXPECT_THAT(graphs->remedy, Not(HasSubstr("--graphs")));
+    const auto full = hostBound(0.4, 1, configOf(CaptureLevel::kFull, false));
+    EXPECT_EQ(full->severity, Severity::kNote);
+    EXPECT_THAT(full->remedy, HasSubstr("--capture light"));
+    const auto imported = hostBound(0.4, 1, "");
+    EXPECT_EQ(imported->severity, Severity::kWarning);
+    EXPECT_THAT(imported->remedy, Not(HasSubstr("--")));
 }
 
 TEST(Rules, MakeANoteOfARankThatIsLateForWantOfACore) {
