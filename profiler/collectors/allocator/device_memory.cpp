@@ -134,8 +134,8 @@ bool DeviceMemory::remove(std::uint64_t address, Block& block) {
 StringId DeviceMemory::ownerId(capture::CaptureSession& session, const char* owner) {
     if (owner == nullptr) return capture::effectiveContext().operatorName;
     for (Owner& known : m_owners) {
-        const char* text = nullptr;
-        if (known.text.compare_exchange_strong(text, owner)) text = owner;
+        const char* text = known.text.load(std::memory_order_relaxed);
+        if (text == nullptr && known.text.compare_exchange_strong(text, owner)) text = owner;
         if (text != owner) continue;
         if (known.generation.load(std::memory_order_acquire) != session.generation()) {
             known.id.store(session.intern(owner).value, std::memory_order_relaxed);

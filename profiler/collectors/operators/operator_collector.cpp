@@ -5,8 +5,13 @@
 
 #include <ATen/record_function.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -27,12 +32,36 @@ struct OpenOperator {
     bool annotated = false;  ///< its launch context is on the device tracer's stack
 };
 
+/// Looked up by views of what they are made of, so that what is known already allocates nothing.
+struct HashOfView {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+        return std::hash<std::string_view>{}(text);
+    }
+    std::size_t operator()(std::span<const std::int64_t> numbers) const {
+        std::uint64_t hash = numbers.size();
+        for (const std::int64_t number : numbers) {
+            hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15u;
+            hash ^= hash >> 32;
+        }
+        return hash;
+    }
+};
+
+struct SameNumbers {
+    using is_transparent = void;
+    bool operator()(std::span<const std::int64_t> a, std::span<const std::int64_t> b) const {
+        return std::ranges::equal(a, b);
+    }
+};
+
 struct ThreadState {
     std::vector<OpenOperator> open;
     std::uint8_t depth = 0;
-    std::unordered_map<std::string, StringId> names;
-    std::string scratch;
-    std::uint64_t generation = 0;  ///< of the session whose ids `names` holds
+    std::unordered_map<std::string, StringId, HashOfView, std::equal_to<>> names;
+    std::unordered_map<std::vector<std::int64_t>, StringId, HashOfView, SameNumbers> arguments;
+    std::vector<std::int64_t> shapes;  ///< of one operator: of each tensor its dims and sizes
+    std::uint64_t generation = 0;      ///< of the session whose ids the maps hold
 };
 
 ThreadState& threadState() {
@@ -40,38 +69,46 @@ ThreadState& threadState() {
     return state;
 }
 
-StringId nameId(capture::CaptureSession& session, ThreadState& state, const char* name) {
-    state.scratch = name;
-    const auto found = state.names.find(state.scratch);
+StringId nameId(capture::CaptureSession& session, ThreadState& state, std::string_view name) {
+    const auto found = state.names.find(name);
     if (found != state.names.end()) return found->second;
-    const StringId id = session.intern(plainName(state.scratch));
-    state.names.emplace(state.scratch, id);
+    const StringId id = session.intern(plainName(name));
+    state.names.emplace(name, id);
     return id;
 }
 
-void appendShape(std::string& text, const at::Tensor& tensor) {
-    text += text.back() == '[' ? "[" : ",[";
-    for (std::int64_t i = 0; i < tensor.dim(); ++i) {
-        if (i > 0) text += ',';
-        text += std::to_string(tensor.size(i));
+void takeShapes(ThreadState& state, c10::ArrayRef<const c10::IValue> inputs) {
+    state.shapes.clear();
+    for (const c10::IValue& value : inputs) {
+        if (!value.isTensor() || !value.toTensor().defined()) continue;
+        const at::Tensor& tensor = value.toTensor();
+        state.shapes.push_back(tensor.dim());
+        for (std::int64_t i = 0; i < tensor.dim(); ++i) state.shapes.push_back(tensor.size(i));
     }
-    text += ']';
+}
+
+/// {"shapes":[[3,4],[5,4]]}
+std::string textOf(const std::vector<std::int64_t>& shapes) {
+    std::string text = "{\"shapes\":[";
+    for (std::size_t i = 0; i < shapes.size();) {
+        text += i == 0 ? "[" : ",[";
+        const std::size_t end = i + 1 + static_cast<std::size_t>(shapes[i]);
+        for (std::size_t k = i + 1; k < end; ++k)
+            text += (k == i + 1 ? "" : ",") + std::to_string(shapes[k]);
+        text += ']';
+        i = end;
+    }
+    return text + "]}";
 }
 
 StringId argumentsId(capture::CaptureSession& session, ThreadState& state,
                      const at::RecordFunction& function) {
-    state.scratch = "{\"shapes\":[";
-    for (const c10::IValue& value : function.inputs()) {
-        if (value.isTensor() && value.toTensor().defined()) {
-            appendShape(state.scratch, value.toTensor());
-        }
-    }
-    if (state.scratch.back() == '[') return kEmptyString;
-    state.scratch += "]}";
-    const auto found = state.names.find(state.scratch);
-    if (found != state.names.end()) return found->second;
-    const StringId id = session.intern(state.scratch);
-    state.names.emplace(state.scratch, id);
+    takeShapes(state, function.inputs());
+    if (state.shapes.empty()) return kEmptyString;
+    const auto found = state.arguments.find(std::span<const std::int64_t>(state.shapes));
+    if (found != state.arguments.end()) return found->second;
+    const StringId id = session.intern(textOf(state.shapes));
+    state.arguments.emplace(state.shapes, id);
     return id;
 }
 
@@ -91,8 +128,9 @@ std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function)
     if (open.recorded) {
         if (std::exchange(state.generation, session->generation()) != session->generation()) {
             state.names.clear();
+            state.arguments.clear();
         }
-        open.name = nameId(*session, state, function.name());
+        open.name = nameId(*session, state, name);
         open.arguments = argumentsId(*session, state, function);
         if (state.depth++ == 0) {
             capture::threadContext().operatorName = open.name;
