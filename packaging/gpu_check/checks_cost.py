@@ -17,6 +17,8 @@ FEWEST_PAIRS = 8
 BLOCK = 24
 # Of the step time without capture; None: no goal.
 LIMITS = {"marks": None, "kernels": 1.01, "launches": None, "full": 1.03}
+# A step in one launch of everything, whose host has time left; the others are 8 micro-steps of 4.
+FUSED = {"kernels": 1.01, "full": 1.03}
 TRACED = ("idle", "kernels", "launches", "full")
 IDLE_LIMIT = 1.002  # attached, and recording nothing: what is left after a stop
 
@@ -46,25 +48,35 @@ def paired(times, uncaptured):
             and {step - 1, step + 1} <= uncaptured & times.keys()]
 
 
+def _cost(session, level, limit, name, *form):
+    """A result of one run, and the times of its steps that were not captured."""
+    arguments = workloads.single(session, level, WARM + 2 * PAIRS + 2, *form)
+    recording = _recorded(session, level, f"cost-{name}", [*arguments, "--alternate-capture"])
+    times, uncaptured = _step_ns(session, recording), _uncaptured(session, recording)
+    ratios = paired(times, uncaptured)
+    if len(ratios) < FEWEST_PAIRS:
+        raise Failed(f"the run at {level} has {len(times)} steps, {len(ratios)} of them "
+                     "captured between two that are not")
+    ratio, noise = statistics.median(ratios), repeats.error_of_median(ratios)
+    quiet = [times[step] for step in uncaptured & times.keys()]
+    if limit is None:
+        return info(f"step-cost-{name}", ratio, "x", f"+- {100 * noise:.2g} %",
+                    ratios=ratios), quiet
+    return repeats.cost(f"step-cost-{name}", ratio, limit, noise,
+                        f"median of {len(ratios)} steps +-", ratios=ratios), quiet
+
+
 def step_cost(session):
     """steps that are captured against their neighbours that are not, by capture level"""
     quiet = []
     for level, limit in LIMITS.items():
-        arguments = workloads.single(session, level, WARM + 2 * PAIRS + 2)
-        recording = _recorded(session, level, f"cost-{level}", [*arguments, "--alternate-capture"])
-        times, uncaptured = _step_ns(session, recording), _uncaptured(session, recording)
-        ratios = paired(times, uncaptured)
-        if len(ratios) < FEWEST_PAIRS:
-            raise Failed(f"the run at {level} has {len(times)} steps, {len(ratios)} of them "
-                         "captured between two that are not")
-        quiet += [times[step] for step in uncaptured & times.keys()]
-        ratio, noise = statistics.median(ratios), repeats.error_of_median(ratios)
-        if limit is None:
-            yield info(f"step-cost-{level}", ratio, "x", f"+- {100 * noise:.2g} %", ratios=ratios)
-        else:
-            yield repeats.cost(f"step-cost-{level}", ratio, limit, noise,
-                               f"median of {len(ratios)} steps +-", ratios=ratios)
+        result, times = _cost(session, level, limit, level)
+        quiet += times
+        yield result
     yield info("step-uncaptured", statistics.median(quiet) / 1e6, "ms", f"{len(quiet)} steps")
+    for level, limit in FUSED.items():
+        result, _ = _cost(session, level, limit, f"{level}-fused", 32, 1)
+        yield result
 
 
 def idle(session):

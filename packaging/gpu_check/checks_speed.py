@@ -18,26 +18,31 @@ EAGER_GOAL, COMPILE_GOAL = 1.5, 1.1
 LOSS_WITHIN = 2e-3
 
 
-def arguments(session, name):
+def arguments(session, name, level="untraced"):
     batch, accumulate, precision = VARIANTS[name]
-    return workloads.single(session, "untraced", 25, batch, accumulate, precision, calibrate=True)
+    return workloads.single(session, level, 25, batch, accumulate, precision,
+                            calibrate=level == "untraced")
 
 
 def _ours(session, name):
     return session.report(session.shared_recording(f"speed-{name}", arguments(session, name)))
 
 
+def _mfu(name, report, goal):
+    mfu = report["mfu"]
+    status = INFO if goal is None else PASS if (mfu["value"] or 0) >= goal else FAIL
+    return Result(name, mfu["value"], mfu["variant"], "" if goal is None else f">= {goal}", status,
+                  mfu["reason"] or mfu["peak_source"], {"peak_flops": mfu["peak_flops"]},
+                  of_ref=True)
+
+
 def ref_speed(session):
     """tokens a second and MFU of the engine"""
     for name, (batch, accumulate, precision) in VARIANTS.items():
         report = _ours(session, name)
-        tokens, mfu = report["throughput"]["tokens_per_s"], report["mfu"]
-        yield info(f"ref-{name}", tokens, "tokens/s", f"{precision}, {batch} x {accumulate}")
-        goal, value = MFU_GOALS.get(name), mfu["value"]
-        status = INFO if goal is None else PASS if value is not None and value >= goal else FAIL
-        yield Result(f"ref-{name}-mfu", value, mfu["variant"], "" if goal is None else f">= {goal}",
-                     status, mfu["reason"] or mfu["peak_source"],
-                     {"peak_flops": mfu["peak_flops"]}, of_ref=True)
+        yield info(f"ref-{name}", report["throughput"]["tokens_per_s"], "tokens/s",
+                   f"{precision}, {batch} x {accumulate}")
+        yield _mfu(f"ref-{name}-mfu", report, MFU_GOALS.get(name))
 
 
 def _losses(session, recording):
@@ -57,12 +62,17 @@ def graphs(session):
     apart = max(abs(ours / other - 1) for other, ours in zip(*losses))
     yield at_most("graphs-loss", apart, LOSS_WITHIN, "x", "largest difference of a step's loss, in "
                   "parts of it", without=losses[0], captured=losses[1])
-    speeds = [session.report(recording)["throughput"]["tokens_per_s"]
-              for recording in (without, captured)]
+    traced = session.record("graphs-traced", [*arguments(session, "micro-4", "full"), "--graphs",
+                                              *session.attention(without)])
+    reports = [session.report(recording) for recording in (without, captured, traced)]
+    speeds = [report["throughput"]["tokens_per_s"] for report in reports]
     if not all(speeds):
-        raise Failed("one of the two runs has no tokens/s")
+        raise Failed("one of the runs has no tokens/s")
     yield info("graphs-speed", speeds[1] / speeds[0], "x",
                f"{speeds[1]:,.0f} tokens/s, {speeds[0]:,.0f} without", tokens_per_s=speeds)
+    yield _mfu("graphs-mfu", reports[1], MFU_GOALS["micro-4"])
+    yield info("graphs-cost-full", speeds[1] / speeds[2], "x",
+               f"{speeds[2]:,.0f} tokens/s with everything recorded")
 
 
 def _peer(session, strategy):

@@ -37,9 +37,9 @@ CHECKS = [
     Check("kineto", 45, 90, checks_agreement.kineto),
     Check("two-processes", 20, 50, checks_correct.two_processes),
     Check("hta", 3, 15, checks_agreement.hta),
-    Check("cost", 50, 100, checks_cost.step_cost),
+    Check("cost", 50, 120, checks_cost.step_cost),
     Check("idle", 42, 80, checks_cost.idle),
-    Check("graphs", 16, 45, checks_speed.graphs),
+    Check("graphs", 20, 60, checks_speed.graphs),
     Check("peers", 85, 150, checks_speed.peers),
 ]
 

@@ -32,7 +32,8 @@ VERIFIED = ["single-fp32", "zero3-fp32", "single-bf16", "zero3-bf16",
 UNJUDGED = ["libraries-read", "pytorch-start", "bytes-an-event", "stop-to-viewable", "ref-micro-4",
             "ref-micro-4-mfu", "ref-fused-32", "ref-fused-32-mfu", "ref-tf32", "ref-tf32-mfu",
             "busy-against-kineto", "step-cost-marks", "step-cost-kernels", "step-cost-launches",
-            "step-cost-full", "step-uncaptured", "step-untraced", "step-cost-idle",
+            "step-cost-full", "step-cost-kernels-fused", "step-cost-full-fused",
+            "step-uncaptured", "step-untraced", "step-cost-idle",
             "pytorch-eager", "ref-against-eager", "pytorch-compile", "ref-against-compile"]
 # With why, as far as it is no figure.
 EXPECTED = {

@@ -189,7 +189,7 @@ class WholeRun(Bundle):
                      "libraries-read", "pytorch-start", "step-uncaptured", "ref-micro-4",
                      "ref-micro-4-mfu", "ref-against-eager", "ref-against-compile",
                      "stop-to-viewable", "two-process-overlap", "graphs-steps", "graphs-loss",
-                     "graphs-speed"):
+                     "graphs-speed", "graphs-mfu", "graphs-cost-full"):
             self.assertIn(name, found)
         self.assertEqual(found["ref-against-eager"]["value"], 2.0)
         self.assertEqual(found["collective-join-rate"]["value"], 100.0)
@@ -315,7 +315,7 @@ class WholeRun(Bundle):
             _, text, document = self.check("--only", "graphs", **wrong)
             self.assertEqual(self.by_name(document)["graphs-loss"]["status"], status, text)
         recorded = [c["command"] for c in document["commands"] if " record " in c["command"]]
-        self.assertEqual(["--graphs" in c for c in recorded if "--steps" in c], [False, True])
+        self.assertEqual(["--graphs" in c for c in recorded if "--steps" in c], [False, True, True])
         self.assertIn("--attention cudnn", recorded[-1])
         _, text, document = self.check("--only", "graphs", graphs_lose=1)
         found = self.by_name(document)
