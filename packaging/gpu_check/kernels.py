@@ -6,6 +6,7 @@ the first step or below capture level `launches` does not, and another tool's ke
 from __future__ import annotations
 
 import bisect
+import collections
 import statistics
 from typing import NamedTuple
 
@@ -75,18 +76,32 @@ class _Idle:
         return max(near)[1] if near else cut
 
 
-def of_whole_steps(kernels, steps, warm=WARM):
-    """Kernels from the start of step `warm` to the start of the last one, and how many steps.
+def _ends_of_steps(kernels, steps):
+    """Places of the kernel that runs once in each step, of several the last one: of the optimizer.
+    None: there is no such kernel."""
+    places = collections.defaultdict(list)
+    for place, kernel in enumerate(kernels):
+        places[kernel.name].append(place)
+    once = [found for found in places.values() if len(found) == len(steps)]
+    return max(once, key=lambda found: found[-1], default=None)
 
-    The clocks of kernels and steps may be some ms apart, so that the cuts are moved together to
-    where the device waits for the host: every step does so at the same place. That is why the last
-    step is left out.
+
+def of_whole_steps(kernels, steps, warm=WARM):
+    """Kernels of the steps from `warm` to the last but one, in order, and how many steps.
+
+    A device that always has work does not wait between steps: a kernel that runs once a step
+    parts them. Without one they are parted by time. The clocks of kernels and steps may be some ms
+    apart, so that the cuts are moved together to where the device waits for the host: every step
+    does so at the same place. That is why the last step is left out.
     """
     if not kernels:
         raise Failed("no kernel was recorded")
     counted = [step for step in steps if step.number >= warm]
     if len(counted) < 2:
         raise Failed(f"the recording holds {len(steps)} steps, too few to compare")
+    ends = _ends_of_steps(kernels, steps)
+    if ends is not None:
+        return kernels[ends[-len(counted) - 1] + 1:ends[-2] + 1], len(counted) - 1
     cuts, idle = [step.start for step in counted], _Idle(kernels)
     shift, length = idle.shift(cuts, (cuts[-1] - cuts[0]) // (len(cuts) - 1) // 2)
     first, last = (idle.snapped(cut + shift, length) for cut in (cuts[0], cuts[-1]))

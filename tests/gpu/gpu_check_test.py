@@ -90,11 +90,24 @@ class Kernels(unittest.TestCase):
             for number in range(8):
                 late = 200 * (number == held_up)
                 found += [kernels.Kernel("a", start + 10, start + 100),
-                          kernels.Kernel("b", start + 105 + late, start + 990 + late)]
+                          kernels.Kernel("b", start + 105 + late, start + 500 + late),
+                          kernels.Kernel("b", start + 505 + late, start + 990 + late),
+                          kernels.Kernel("a", start + 990 + late, start + 991 + late)]
                 steps.append(kernels.Step(number, start, start + 995 + late))
                 start += 1000 + late
             whole, count = kernels.of_whole_steps(found, steps)
-            self.assertEqual((count, [k.name for k in whole]), (3, ["a", "b"] * 3), held_up)
+            self.assertEqual((count, [k.name for k in whole]), (3, ["a", "b", "b", "a"] * 3),
+                             held_up)
+
+    def test_steps_between_which_nothing_waits_are_parted_by_what_runs_once(self):
+        """Kernels of 10 without a gap, steps of 95 on clocks that run ahead by two of them."""
+        names = ["gemm", "begin", "gemm", "gemm", "decide", "adam", "adam"]
+        found = [kernels.Kernel(name, 7000 + 10 * i, 7010 + 10 * i)
+                 for i, name in enumerate(["probe", *names * 8, "adam"])]
+        whole, count = kernels.of_whole_steps(found, self.steps)
+        self.assertEqual(count, 3)
+        self.assertEqual([k.name for k in whole],
+                         (["adam", "adam", "gemm", "begin", "gemm", "gemm", "decide"] * 3))
 
     def test_clocks_that_have_nothing_in_common_are_told(self):
         with self.assertRaisesRegex(results.Failed, "clocks differ"):
