@@ -151,8 +151,12 @@ std::vector<Notice> notices(const Report& report) {
         all.push_back(noticeOf(report.completeness));
     for (const RunFinding& finding : report.findings) all.push_back({finding, {}, {}});
     all = grouped(all);
+    // Of notes, which can be many that only tell something, what costs time comes first.
+    const auto place = [](const Notice& notice) {
+        return std::pair(notice.severity, notice.severity == Severity::kNote && notice.cost);
+    };
     std::stable_sort(all.begin(), all.end(),
-                     [](const Notice& a, const Notice& b) { return a.severity > b.severity; });
+                     [&](const Notice& a, const Notice& b) { return place(a) > place(b); });
     return all;
 }
 

@@ -28,7 +28,7 @@ struct Notice : RunFinding {
     std::string consequence;
 };
 
-/// Most severe first; details are sentences. Many of one kind are one with a count.
+/// Most severe first, of notes those that cost time; details are sentences. Many of one kind are one with a count.
 [[nodiscard]] std::vector<Notice> notices(const Report& report);
 
 /// The text with a capital and a full stop; empty if it is.

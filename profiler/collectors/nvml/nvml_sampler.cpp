@@ -52,8 +52,9 @@ constexpr std::int64_t kGpmSpanNs = 100'000'000;
 struct Reason {
     unsigned long long bit;
     const char* text;
+    bool usual = false;  ///< at full load
 };
-constexpr std::array<Reason, 5> kReasons{{{0x4, "the power limit"},
+constexpr std::array<Reason, 5> kReasons{{{0x4, "the power limit", true},
                                           {0x8, "a hardware slowdown"},
                                           {0x20, "temperature, by the driver"},
                                           {0x40, "temperature, by the hardware"},
@@ -270,10 +271,15 @@ void NvmlSampler::sampleReasons() {
     for (const Reason& reason : kReasons) {
         if ((reasons & reason.bit) == 0 || (m_reasonsTold & reason.bit) != 0) continue;
         m_reasonsTold |= reason.bit;
-        tell(Severity::kWarning, "device-held-back",
-             m_device.name + " lowered its clocks because of " + reason.text +
-                 ": steps are slower than they could be",
-             "Compare step times with the clock and power lanes; check cooling and power limit.");
+        const std::string what = m_device.name + " lowered its clocks because of " + reason.text;
+        if (reason.usual)
+            tell(Severity::kNote, "device-held-back",
+                 what + ", for some time at least, as devices do at full load",
+                 "The counter \"held back: power limit\" says when and how much.");
+        else
+            tell(Severity::kWarning, "device-held-back",
+                 what + ": steps may be slower than they could be",
+                 "Compare step times with the clock and power lanes; check cooling and power.");
     }
 }
 

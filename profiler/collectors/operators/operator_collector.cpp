@@ -93,8 +93,10 @@ std::string textOf(const std::vector<std::int64_t>& shapes) {
     for (std::size_t i = 0; i < shapes.size();) {
         text += i == 0 ? "[" : ",[";
         const std::size_t end = i + 1 + static_cast<std::size_t>(shapes[i]);
-        for (std::size_t k = i + 1; k < end; ++k)
-            text += (k == i + 1 ? "" : ",") + std::to_string(shapes[k]);
+        for (std::size_t k = i + 1; k < end; ++k) {
+            if (k > i + 1) text += ',';
+            text += std::to_string(shapes[k]);
+        }
         text += ']';
         i = end;
     }

@@ -64,7 +64,7 @@ TEST(RankOrder, OfTracesIsByDevicesAndMemory) {
     for (const std::uint32_t rank : {0u, 1u}) {
         analysis::DeviceUse use;
         use.device.rank = {rank};
-        use.kernels = 3;
+        use.traced = true;
         use.idle = {100 + rank};
         report.devices.push_back(use);
         analysis::RankMemory memory;

@@ -53,6 +53,19 @@ TEST(Notices, AreOneListBySeverity) {
     EXPECT_EQ(problemCount(all), 3);
 }
 
+/// On an H200 two counters that the device does not offer stood above what cost half of the time.
+TEST(Notices, OfNotesWhatCostsTimeComesFirst) {
+    Report report;
+    report.diagnostics = {{Severity::kNote, "no-counter", "no NVLink here", "", {}, {}, 1}};
+    RunFinding slow, told;
+    slow.title = "Devices have nothing to do";
+    slow.cost = Duration{1};
+    told.title = "Told";
+    report.findings = {told, slow};
+    EXPECT_THAT(titles(notices(report)),
+                ElementsAre("Devices have nothing to do", "No NVLink here.", "Told"));
+}
+
 TEST(Notices, WhatCannotBeToldIsNoProblem) {
     Report report;
     report.completeness = certificate(false, false, {"phases were not recorded"});

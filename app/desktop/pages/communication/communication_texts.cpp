@@ -94,9 +94,11 @@ QString overlapSentence(const SelectedPart& part) {
     const QString reached = overlapText(overlap);
     const auto limit = overlap.limit(), ofLimit = overlap.reachedOfLimit();
     if (!limit)
-        return reached +
-               u". The most that could be hidden cannot be told: it takes phases and the times at "
-               u"which collectives were asked for."_s;
+        return reached + u". The most that could be hidden cannot be told: %1."_s.arg(
+                             sharedDeviceText(*part.recording).isEmpty()
+                                 ? u"it takes phases and the times at which collectives were asked "
+                                   u"for"_s
+                                 : u"ranks take turns on a device"_s);
     if (!ofLimit)
         return reached +
                u". The schedule could hide at most %1 of moving data."_s.arg(formatPercent(*limit));
