@@ -1,0 +1,123 @@
+#include "profiler/planning/parameter_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace shardscope::planning {
+namespace {
+
+constexpr double kMostParameters = 1e15;
+constexpr std::pair<char, double> kSuffixes[] = {{'k', 1e3}, {'K', 1e3}, {'M', 1e6},
+                                                 {'B', 1e9}, {'G', 1e9}, {'T', 1e12}};
+
+double factorOf(char suffix) {
+    for (const auto& [letter, factor] : kSuffixes)
+        if (letter == suffix) return factor;
+    return 0;
+}
+
+double room(const ParameterPlanInput& input) {
+    return kStateShare * static_cast<double>(input.memory->count);
+}
+
+bool fitsOver(Sharding sharding, const ParameterPlanInput& input, std::int64_t ranks) {
+    return stateBytesPerRank(sharding, input.state, input.parameters, ranks) <= room(input);
+}
+
+std::string ofMemory(double bytes, const ParameterPlanInput& input) {
+    return fmt::format("{:.0f} % of the device",
+                       100 * bytes / static_cast<double>(input.memory->count));
+}
+
+std::string whyNot(const StrategyPlan& plan, const ParameterPlanInput& input) {
+    const std::string state = "Its state alone is " + ofMemory(plan.stateBytesPerRank, input);
+    const auto fewest = fewestRanks(plan.sharding, input);
+    return state + (fewest ? fmt::format("; it fits from {} ranks on.", *fewest)
+                           : "; more ranks do not help: what every rank keeps is too much.");
+}
+
+/// The one that sends least of those that fit; null: none does.
+StrategyPlan* best(std::vector<StrategyPlan>& plans) {
+    StrategyPlan* found = nullptr;
+    for (StrategyPlan& plan : plans)
+        if (plan.fits.value_or(false) &&
+            (found == nullptr || plan.communicationBytesPerStep < found->communicationBytesPerStep))
+            found = &plan;
+    return found;
+}
+
+void explain(std::vector<StrategyPlan>& plans, const ParameterPlanInput& input) {
+    StrategyPlan* const chosen = best(plans);
+    if (chosen != nullptr) chosen->recommended = true;
+    for (StrategyPlan& plan : plans) {
+        if (!plan.fits) {
+            plan.reason = "Whether it fits cannot be told: the memory of a device is not known.";
+        } else if (!*plan.fits) {
+            plan.reason = whyNot(plan, input);
+        } else if (&plan == chosen) {
+            plan.reason =
+                "Of what fits it sends least, and is the simplest of what sends as much; "
+                "its state is " +
+                ofMemory(plan.stateBytesPerRank, input) + ".";
+        } else {
+            plan.reason = fmt::format(
+                "It fits and leaves more memory free, but needs {}.",
+                plan.communicationBytesPerStep > chosen->communicationBytesPerStep
+                    ? fmt::format("{:.2g} times the traffic", plan.communicationBytesPerStep /
+                                                                  chosen->communicationBytesPerStep)
+                    : "more collectives for as much traffic");
+        }
+    }
+}
+
+}  // namespace
+
+Result<double> parseParameters(std::string_view text) {
+    std::string digits;
+    std::copy_if(text.begin(), text.end(), std::back_inserter(digits),
+                 [](char c) { return c != ',' && c != '_'; });
+    double number = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [behind, error] = std::from_chars(digits.data(), end, number);
+    const double factor = behind == end ? 1 : end - behind == 1 ? factorOf(*behind) : 0;
+    number *= factor;
+    if (error != std::errc() || !std::isfinite(number) || number < 1 || number > kMostParameters)
+        return failure(ErrorCode::kUsage,
+                       fmt::format("'{}' is no number of parameters: write 7e9, 7B or 124M, from 1 "
+                                   "to 1e15",
+                                   text));
+    return number;
+}
+
+std::vector<StrategyPlan> planStrategies(const ParameterPlanInput& input) {
+    std::vector<StrategyPlan> plans;
+    for (const Sharding sharding : kAll<Sharding>) {
+        StrategyPlan plan;
+        plan.sharding = sharding;
+        plan.stateBytesPerRank =
+            stateBytesPerRank(sharding, input.state, input.parameters, input.ranks);
+        plan.communicationBytesPerStep =
+            trafficPerStep(sharding, input.state, input.parameters, input.ranks);
+        if (input.memory) plan.fits = fitsOver(sharding, input, input.ranks);
+        plans.push_back(std::move(plan));
+    }
+    explain(plans, input);
+    return plans;
+}
+
+std::optional<std::int64_t> fewestRanks(Sharding sharding, const ParameterPlanInput& input) {
+    if (!input.memory || !fitsOver(sharding, input, kMostRanks)) return std::nullopt;
+    std::int64_t low = 1, high = kMostRanks;
+    while (low < high) {
+        const std::int64_t middle = low + (high - low) / 2;
+        fitsOver(sharding, input, middle) ? high = middle : low = middle + 1;
+    }
+    return low;
+}
+
+}  // namespace shardscope::planning

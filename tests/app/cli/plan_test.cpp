@@ -1,0 +1,48 @@
+#include "app/cli/plan_tables.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+namespace shardscope::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+planning::ParameterPlanInput sevenBillion(std::optional<Bytes> memory) {
+    return {7e9, 8, planning::kMixedAdam, memory};
+}
+
+TEST(Plan, IsTheTableOfCoursesOnOneLineEach) {
+    const auto input = sevenBillion({});
+    const std::string text = planText(input, planning::planStrategies(input), {});
+    for (const char* each : {"112 GB", "38.5 GB", "26.25 GB", "14 GB", "estimated", "--memory"})
+        EXPECT_THAT(text, HasSubstr(each));
+    EXPECT_THAT(text, Not(HasSubstr("arXiv")));
+}
+
+TEST(Plan, TellsItsSourcesWhenAsked) {
+    const auto input = sevenBillion({});
+    const std::string text =
+        planText(input, planning::planStrategies(input), {.markdown = true, .explain = true});
+    EXPECT_THAT(text, HasSubstr("arXiv 1910.02054"));
+    EXPECT_THAT(text, HasSubstr("| ZeRO-3 | 14 GB |"));
+}
+
+TEST(Plan, IsADocumentWithItsSchema) {
+    const auto input = sevenBillion(Bytes{40'000'000'000});
+    const auto document = nlohmann::json::parse(planJson(input, planning::planStrategies(input)));
+    EXPECT_EQ(document["schema"], "shardscope.plan/1");
+    ASSERT_EQ(document["strategies"].size(), 4u);
+    const auto& zero2 = document["strategies"][2];
+    EXPECT_EQ(zero2["name"], "zero2");
+    EXPECT_EQ(zero2["state_bytes_per_rank"], 26'250'000'000);
+    EXPECT_EQ(zero2["communication_bytes_per_step"], 24'500'000'000);
+    EXPECT_TRUE(zero2["peak_bytes_per_rank"].is_null()) << "nobody knows the activations";
+    EXPECT_EQ(zero2["fits"], true);
+    EXPECT_EQ(zero2["recommended"], true);
+    EXPECT_EQ(document["strategies"][0]["fits"], false);
+}
+
+}  // namespace
+}  // namespace shardscope::cli
