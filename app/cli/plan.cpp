@@ -2,45 +2,95 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/plan_tables.h"
+#include "app/cli/run_flags.h"
 #include "app/cli/shared_options.h"
+#include "engine/run/config/run_option.h"
 #include "storage/model/size_limit.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <string_view>
 
 namespace shardscope::cli {
 namespace {
 
 struct PlanOptions {
     std::string parameters;
-    std::int64_t ranks = 1;
+    std::string model;
+    std::int64_t ranks = 8;
     std::string stateBytes = planning::textOf(planning::kMixedAdam);
     std::string memory;
+    RunFlags flags;
     PlanTexts texts;
     bool json = false;
 };
 
-Result<planning::ParameterPlanInput> inputOf(const PlanOptions& options) {
+/// What changes memory or traffic; strategy and ranks are the plan's own.
+bool matters(const run::RunOption& option) {
+    constexpr std::array kKeys{std::string_view("batch"),
+                               std::string_view("accumulate"),
+                               std::string_view("precision"),
+                               std::string_view("device"),
+                               std::string_view("recompute_every"),
+                               std::string_view("offload"),
+                               std::string_view("prefetch"),
+                               std::string_view("shard_ranks"),
+                               std::string_view("vocabulary_pieces"),
+                               std::string_view("bucket_mb")};
+    return option.section == run::OptionSection::kModel ||
+           option.section == run::OptionSection::kModelParts ||
+           std::find(kKeys.begin(), kKeys.end(), option.key) != kKeys.end();
+}
+
+Result<std::optional<Bytes>> memoryOf(const PlanOptions& options) {
+    if (options.memory.empty()) return std::optional<Bytes>();
+    const auto memory = parseSize(options.memory);
+    if (!memory) return failure(memory, "--memory");
+    return std::optional(*memory);
+}
+
+Result<std::string> ofParameters(const PlanOptions& options) {
     const auto parameters = planning::parseParameters(options.parameters);
     if (!parameters) return failure(parameters, "--parameters");
     const auto state = planning::parseStateBytes(options.stateBytes);
     if (!state) return failure(state, "--state-bytes");
-    planning::ParameterPlanInput input{*parameters, options.ranks, *state, {}};
-    if (options.memory.empty()) return input;
-    const auto memory = parseSize(options.memory);
-    if (!memory) return failure(memory, "--memory");
+    const auto memory = memoryOf(options);
+    if (!memory) return failure(memory);
+    const planning::ParameterPlanInput input{*parameters, options.ranks, *state, *memory};
+    return options.json ? planJson(input) : planText(input, options.texts);
+}
+
+Result<std::string> ofModel(const PlanOptions& options) {
+    planning::ModelPlanInput input;
+    if (!options.model.empty())
+        if (auto done = run::setModelPreset(input.config, options.model); !done)
+            return failure(done);
+    if (auto done = options.flags.apply(input.config); !done) return failure(done);
+    if (options.ranks > planning::kMostPlannedRanks)
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--ranks: a model's shape is planned for up to {} ranks; "
+                                   "--parameters goes further",
+                                   planning::kMostPlannedRanks));
+    input.config.ranks = static_cast<std::int32_t>(options.ranks);
+    // Whatever its strategy: a wrong size is told, not a table without rows.
+    run::RunConfig checked = input.config;
+    checked.strategy = options.ranks == 1 ? run::Strategy::kSingle : run::Strategy::kZero3;
+    if (auto valid = run::validate(checked); !valid) return failure(valid);
+    const auto memory = memoryOf(options);
+    if (!memory) return failure(memory);
     input.memory = *memory;
-    return input;
+    return options.json ? planJson(input) : planText(input, options.texts);
 }
 
 int run(const PlanOptions& options) {
-    const auto input = inputOf(options);
-    if (!input) {
-        tellError(input.error().message);
-        return exitStatus(input.error());
-    }
-    const auto plans = planning::planStrategies(*input);
-    return printLast(options.json ? planJson(*input, plans)
-                                  : planText(*input, plans, options.texts));
+    const auto text = options.parameters.empty() ? ofModel(options) : ofParameters(options);
+    if (text) return printLast(*text);
+    tellError(text.error().message);
+    return exitStatus(text.error());
 }
 
 }  // namespace
@@ -49,23 +99,34 @@ Command addPlan(CLI::App& root) {
     auto options = std::make_shared<PlanOptions>();
     CLI::App* app = root.add_subcommand("plan", "say what a model needs, before a run");
     app->footer(
-        "State of a model whose shape is not given: parameters, gradients and optimizer. What\n"
-        "activations need is not in it; `record --dry-run` knows it of a model's shape.\n\n"
+        "Of a model by its shape, named or given, by the engine's own theory; or of any model by\n"
+        "the number of its parameters, then its state alone. Everything is estimated.\n\n"
         "Examples:\n"
+        "  shardscope plan --model xl --ranks 8 --batch 4 --precision bf16 --device cuda "
+        "--memory 80GB\n"
         "  shardscope plan --parameters 7e9 --ranks 8 --state-bytes 2+2+12\n"
         "  shardscope plan --parameters 70B --ranks 64 --memory 80GB --explain");
-    app->add_option("--parameters", options->parameters, "of the model: 7e9, 7B, 124M")
+    CLI::Option* model =
+        app->add_option(
+               "--model", options->model,
+               fmt::format("{}: {} [{}]", run::findRunOption("model.name")->help,
+                           fmt::join(run::modelPresetNames(), ", "), run::ModelConfig().name))
+            ->type_name("NAME")
+            ->group(toWord(run::OptionSection::kModel));
+    app->add_option("--parameters", options->parameters,
+                    "of a model without a shape: 7e9, 7B, 124M")
         ->type_name("NUMBER")
-        ->required();
+        ->excludes(model);
+    app->add_option("--state-bytes", options->stateBytes,
+                    "with --parameters: bytes of one, its gradient and its optimizer state")
+        ->type_name("P+G+O")
+        ->capture_default_str();
     app->add_option("--ranks", options->ranks, "data parallel ranks, a device each")
         ->type_name("NUMBER")
         ->check(CLI::Range(std::int64_t{1}, planning::kMostRanks))
         ->capture_default_str();
-    app->add_option("--state-bytes", options->stateBytes,
-                    "bytes of a parameter, its gradient and its optimizer state")
-        ->type_name("P+G+O")
-        ->capture_default_str();
     app->add_option("--memory", options->memory, "of a device: 80GB, 141GB")->type_name("SIZE");
+    options->flags.addTo(*app, matters);
     CLI::Option* markdown =
         app->add_flag("--markdown", options->texts.markdown, "print the table as Markdown");
     app->add_flag("--explain", options->texts.explain, "print the formulas and their sources too");

@@ -1,23 +1,27 @@
 #include "app/cli/plan_tables.h"
 
 #include "app/cli/report_table.h"
+#include "engine/run/theory/theory.h"
 #include "storage/model/size_limit.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace shardscope::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+using planning::ModelPlanInput;
 using planning::ParameterPlanInput;
-using planning::StateBytes;
 using planning::StrategyPlan;
 
 /// As papers write them: powers of 1000.
-std::string gigabytes(double bytes) {
-    return fmt::format("{:.5g} GB", bytes * 1e-9);
+std::string bytesAsIn(double bytes) {
+    return bytes < 1e9 ? fmt::format("{:.5g} MB", bytes * 1e-6)
+                       : fmt::format("{:.5g} GB", bytes * 1e-9);
 }
 
 std::string fitsText(const StrategyPlan& plan) {
@@ -25,15 +29,24 @@ std::string fitsText(const StrategyPlan& plan) {
     return *plan.fits ? plan.recommended ? "yes, recommended" : "yes" : "no";
 }
 
-std::vector<std::string> rowOf(const StrategyPlan& plan) {
-    return {entryOf(plan.sharding)->name, gigabytes(plan.stateBytesPerRank),
-            gigabytes(plan.communicationBytesPerStep), fitsText(plan), plan.reason};
+/// Peaks stand there where any is known.
+bool hasPeaks(const std::vector<StrategyPlan>& plans) {
+    return std::any_of(plans.begin(), plans.end(),
+                       [](const StrategyPlan& plan) { return plan.peakBytesPerRank.has_value(); });
 }
 
-const std::vector<std::string>& header() {
-    static const std::vector<std::string> all{"strategy", "state per rank",
-                                              "sent per rank and step", "fits", "why"};
-    return all;
+std::vector<std::string> header(bool peaks) {
+    if (peaks)
+        return {"strategy", "state per rank", "peak per rank", "sent per rank and step", "fits"};
+    return {"strategy", "state per rank", "sent per rank and step", "fits"};
+}
+
+std::vector<std::string> rowOf(const StrategyPlan& plan, bool peaks) {
+    std::vector<std::string> row{plan.name, bytesAsIn(plan.stateBytesPerRank)};
+    if (peaks) row.push_back(plan.peakBytesPerRank ? bytesAsIn(*plan.peakBytesPerRank) : "n/a");
+    row.push_back(bytesAsIn(plan.communicationBytesPerStep));
+    row.push_back(fitsText(plan));
+    return row;
 }
 
 std::string markdownRow(const std::vector<std::string>& cells) {
@@ -41,26 +54,35 @@ std::string markdownRow(const std::vector<std::string>& cells) {
 }
 
 std::string markdownTable(const std::vector<StrategyPlan>& plans) {
-    std::string text = markdownRow(header()) + "|---|---:|---:|---|---|\n";
-    for (const StrategyPlan& plan : plans) text += markdownRow(rowOf(plan));
+    const bool peaks = hasPeaks(plans);
+    std::vector<std::string> columns = header(peaks);
+    columns.emplace_back("why");
+    std::string text = markdownRow(columns) +
+                       (peaks ? "|---|---:|---:|---:|---|---|\n" : "|---|---:|---:|---|---|\n");
+    for (const StrategyPlan& plan : plans) {
+        std::vector<std::string> row = rowOf(plan, peaks);
+        row.push_back(plan.reason);
+        text += markdownRow(row);
+    }
     return text;
 }
 
 std::string plainTable(const std::vector<StrategyPlan>& plans) {
-    std::vector<std::string> columns = header();
-    columns.pop_back();
-    TextTable table(columns);
-    for (const StrategyPlan& plan : plans) {
-        std::vector<std::string> row = rowOf(plan);
-        row.pop_back();
-        table.add(row);
-    }
+    const bool peaks = hasPeaks(plans);
+    TextTable table(header(peaks));
+    for (const StrategyPlan& plan : plans) table.add(rowOf(plan, peaks));
     std::string text = table.text();
-    if (!plans.front().fits)
-        return text + "Whether it fits: say how much memory a device has, as in --memory 80GB\n";
     for (const StrategyPlan& plan : plans)
-        text += fmt::format("{}: {}\n", entryOf(plan.sharding)->name, plan.reason);
+        if (!plan.reason.empty()) text += fmt::format("{}: {}\n", plan.name, plan.reason);
     return text;
+}
+
+std::string tableOf(const std::vector<StrategyPlan>& plans, const PlanTexts& texts) {
+    const bool known = std::any_of(plans.begin(), plans.end(),
+                                   [](const StrategyPlan& plan) { return plan.fits.has_value(); });
+    return (texts.markdown ? markdownTable(plans) : plainTable(plans)) +
+           (known ? ""
+                  : "Whether it fits: say how much memory a device has, as in --memory 80GB\n");
 }
 
 std::string explanation(const ParameterPlanInput& input) {
@@ -72,51 +94,95 @@ std::string explanation(const ParameterPlanInput& input) {
         planning::textOf(input.state));
     for (const planning::Sharding sharding : kAll<planning::Sharding>) {
         const auto& words = *entryOf(sharding);
-        text += fmt::format("{}: {} state {}, sent {}\n", words.name, words.definition,
+        text += fmt::format("{}: {} State {}, sent {}\n", words.name, words.definition,
                             words.memory, words.communication);
     }
     return text;
 }
 
+constexpr const char* kModelSources =
+    "\nState, peak and traffic are the engine's own theory, which `report` holds against what was "
+    "measured:\nengine/run/theory/memory_theory.h says what is held when, theory.h what is sent "
+    "(Rajbhandari et al.,\narXiv 1910.02054). A GPU holds 1.4 GB besides for its context and "
+    "libraries, measured on an H200.\n";
+
+std::string parametersText(double parameters) {
+    return countText(static_cast<std::uint64_t>(std::llround(parameters))) + " parameters";
+}
+
+std::string ranksText(std::int64_t ranks) {
+    return fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s");
+}
+
 std::string firstLine(const ParameterPlanInput& input) {
-    return fmt::format("{} parameters on {} rank{}, {} bytes each{}; state only, estimated\n\n",
-                       countText(static_cast<std::uint64_t>(std::llround(input.parameters))),
-                       input.ranks, input.ranks == 1 ? "" : "s", planning::textOf(input.state),
-                       input.memory
-                           ? fmt::format(", devices of {}, of which state may take {:.0f} %",
-                                         sizeText(*input.memory), 100 * planning::kStateShare)
-                           : "");
+    return fmt::format(
+        "{} on {}, {} bytes each{}; state only, estimated\n\n", parametersText(input.parameters),
+        ranksText(input.ranks), planning::textOf(input.state),
+        input.memory ? fmt::format(", devices of {}, of which state may take {:.0f} %",
+                                   sizeText(*input.memory), 100 * planning::kStateShare)
+                     : "");
+}
+
+std::string firstLine(const ModelPlanInput& input) {
+    const run::RunConfig& config = input.config;
+    return fmt::format(
+        "{}, {}, on {} in {}, {} sequences of {} tokens a rank in {}{}; estimated\n\n",
+        config.model.name,
+        parametersText(static_cast<double>(theory::parameterCount(config.model))),
+        ranksText(config.ranks), toWord(config.precision), config.batch, config.model.context,
+        config.accumulate == 1 ? "1 micro-step" : fmt::format("{} micro-steps", config.accumulate),
+        input.memory ? ", devices of " + sizeText(*input.memory) : "");
+}
+
+Json strategiesOf(const std::vector<StrategyPlan>& plans) {
+    Json strategies = Json::array();
+    for (const StrategyPlan& plan : plans) {
+        Json row{{"name", plan.word},
+                 {"state_bytes_per_rank", std::llround(plan.stateBytesPerRank)},
+                 {"peak_bytes_per_rank", nullptr},
+                 {"communication_bytes_per_step", std::llround(plan.communicationBytesPerStep)},
+                 {"fits", nullptr},
+                 {"recommended", plan.recommended},
+                 {"reason", plan.reason}};
+        if (plan.peakBytesPerRank)
+            row["peak_bytes_per_rank"] = std::llround(*plan.peakBytesPerRank);
+        if (plan.fits) row["fits"] = *plan.fits;
+        strategies.push_back(std::move(row));
+    }
+    return strategies;
+}
+
+std::string documentOf(Json head, const std::vector<StrategyPlan>& plans) {
+    head["strategies"] = strategiesOf(plans);
+    return head.dump(2) + "\n";
 }
 
 }  // namespace
 
-std::string planText(const ParameterPlanInput& input, const std::vector<StrategyPlan>& plans,
-                     const PlanTexts& texts) {
-    return firstLine(input) + (texts.markdown ? markdownTable(plans) : plainTable(plans)) +
+std::string planText(const ParameterPlanInput& input, const PlanTexts& texts) {
+    return firstLine(input) + tableOf(planning::planStrategies(input), texts) +
            (texts.explain ? explanation(input) : "");
 }
 
-std::string planJson(const ParameterPlanInput& input, const std::vector<StrategyPlan>& plans) {
-    nlohmann::ordered_json strategies = nlohmann::ordered_json::array();
-    for (const StrategyPlan& plan : plans) {
-        nlohmann::ordered_json row{
-            {"name", toWord(plan.sharding)},
-            {"state_bytes_per_rank", std::llround(plan.stateBytesPerRank)},
-            {"peak_bytes_per_rank", nullptr},
-            {"communication_bytes_per_step", std::llround(plan.communicationBytesPerStep)},
-            {"fits", nullptr},
-            {"recommended", plan.recommended},
-            {"reason", plan.reason}};
-        if (plan.fits) row["fits"] = *plan.fits;
-        strategies.push_back(std::move(row));
-    }
-    return nlohmann::ordered_json{{"schema", "shardscope.plan/1"},
-                                  {"parameters", std::llround(input.parameters)},
-                                  {"ranks", input.ranks},
-                                  {"state_bytes", planning::textOf(input.state)},
-                                  {"strategies", strategies}}
-               .dump(2) +
-           "\n";
+std::string planText(const ModelPlanInput& input, const PlanTexts& texts) {
+    return firstLine(input) + tableOf(planning::planModel(input), texts) +
+           (texts.explain ? kModelSources : "");
+}
+
+std::string planJson(const ParameterPlanInput& input) {
+    return documentOf({{"schema", "shardscope.plan/1"},
+                       {"parameters", std::llround(input.parameters)},
+                       {"ranks", input.ranks},
+                       {"state_bytes", planning::textOf(input.state)}},
+                      planning::planStrategies(input));
+}
+
+std::string planJson(const ModelPlanInput& input) {
+    return documentOf({{"schema", "shardscope.plan/1"},
+                       {"parameters", theory::parameterCount(input.config.model)},
+                       {"ranks", input.config.ranks},
+                       {"model", input.config.model.name}},
+                      planning::planModel(input));
 }
 
 }  // namespace shardscope::cli

@@ -1,6 +1,7 @@
 // What `shardscope plan` prints.
 #pragma once
 
+#include "profiler/planning/model_plan.h"
 #include "profiler/planning/parameter_plan.h"
 
 #include <string>
@@ -14,10 +15,11 @@ struct PlanTexts {
 };
 
 [[nodiscard]] std::string planText(const planning::ParameterPlanInput& input,
-                                   const std::vector<planning::StrategyPlan>& plans,
                                    const PlanTexts& texts);
-/// Schema shardscope.plan/1.
-[[nodiscard]] std::string planJson(const planning::ParameterPlanInput& input,
-                                   const std::vector<planning::StrategyPlan>& plans);
+[[nodiscard]] std::string planText(const planning::ModelPlanInput& input, const PlanTexts& texts);
+
+// Schema shardscope.plan/1.
+[[nodiscard]] std::string planJson(const planning::ParameterPlanInput& input);
+[[nodiscard]] std::string planJson(const planning::ModelPlanInput& input);
 
 }  // namespace shardscope::cli

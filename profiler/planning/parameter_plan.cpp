@@ -29,50 +29,12 @@ bool fitsOver(Sharding sharding, const ParameterPlanInput& input, std::int64_t r
     return stateBytesPerRank(sharding, input.state, input.parameters, ranks) <= room(input);
 }
 
-std::string ofMemory(double bytes, const ParameterPlanInput& input) {
-    return fmt::format("{:.0f} % of the device",
-                       100 * bytes / static_cast<double>(input.memory->count));
-}
-
-std::string whyNot(const StrategyPlan& plan, const ParameterPlanInput& input) {
-    const std::string state = "Its state alone is " + ofMemory(plan.stateBytesPerRank, input);
-    const auto fewest = fewestRanks(plan.sharding, input);
-    return state + (fewest ? fmt::format("; it fits from {} ranks on.", *fewest)
-                           : "; more ranks do not help: what every rank keeps is too much.");
-}
-
-/// The one that sends least of those that fit; null: none does.
-StrategyPlan* best(std::vector<StrategyPlan>& plans) {
-    StrategyPlan* found = nullptr;
-    for (StrategyPlan& plan : plans)
-        if (plan.fits.value_or(false) &&
-            (found == nullptr || plan.communicationBytesPerStep < found->communicationBytesPerStep))
-            found = &plan;
-    return found;
-}
-
-void explain(std::vector<StrategyPlan>& plans, const ParameterPlanInput& input) {
-    StrategyPlan* const chosen = best(plans);
-    if (chosen != nullptr) chosen->recommended = true;
-    for (StrategyPlan& plan : plans) {
-        if (!plan.fits) {
-            plan.reason = "Whether it fits cannot be told: the memory of a device is not known.";
-        } else if (!*plan.fits) {
-            plan.reason = whyNot(plan, input);
-        } else if (&plan == chosen) {
-            plan.reason =
-                "Of what fits it sends least, and is the simplest of what sends as much; "
-                "its state is " +
-                ofMemory(plan.stateBytesPerRank, input) + ".";
-        } else {
-            plan.reason = fmt::format(
-                "It fits and leaves more memory free, but needs {}.",
-                plan.communicationBytesPerStep > chosen->communicationBytesPerStep
-                    ? fmt::format("{:.2g} times the traffic", plan.communicationBytesPerStep /
-                                                                  chosen->communicationBytesPerStep)
-                    : "more collectives for as much traffic");
-        }
-    }
+std::string whyNot(const StrategyPlan& plan, Sharding sharding, const ParameterPlanInput& input) {
+    const auto fewest = fewestRanks(sharding, input);
+    return fmt::format("Its state alone is {:.0f} % of the device; {}",
+                       100 * plan.stateBytesPerRank / static_cast<double>(input.memory->count),
+                       fewest ? fmt::format("it fits from {} ranks on.", *fewest)
+                              : "more ranks do not help: what every rank keeps is too much.");
 }
 
 }  // namespace
@@ -98,15 +60,17 @@ std::vector<StrategyPlan> planStrategies(const ParameterPlanInput& input) {
     std::vector<StrategyPlan> plans;
     for (const Sharding sharding : kAll<Sharding>) {
         StrategyPlan plan;
-        plan.sharding = sharding;
+        plan.word = toWord(sharding);
+        plan.name = entryOf(sharding)->name;
         plan.stateBytesPerRank =
             stateBytesPerRank(sharding, input.state, input.parameters, input.ranks);
         plan.communicationBytesPerStep =
             trafficPerStep(sharding, input.state, input.parameters, input.ranks);
         if (input.memory) plan.fits = fitsOver(sharding, input, input.ranks);
+        if (!plan.fits.value_or(true)) plan.reason = whyNot(plan, sharding, input);
         plans.push_back(std::move(plan));
     }
-    explain(plans, input);
+    recommend(plans);
     return plans;
 }
 

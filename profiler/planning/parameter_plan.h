@@ -2,11 +2,12 @@
 #pragma once
 
 #include "profiler/planning/state_bytes.h"
+#include "profiler/planning/strategy_plan.h"
 #include "storage/model/units.h"
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardscope::planning {
@@ -18,21 +19,11 @@ struct ParameterPlanInput {
     std::optional<Bytes> memory;  ///< of a device
 };
 
-struct StrategyPlan {
-    Sharding sharding = Sharding::kNone;
-    double stateBytesPerRank = 0;
-    double communicationBytesPerStep = 0;
-    std::optional<bool> fits;  ///< absent: the device's memory is not known
-    bool recommended = false;
-    std::string reason;  ///< a sentence
-};
-
 /// "7e9", "7B", "124M", "203,033,600". kUsage with a sentence on anything else.
 [[nodiscard]] Result<double> parseParameters(std::string_view text);
 
-/// In the order of Sharding. Recommended is what sends least of those whose state leaves room for
-/// activations, of equals the simplest; none where the memory of a device is not known or nothing
-/// fits.
+/// In the order of Sharding, with what recommend() says. What fits leaves room for activations; of
+/// what does not, the reason has the share of the device and from how many ranks on it would.
 [[nodiscard]] std::vector<StrategyPlan> planStrategies(const ParameterPlanInput& input);
 
 /// Of a device's memory, what state may take: the rest is for activations, gathered parameters,

@@ -15,7 +15,7 @@ planning::ParameterPlanInput sevenBillion(std::optional<Bytes> memory) {
 
 TEST(Plan, IsTheTableOfCoursesOnOneLineEach) {
     const auto input = sevenBillion({});
-    const std::string text = planText(input, planning::planStrategies(input), {});
+    const std::string text = planText(input, PlanTexts{});
     for (const char* each : {"112 GB", "38.5 GB", "26.25 GB", "14 GB", "estimated", "--memory"})
         EXPECT_THAT(text, HasSubstr(each));
     EXPECT_THAT(text, Not(HasSubstr("arXiv")));
@@ -23,15 +23,14 @@ TEST(Plan, IsTheTableOfCoursesOnOneLineEach) {
 
 TEST(Plan, TellsItsSourcesWhenAsked) {
     const auto input = sevenBillion({});
-    const std::string text =
-        planText(input, planning::planStrategies(input), {.markdown = true, .explain = true});
+    const std::string text = planText(input, PlanTexts{.markdown = true, .explain = true});
     EXPECT_THAT(text, HasSubstr("arXiv 1910.02054"));
     EXPECT_THAT(text, HasSubstr("| ZeRO-3 | 14 GB |"));
 }
 
 TEST(Plan, IsADocumentWithItsSchema) {
     const auto input = sevenBillion(Bytes{40'000'000'000});
-    const auto document = nlohmann::json::parse(planJson(input, planning::planStrategies(input)));
+    const auto document = nlohmann::json::parse(planJson(input));
     EXPECT_EQ(document["schema"], "shardscope.plan/1");
     ASSERT_EQ(document["strategies"].size(), 4u);
     const auto& zero2 = document["strategies"][2];
@@ -42,6 +41,28 @@ TEST(Plan, IsADocumentWithItsSchema) {
     EXPECT_EQ(zero2["fits"], true);
     EXPECT_EQ(zero2["recommended"], true);
     EXPECT_EQ(document["strategies"][0]["fits"], false);
+}
+
+planning::ModelPlanInput xl() {
+    planning::ModelPlanInput input;
+    input.config.model = *run::findModelPreset("xl");
+    input.config.ranks = 8;
+    input.config.precision = run::Precision::kBFloat16;
+    input.config.batch = 4;
+    return input;
+}
+
+TEST(Plan, OfAModelKnowsItsPeak) {
+    auto input = xl();
+    input.memory = Bytes{24'000'000'000};
+    const auto document = nlohmann::json::parse(planJson(input));
+    EXPECT_EQ(document["model"], "xl");
+    for (const auto& each : document["strategies"])
+        EXPECT_GT(each["peak_bytes_per_rank"], each["state_bytes_per_rank"]) << each["name"];
+    const std::string text = planText(input, PlanTexts{.explain = true});
+    for (const char* each : {"xl, 1,491,075,200 parameters, on 8 ranks in bf16", "peak per rank",
+                             "yes, recommended", "memory_theory.h"})
+        EXPECT_THAT(text, HasSubstr(each));
 }
 
 }  // namespace

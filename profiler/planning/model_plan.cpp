@@ -1,0 +1,100 @@
+#include "profiler/planning/model_plan.h"
+
+#include "engine/run/theory/theory.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace shardscope::planning {
+namespace {
+
+using run::RunConfig;
+using run::Strategy;
+
+constexpr std::int32_t kMostBatch = 1 << 16;
+
+/// Simplest first; of the DDP variants the one that hides most.
+constexpr Strategy kBySimplicity[] = {
+    Strategy::kSingle,  Strategy::kDdpBucket, Strategy::kDdpOverlap,
+    Strategy::kDdpFlat, Strategy::kDdpNaive,  Strategy::kZero1,
+    Strategy::kZero2,   Strategy::kHsdp,      Strategy::kZero3};
+
+/// Absent: a run cannot have it so.
+std::optional<RunConfig> with(RunConfig config, Strategy strategy) {
+    if ((strategy == Strategy::kSingle) != (config.ranks == 1)) return std::nullopt;
+    config.strategy = strategy;
+    if (!run::validate(config)) return std::nullopt;
+    return config;
+}
+
+double peakBytes(const RunConfig& config) {
+    const Bytes outside = config.device == run::Device::kCuda ? kOutsideAllocator : Bytes{};
+    return static_cast<double>((theory::total(theory::memoryTheory(config)) + outside).count);
+}
+
+bool fits(const RunConfig& config, Bytes memory) {
+    return peakBytes(config) <= static_cast<double>(memory.count);
+}
+
+std::string whyNot(Strategy strategy, const ModelPlanInput& input, double peak) {
+    std::string text = fmt::format("Its peak is {:.0f} % of the memory",
+                                   100 * peak / static_cast<double>(input.memory->count));
+    if (const auto batch = largestBatch(strategy, input))
+        return text + fmt::format("; a batch of {} fits.", *batch);
+    if (const auto ranks = fewestRanksOf(strategy, input))
+        return text + fmt::format("; it fits over {} ranks.", *ranks);
+    return text + "; neither a batch of 1 nor more ranks are enough.";
+}
+
+StrategyPlan planOf(const RunConfig& config, const ModelPlanInput& input) {
+    StrategyPlan plan;
+    plan.word = toWord(config.strategy);
+    plan.name = entryOf(config.strategy)->name;
+    plan.stateBytesPerRank = static_cast<double>(theory::stateTheory(config).count);
+    plan.peakBytesPerRank = peakBytes(config);
+    plan.communicationBytesPerStep = static_cast<double>(theory::trafficPerStep(config).count);
+    if (input.memory) plan.fits = fits(config, *input.memory);
+    if (!plan.fits.value_or(true))
+        plan.reason = whyNot(config.strategy, input, *plan.peakBytesPerRank);
+    return plan;
+}
+
+}  // namespace
+
+std::vector<StrategyPlan> planModel(const ModelPlanInput& input) {
+    std::vector<StrategyPlan> plans;
+    for (const Strategy strategy : kBySimplicity)
+        if (const auto config = with(input.config, strategy))
+            plans.push_back(planOf(*config, input));
+    recommend(plans);
+    return plans;
+}
+
+std::optional<std::int32_t> largestBatch(Strategy strategy, const ModelPlanInput& input) {
+    const auto possible = [&](std::int32_t batch) {
+        RunConfig config = input.config;
+        config.batch = batch;
+        const auto tried = with(std::move(config), strategy);
+        return tried && input.memory && fits(*tried, *input.memory);
+    };
+    if (!possible(1)) return std::nullopt;
+    std::int32_t low = 1, high = kMostBatch;
+    while (low < high) {
+        const std::int32_t middle = low + (high - low + 1) / 2;
+        possible(middle) ? low = middle : high = middle - 1;
+    }
+    return low;
+}
+
+std::optional<std::int32_t> fewestRanksOf(Strategy strategy, const ModelPlanInput& input) {
+    for (std::int32_t ranks = input.config.ranks; ranks <= kMostPlannedRanks; ranks *= 2) {
+        RunConfig config = input.config;
+        config.ranks = ranks;
+        const auto tried = with(std::move(config), strategy);
+        if (tried && input.memory && fits(*tried, *input.memory)) return ranks;
+    }
+    return std::nullopt;
+}
+
+}  // namespace shardscope::planning

@@ -1,0 +1,39 @@
+// Which strategy to take for a model of known shape: by the engine's own theory, to the byte of
+// what its allocator holds. Pure functions.
+#pragma once
+
+#include "engine/run/config/run_config.h"
+#include "profiler/planning/strategy_plan.h"
+#include "storage/model/units.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace shardscope::planning {
+
+struct ModelPlanInput {
+    run::RunConfig config;        ///< its strategy does not matter
+    std::optional<Bytes> memory;  ///< of a device, or of a host for each of its CPU ranks
+};
+
+/// What a GPU holds besides: the context and libraries. 1.3 GiB on an H200 with CUDA 13.0
+/// (docs/gpu.md); of a CPU rank nothing is added.
+inline constexpr Bytes kOutsideAllocator{1'400'000'000};
+
+/// The strategies that this run may have, what is simplest first, with what recommend() says. Of
+/// what does not fit, the reason has its share of the memory and what would fit: a smaller batch,
+/// or more ranks.
+[[nodiscard]] std::vector<StrategyPlan> planModel(const ModelPlanInput& input);
+
+/// The largest --batch of a strategy that fits; absent: not even one, or the memory is not known.
+[[nodiscard]] std::optional<std::int32_t> largestBatch(run::Strategy strategy,
+                                                       const ModelPlanInput& input);
+
+/// The fewest ranks, powers of two times those given, over which it fits; absent: up to
+/// kMostPlannedRanks none.
+inline constexpr std::int32_t kMostPlannedRanks = 4096;
+[[nodiscard]] std::optional<std::int32_t> fewestRanksOf(run::Strategy strategy,
+                                                        const ModelPlanInput& input);
+
+}  // namespace shardscope::planning

@@ -1,0 +1,25 @@
+// A row of a plan, and which row to take. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::planning {
+
+struct StrategyPlan {
+    std::string word;  ///< as `record --strategy` takes it where it does
+    std::string name;
+    double stateBytesPerRank = 0;
+    std::optional<double> peakBytesPerRank;  ///< absent: activations are not known
+    double communicationBytesPerStep = 0;    ///< that a rank sends; as much is received
+    std::optional<bool> fits;                ///< absent: the device's memory is not known
+    bool recommended = false;
+    std::string reason;  ///< a sentence; of what does not fit, what it lacks
+};
+
+/// Marks what sends least of those that fit, of equals the first, and says of those that fit why
+/// they are or are not it. None where nothing fits or where it cannot be told.
+void recommend(std::vector<StrategyPlan>& plans);
+
+}  // namespace shardscope::planning
