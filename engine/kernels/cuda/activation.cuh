@@ -25,8 +25,8 @@ struct Normal {
     float density;     ///< e^(-x²/2) / sqrt(2 pi)
 };
 
-/// With one exponential and one reciprocal of the special function unit: erfcf takes twice the
-/// instructions of all that.
+/// With one exponential and one reciprocal of the special function unit. With erfcf GELU of 2,048 x
+/// 4,096 in bf16 took 18.2 us on an H200 instead of 11.2, its gradient 23.3 instead of 15.6.
 __device__ __forceinline__ Normal normal(float x) {
     const float e = __expf(-0.5F * x * x);
     const float tail = normalTail(e, __fdividef(1.0F, 1.0F + kNormalTailScale * fabsf(x)));
