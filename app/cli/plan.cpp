@@ -5,6 +5,7 @@
 #include "app/cli/run_flags.h"
 #include "app/cli/shared_options.h"
 #include "engine/run/config/run_option.h"
+#include "profiler/planning/known_models.h"
 #include "storage/model/size_limit.h"
 
 #include <fmt/format.h>
@@ -46,6 +47,24 @@ bool matters(const run::RunOption& option) {
            std::find(kKeys.begin(), kKeys.end(), option.key) != kKeys.end();
 }
 
+std::string knownNames() {
+    std::vector<std::string_view> names;
+    for (const planning::KnownModel& model : planning::knownModels()) names.push_back(model.name);
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// A number of parameters has no shape that an option could change.
+Result<void> refuseShape(const PlanOptions& options) {
+    for (const run::RunOption& option : run::runOptions())
+        if (options.flags.given(option.key))
+            return failure(ErrorCode::kUsage,
+                           fmt::format("{} changes nothing: without a shape that the engine trains "
+                                       "a model is planned for by its number of parameters; leave "
+                                       "it out",
+                                       option.flag));
+    return {};
+}
+
 Result<std::optional<Bytes>> memoryOf(const PlanOptions& options) {
     if (options.memory.empty()) return std::optional<Bytes>();
     const auto memory = parseSize(options.memory);
@@ -53,14 +72,19 @@ Result<std::optional<Bytes>> memoryOf(const PlanOptions& options) {
     return std::optional(*memory);
 }
 
-Result<std::string> ofParameters(const PlanOptions& options) {
-    const auto parameters = planning::parseParameters(options.parameters);
+/// By --parameters, or by a model that others have published.
+Result<std::string> ofParameters(const PlanOptions& options, const planning::KnownModel* known) {
+    if (auto possible = refuseShape(options); !possible) return failure(possible);
+    const auto parameters =
+        known != nullptr ? Result<double>(static_cast<double>(planning::parameterCount(*known)))
+                         : planning::parseParameters(options.parameters);
     if (!parameters) return failure(parameters, "--parameters");
     const auto state = planning::parseStateBytes(options.stateBytes);
     if (!state) return failure(state, "--state-bytes");
     const auto memory = memoryOf(options);
     if (!memory) return failure(memory);
-    const planning::ParameterPlanInput input{*parameters, options.ranks, *state, *memory};
+    const planning::ParameterPlanInput input{known != nullptr ? std::string(known->name) : "",
+                                             *parameters, options.ranks, *state, *memory};
     return options.json ? planJson(input) : planText(input, options.texts);
 }
 
@@ -68,7 +92,9 @@ Result<std::string> ofModel(const PlanOptions& options) {
     planning::ModelPlanInput input;
     if (!options.model.empty())
         if (auto done = run::setModelPreset(input.config, options.model); !done)
-            return failure(done);
+            return failure(done.error().code,
+                           fmt::format("{}; by the number of their parameters: {}",
+                                       done.error().message, knownNames()));
     if (auto done = options.flags.apply(input.config); !done) return failure(done);
     if (options.ranks > planning::kMostPlannedRanks)
         return failure(ErrorCode::kUsage,
@@ -87,7 +113,9 @@ Result<std::string> ofModel(const PlanOptions& options) {
 }
 
 int run(const PlanOptions& options) {
-    const auto text = options.parameters.empty() ? ofModel(options) : ofParameters(options);
+    const planning::KnownModel* const known = planning::findKnownModel(options.model);
+    const bool byNumber = known != nullptr || !options.parameters.empty();
+    const auto text = byNumber ? ofParameters(options, known) : ofModel(options);
     if (text) return printLast(*text);
     tellError(text.error().message);
     return exitStatus(text.error());
@@ -105,26 +133,27 @@ Command addPlan(CLI::App& root) {
         "  shardscope plan --model xl --ranks 8 --batch 4 --precision bf16 --device cuda "
         "--memory 80GB\n"
         "  shardscope plan --parameters 7e9 --ranks 8 --state-bytes 2+2+12\n"
-        "  shardscope plan --parameters 70B --ranks 64 --memory 80GB --explain");
-    CLI::Option* model =
-        app->add_option(
-               "--model", options->model,
-               fmt::format("{}: {} [{}]", run::findRunOption("model.name")->help,
-                           fmt::join(run::modelPresetNames(), ", "), run::ModelConfig().name))
-            ->type_name("NAME")
-            ->group(toWord(run::OptionSection::kModel));
+        "  shardscope plan --model llama2-70b --ranks 64 --memory 80GB --explain");
+    CLI::Option* model = app->add_option("--model", options->model,
+                                         fmt::format("{}: {} [{}]; or, for its state alone: {}",
+                                                     run::findRunOption("model.name")->help,
+                                                     fmt::join(run::modelPresetNames(), ", "),
+                                                     run::ModelConfig().name, knownNames()))
+                             ->type_name("NAME")
+                             ->group(toWord(run::OptionSection::kModel));
     app->add_option("--parameters", options->parameters,
                     "of a model without a shape: 7e9, 7B, 124M")
         ->type_name("NUMBER")
         ->excludes(model);
     app->add_option("--state-bytes", options->stateBytes,
-                    "with --parameters: bytes of one, its gradient and its optimizer state")
-        ->type_name("P+G+O")
-        ->capture_default_str();
-    app->add_option("--ranks", options->ranks, "data parallel ranks, a device each")
+                    fmt::format("of a model by its parameters: bytes of one, its gradient and its "
+                                "optimizer state [{}]",
+                                options->stateBytes))
+        ->type_name("P+G+O");
+    app->add_option("--ranks", options->ranks,
+                    fmt::format("data parallel ranks, a device each [{}]", options->ranks))
         ->type_name("NUMBER")
-        ->check(CLI::Range(std::int64_t{1}, planning::kMostRanks))
-        ->capture_default_str();
+        ->check(CLI::Range(std::int64_t{1}, planning::kMostRanks));
     app->add_option("--memory", options->memory, "of a device: 80GB, 141GB")->type_name("SIZE");
     options->flags.addTo(*app, matters);
     CLI::Option* markdown =

@@ -116,7 +116,8 @@ std::string ranksText(std::int64_t ranks) {
 
 std::string firstLine(const ParameterPlanInput& input) {
     return fmt::format(
-        "{} on {}, {} bytes each{}; state only, estimated\n\n", parametersText(input.parameters),
+        "{}{} on {}, {} bytes each{}; state only, estimated\n\n",
+        input.model.empty() ? "" : input.model + ", ", parametersText(input.parameters),
         ranksText(input.ranks), planning::textOf(input.state),
         input.memory ? fmt::format(", devices of {}, of which state may take {:.0f} %",
                                    sizeText(*input.memory), 100 * planning::kStateShare)

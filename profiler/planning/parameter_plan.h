@@ -7,12 +7,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace shardscope::planning {
 
 struct ParameterPlanInput {
+    std::string model;  ///< its name; empty: it has none
     double parameters = 0;
     std::int64_t ranks = 1;
     StateBytes state = kMixedAdam;

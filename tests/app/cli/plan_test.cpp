@@ -1,4 +1,5 @@
 #include "app/cli/plan_tables.h"
+#include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -10,7 +11,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 planning::ParameterPlanInput sevenBillion(std::optional<Bytes> memory) {
-    return {7e9, 8, planning::kMixedAdam, memory};
+    return {"", 7e9, 8, planning::kMixedAdam, memory};
 }
 
 TEST(Plan, IsTheTableOfCoursesOnOneLineEach) {
@@ -50,6 +51,29 @@ planning::ModelPlanInput xl() {
     input.config.precision = run::Precision::kBFloat16;
     input.config.batch = 4;
     return input;
+}
+
+class PlanProgram : public CliTest {
+protected:
+    void ends(int status, const std::string& words, const std::vector<std::string>& arguments) {
+        SCOPED_TRACE(words);
+        auto program = start(arguments);
+        EXPECT_EQ(program->wait(), status);
+        EXPECT_THAT(program->out() + program->err(), HasSubstr(words));
+    }
+};
+
+TEST_F(PlanProgram, AnswersOrSaysWhatIsWrongAndWhereItWasGiven) {
+    ends(0, "26.25 GB", {"plan", "--parameters", "7e9", "--state-bytes", "2+2+12"});
+    ends(0, "68,976,648,192 parameters", {"plan", "--model", "llama2-70b", "--ranks", "64"});
+    ends(0, "ZeRO-3", {"plan", "--model", "ref", "--ranks", "2"});
+    ends(2, "--batch changes nothing", {"plan", "--model", "llama-7b", "--batch", "4"});
+    ends(2, "llama2-70b", {"plan", "--model", "nope"});
+    ends(2, "--parameters: '7X'", {"plan", "--parameters", "7X"});
+    ends(2, "--state-bytes: '16'", {"plan", "--parameters", "7B", "--state-bytes", "16"});
+    ends(2, "--memory: ", {"plan", "--parameters", "7B", "--memory", "much"});
+    ends(2, "up to 4096 ranks", {"plan", "--model", "ref", "--ranks", "5000"});
+    ends(2, "--heads", {"plan", "--hidden", "100", "--heads", "3"});
 }
 
 TEST(Plan, OfAModelKnowsItsPeak) {

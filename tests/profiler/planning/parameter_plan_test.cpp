@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 
 ParameterPlanInput sevenBillion(std::int64_t ranks, std::optional<std::int64_t> gigabytes = {}) {
-    ParameterPlanInput input{7e9, ranks, kMixedAdam, {}};
+    ParameterPlanInput input{"", 7e9, ranks, kMixedAdam, {}};
     if (gigabytes) input.memory = Bytes{*gigabytes * 1'000'000'000};
     return input;
 }
