@@ -127,7 +127,7 @@ std::string firstLine(const ParameterPlanInput& input) {
 std::string firstLine(const ModelPlanInput& input) {
     const run::RunConfig& config = input.config;
     return fmt::format(
-        "{}, {}, on {} in {}, {} sequences of {} tokens a rank in {}{}; estimated\n\n",
+        "{}, {}, on {} in {}, {} sequences of {} tokens per rank in {}{}; estimated\n\n",
         config.model.name,
         parametersText(static_cast<double>(theory::parameterCount(config.model))),
         ranksText(config.ranks), toWord(config.precision), config.batch, config.model.context,
