@@ -94,9 +94,10 @@ TEST(ModelPlan, RecommendsWhatSendsLeastOfWhatFits) {
         const auto chosen = std::find_if(plans->begin(), plans->end(),
                                          [](const auto& plan) { return plan.recommended; });
         ASSERT_NE(chosen, plans->end());
-        for (const StrategyPlan& plan : *plans)
-            if (*plan.fits)
-                EXPECT_GE(plan.communicationBytesPerStep, chosen->communicationBytesPerStep);
+        for (const StrategyPlan& plan : *plans) {
+            if (!*plan.fits) continue;
+            EXPECT_GE(plan.communicationBytesPerStep, chosen->communicationBytesPerStep);
+        }
     }
     EXPECT_TRUE(of(narrow, Strategy::kZero3).recommended);
 }
