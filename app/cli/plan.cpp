@@ -5,6 +5,7 @@
 #include "app/cli/run_flags.h"
 #include "app/cli/shared_options.h"
 #include "engine/run/config/run_option.h"
+#include "engine/run/theory/device_peaks.h"
 #include "profiler/planning/known_models.h"
 #include "storage/model/size_limit.h"
 
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <string_view>
 
@@ -65,11 +67,17 @@ Result<void> refuseShape(const PlanOptions& options) {
     return {};
 }
 
+/// A size, or a device's name.
 Result<std::optional<Bytes>> memoryOf(const PlanOptions& options) {
     if (options.memory.empty()) return std::optional<Bytes>();
-    const auto memory = parseSize(options.memory);
-    if (!memory) return failure(memory, "--memory");
-    return std::optional(*memory);
+    if (const auto size = parseSize(options.memory)) return std::optional(*size);
+    const auto device = theory::deviceCapacity(options.memory);
+    if (device.value) return std::optional(Bytes{std::llround(device.value->bytes)});
+    return failure(
+        ErrorCode::kUsage,
+        fmt::format("--memory: '{}' is neither a size, as 80GB, nor a device whose "
+                    "memory is known: {}; known are {}",
+                    options.memory, device.reason, fmt::join(theory::knownDevices(), ", ")));
 }
 
 /// By --parameters, or by a model that others have published.
@@ -154,7 +162,8 @@ Command addPlan(CLI::App& root) {
                     fmt::format("data parallel ranks, a device each [{}]", options->ranks))
         ->type_name("NUMBER")
         ->check(CLI::Range(std::int64_t{1}, planning::kMostRanks));
-    app->add_option("--memory", options->memory, "of a device: 80GB, 141GB")->type_name("SIZE");
+    app->add_option("--memory", options->memory, "of a device: 80GB, or its name: 'H100 SXM', H200")
+        ->type_name("SIZE");
     options->flags.addTo(*app, matters);
     CLI::Option* markdown =
         app->add_flag("--markdown", options->texts.markdown, "print the table as Markdown");

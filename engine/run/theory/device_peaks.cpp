@@ -18,12 +18,13 @@ struct Cell {
 
 constexpr const char* kUnchecked = "not checked against the data sheet";
 
-/// TFLOP/s dense; GB/s, links in both directions summed.
+/// TFLOP/s dense; GB/s, links in both directions summed; GB.
 struct PeakRow {
     std::string_view name;
     const char* source;
     Cell fp32, tf32, bf16, fp16, fp8;
     Cell memory, nvlink, pcie;
+    Cell capacity = {};  ///< GB; of several sizes none
 };
 
 constexpr const char* kVolta =
@@ -46,12 +47,32 @@ constexpr const char* kCard = "half of the card's figure: a GCD is a device of i
 constexpr std::array<PeakRow, 24> kRows{{
     {"V100 SXM2", kVolta, {15.7}, {}, {}, {125}, {}, {900}, {300}, {32}},
     {"V100 PCIe", kVolta, {14}, {}, {}, {112}, {}, {900}, {}, {32}},
-    {"T4", kTuring, {8.1}, {}, {}, {65}, {}, {320}, {}, {32}},
-    {"A10", kA10, {31.2}, {62.5}, {125, kA10Dispute}, {125, kA10Dispute}, {}, {600}, {}, {64}},
-    {"A100 40GB SXM", kAmpere, {19.5}, {156}, {312}, {312}, {}, {1555}, {600}, {64}},
-    {"A100 40GB PCIe", kAmpere, {19.5}, {156}, {312}, {312}, {}, {}, {}, {64}},
-    {"A100 80GB SXM", kAmpere, {19.5}, {156}, {312}, {312}, {}, {2039}, {600}, {64}},
-    {"A100 80GB PCIe", kAmpere, {19.5}, {156}, {312}, {312}, {}, {1935, kUnchecked}, {600}, {64}},
+    {"T4", kTuring, {8.1}, {}, {}, {65}, {}, {320}, {}, {32}, {16}},
+    {"A10",
+     kA10,
+     {31.2},
+     {62.5},
+     {125, kA10Dispute},
+     {125, kA10Dispute},
+     {},
+     {600},
+     {},
+     {64},
+     {24}},
+    {"A100 40GB SXM", kAmpere, {19.5}, {156}, {312}, {312}, {}, {1555}, {600}, {64}, {40}},
+    {"A100 40GB PCIe", kAmpere, {19.5}, {156}, {312}, {312}, {}, {}, {}, {64}, {40}},
+    {"A100 80GB SXM", kAmpere, {19.5}, {156}, {312}, {312}, {}, {2039}, {600}, {64}, {80}},
+    {"A100 80GB PCIe",
+     kAmpere,
+     {19.5},
+     {156},
+     {312},
+     {312},
+     {},
+     {1935, kUnchecked},
+     {600},
+     {64},
+     {80}},
     {"L4",
      kNanochat,
      {30.3, kUnchecked},
@@ -61,7 +82,8 @@ constexpr std::array<PeakRow, 24> kRows{{
      {242, kUnchecked},
      {300, kUnchecked},
      {},
-     {64}},
+     {64},
+     {24}},
     {"L40S",
      "nvidia.com/l40s via stas00/ml-engineering; llmq src/utilities/sol.cpp",
      {91.6},
@@ -71,7 +93,8 @@ constexpr std::array<PeakRow, 24> kRows{{
      {733},
      {864},
      {},
-     {64}},
+     {64},
+     {48}},
     {"RTX 3090",
      "llmq src/utilities/sol.cpp, nanochat nanochat/common.py",
      {35.6},
@@ -81,7 +104,8 @@ constexpr std::array<PeakRow, 24> kRows{{
      {},
      {936, kUnchecked},
      {112, kUnchecked},
-     {64}},
+     {64},
+     {24}},
     {"RTX 4090",
      "Ada whitepaper, via llm.c llmc/mfu.h",
      {82.6},
@@ -91,7 +115,8 @@ constexpr std::array<PeakRow, 24> kRows{{
      {330.3},
      {1008},
      {},
-     {64}},
+     {64},
+     {24}},
     {"RTX 5090",
      kNanochat,
      {104.8, kUnchecked},
@@ -101,7 +126,8 @@ constexpr std::array<PeakRow, 24> kRows{{
      {419, kUnchecked},
      {1792},
      {},
-     {128}},
+     {128},
+     {32}},
     {"H100 PCIe",
      kHopper,
      {51},
@@ -111,7 +137,8 @@ constexpr std::array<PeakRow, 24> kRows{{
      {1513},
      {2000},
      {600, "by bridge; not checked against the data sheet"},
-     {128}},
+     {128},
+     {80}},
     {"H100 NVL",
      "torchtitan torchtitan/tools/utils.py",
      {60, kUnchecked},
@@ -121,12 +148,13 @@ constexpr std::array<PeakRow, 24> kRows{{
      {1671, kUnchecked},
      {3900, kUnchecked},
      {600, kUnchecked},
-     {128}},
-    {"H100 SXM", kHopper, {67}, {494.5}, {989}, {989}, {1979}, {3350}, {900}, {128}},
-    {"H200 SXM", kH200, {67}, {494.5}, {989}, {989}, {1979}, {4800}, {900}, {128}},
-    {"H200 NVL", kH200, {}, {}, {836}, {836}, {}, {}, {}, {128}},
-    {"GH200 96GB", kStas, {67}, {494.5}, {989}, {989}, {1979}, {4000}, {900}, {128}},
-    {"GH200 141GB", kStas, {67}, {494.5}, {989}, {989}, {1979}, {4800}, {900}, {128}},
+     {128},
+     {94}},
+    {"H100 SXM", kHopper, {67}, {494.5}, {989}, {989}, {1979}, {3350}, {900}, {128}, {80}},
+    {"H200 SXM", kH200, {67}, {494.5}, {989}, {989}, {1979}, {4800}, {900}, {128}, {141}},
+    {"H200 NVL", kH200, {}, {}, {836}, {836}, {}, {}, {}, {128}, {141, kUnchecked}},
+    {"GH200 96GB", kStas, {67}, {494.5}, {989}, {989}, {1979}, {4000}, {900}, {128}, {96}},
+    {"GH200 141GB", kStas, {67}, {494.5}, {989}, {989}, {1979}, {4800}, {900}, {128}, {141}},
     {"B200",
      "dgx-b200-datasheet, via stas00/ml-engineering; glennklockwood.com",
      {80},
@@ -136,7 +164,8 @@ constexpr std::array<PeakRow, 24> kRows{{
      {4500},
      {8000},
      {1800},
-     {128}},
+     {128},
+     {180}},
     {"GB200, GB300",
      "nvidia.com/gb200-nvl72 and gb300-nvl72, via stas00/ml-engineering; torchtitan",
      {80},
@@ -156,7 +185,8 @@ constexpr std::array<PeakRow, 24> kRows{{
      {},
      {1638.5, kCard},
      {400, "half of the card's figure, which was not checked against the data sheet"},
-     {64, "of the card, shared by its two GCDs"}},
+     {64, "of the card, shared by its two GCDs"},
+     {64, kCard}},
     {"MI300X",
      "amd.com mi300x, via stas00/ml-engineering",
      {163.4},
@@ -166,7 +196,8 @@ constexpr std::array<PeakRow, 24> kRows{{
      {2615},
      {5300},
      {896},
-     {128}},
+     {128},
+     {192}},
 }};
 
 /// What CUDA, ROCm or the driver calls them, upper case and without the maker's words.
@@ -224,6 +255,8 @@ std::string plainName(std::string_view device) {
 
 const PeakRow* findRow(std::string_view device) {
     const std::string name = plainName(device);
+    for (const PeakRow& row : kRows)
+        if (plainName(row.name) == name) return &row;
     for (const Alias& alias : kAliases)
         if (alias.name == name)
             return std::find_if(kRows.begin(), kRows.end(),
@@ -305,6 +338,13 @@ PeakLookup<PeakBandwidth> nvlinkBandwidth(std::string_view device) {
 
 PeakLookup<PeakBandwidth> pcieBandwidth(std::string_view device) {
     return bandwidth(device, &PeakRow::pcie, "PCIe bandwidth");
+}
+
+PeakLookup<DeviceCapacity> deviceCapacity(std::string_view device) {
+    return lookUp<DeviceCapacity>(device, &PeakRow::capacity, "size of memory",
+                                  [](const Cell& found, const char* source) {
+                                      return DeviceCapacity{found.figure * 1e9, source, found.mark};
+                                  });
 }
 
 std::span<const std::string_view> knownDevices() {

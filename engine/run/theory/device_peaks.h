@@ -27,13 +27,21 @@ struct PeakBandwidth {
     std::string mark;
 };
 
+/// Bytes of a device's memory, as data sheets say it; drivers keep some of it.
+struct DeviceCapacity {
+    double bytes = 0;
+    std::string source;
+    std::string mark;
+};
+
 template <class Value>
 struct PeakLookup {
     std::optional<Value> value;
     std::string reason;  ///< a sentence, when there is no value
 };
 
-/// `device` is the name that CUDA or the driver gives, form factor included: "NVIDIA H100 PCIe".
+/// `device` is the name that CUDA or the driver gives, form factor included: "NVIDIA H100 PCIe"; or
+/// the table's own, whatever the case of its letters.
 /// `dtype`: "fp32" "tf32" "bf16" "fp16" "fp8".
 [[nodiscard]] PeakLookup<Peak> devicePeak(std::string_view device, std::string_view dtype);
 [[nodiscard]] PeakLookup<PeakBandwidth> memoryBandwidth(std::string_view device);
@@ -41,6 +49,8 @@ struct PeakLookup {
 [[nodiscard]] PeakLookup<PeakBandwidth> nvlinkBandwidth(std::string_view device);
 /// x16, both directions summed.
 [[nodiscard]] PeakLookup<PeakBandwidth> pcieBandwidth(std::string_view device);
+
+[[nodiscard]] PeakLookup<DeviceCapacity> deviceCapacity(std::string_view device);
 
 /// The table's own names, e.g. "H100 SXM"; for listings and tests.
 [[nodiscard]] std::span<const std::string_view> knownDevices();

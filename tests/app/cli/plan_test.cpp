@@ -71,7 +71,10 @@ TEST_F(PlanProgram, AnswersOrSaysWhatIsWrongAndWhereItWasGiven) {
     ends(2, "llama2-70b", {"plan", "--model", "nope"});
     ends(2, "--parameters: '7X'", {"plan", "--parameters", "7X"});
     ends(2, "--state-bytes: '16'", {"plan", "--parameters", "7B", "--state-bytes", "16"});
-    ends(2, "--memory: ", {"plan", "--parameters", "7B", "--memory", "much"});
+    ends(0, "devices of 141 GB", {"plan", "--parameters", "7B", "--memory", "H200"});
+    ends(0, "devices of 80 GB", {"plan", "--parameters", "7B", "--memory", "h100 sxm"});
+    ends(2, "does not tell the form factor", {"plan", "--parameters", "7B", "--memory", "H100"});
+    ends(2, "RTX 4090", {"plan", "--parameters", "7B", "--memory", "much"});
     ends(2, "up to 4096 ranks", {"plan", "--model", "ref", "--ranks", "5000"});
     ends(2, "--heads", {"plan", "--hidden", "100", "--heads", "3"});
 }

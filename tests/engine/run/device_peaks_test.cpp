@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string_view>
+#include <utility>
 
 namespace shardscope::theory {
 namespace {
@@ -146,6 +148,34 @@ TEST(DevicePeaks, ASliceALaptopAndAStrangerHaveNoPeakButAReason) {
     EXPECT_THAT(devicePeak("NVIDIA H100", "bf16").reason, HasSubstr("form factor"));
     EXPECT_THAT(devicePeak("", "bf16").reason, HasSubstr("no name"));
     EXPECT_THAT(devicePeak("NVIDIA H200", "int8").reason, HasSubstr("int8"));
+}
+
+/// Sheets' gigabytes; what a row's devices differ in has none.
+TEST(DevicePeaks, HaveTheMemoryOfTheirSheets) {
+    const std::pair<const char*, double> known[] = {{"NVIDIA H200", 141},
+                                                    {"NVIDIA H100 80GB HBM3", 80},
+                                                    {"NVIDIA A100-SXM4-40GB", 40},
+                                                    {"NVIDIA A100 80GB PCIe", 80},
+                                                    {"NVIDIA L40S", 48},
+                                                    {"NVIDIA GeForce RTX 4090", 24},
+                                                    {"NVIDIA B200", 180},
+                                                    {"AMD Instinct MI300X", 192},
+                                                    {"Tesla T4", 16}};
+    for (const auto& [device, gigabytes] : known) {
+        const auto capacity = deviceCapacity(device);
+        ASSERT_TRUE(capacity.value) << device << ": " << capacity.reason;
+        EXPECT_DOUBLE_EQ(capacity.value->bytes, gigabytes * 1e9) << device;
+        EXPECT_FALSE(capacity.value->source.empty()) << device;
+    }
+    EXPECT_FALSE(deviceCapacity("Tesla V100-SXM2-16GB").value) << "or 32";
+    EXPECT_THAT(deviceCapacity("Tesla V100-SXM2-16GB").reason, HasSubstr("size of memory"));
+    EXPECT_FALSE(deviceCapacity("NVIDIA GB200").value) << "or of a GB300";
+}
+
+TEST(DevicePeaks, AreFoundByTheTablesOwnNamesToo) {
+    for (const std::string_view name : knownDevices()) EXPECT_EQ(peakRow(name), name);
+    EXPECT_EQ(peakRow("h100 sxm"), "H100 SXM");
+    EXPECT_FALSE(deviceCapacity("H100").value) << "of which form?";
 }
 
 }  // namespace
