@@ -93,7 +93,7 @@ Result<std::string> ofParameters(const PlanOptions& options, const planning::Kno
     if (!memory) return failure(memory);
     const planning::ParameterPlanInput input{known != nullptr ? std::string(known->name) : "",
                                              *parameters, options.ranks, *state, *memory};
-    return options.json ? planJson(input) : planText(input, options.texts);
+    return options.json ? planJson(input, options.texts) : planText(input, options.texts);
 }
 
 Result<std::string> ofModel(const PlanOptions& options) {
@@ -117,7 +117,7 @@ Result<std::string> ofModel(const PlanOptions& options) {
     const auto memory = memoryOf(options);
     if (!memory) return failure(memory);
     input.memory = *memory;
-    return options.json ? planJson(input) : planText(input, options.texts);
+    return options.json ? planJson(input, options.texts) : planText(input, options.texts);
 }
 
 int run(const PlanOptions& options) {
@@ -167,6 +167,8 @@ Command addPlan(CLI::App& root) {
     options->flags.addTo(*app, matters);
     CLI::Option* markdown =
         app->add_flag("--markdown", options->texts.markdown, "print the table as Markdown");
+    app->add_flag("--fits-on", options->texts.fitsOn,
+                  "print on which devices it fits, by their data sheets");
     app->add_flag("--explain", options->texts.explain, "print the formulas and their sources too");
     addJson(*app, options->json, "shardscope.plan/1")->excludes(markdown);
     return {app, [options] { return run(*options); }};

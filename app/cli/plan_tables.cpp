@@ -1,5 +1,6 @@
 #include "app/cli/plan_tables.h"
 
+#include "app/cli/fits_on.h"
 #include "app/cli/report_table.h"
 #include "engine/run/theory/theory.h"
 #include "storage/model/size_limit.h"
@@ -85,6 +86,35 @@ std::string tableOf(const std::vector<StrategyPlan>& plans, const PlanTexts& tex
                   : "Whether it fits: say how much memory a device has, as in --memory 80GB\n");
 }
 
+std::vector<std::vector<std::string>> deviceRows(const std::vector<FitsOnDevice>& devices) {
+    std::vector<std::vector<std::string>> rows{{"device", "memory"}};
+    for (const StrategyPlan& plan : devices.front().plans) rows.front().push_back(plan.name);
+    for (const FitsOnDevice& each : devices) {
+        rows.push_back({std::string(each.device), sizeText(each.memory)});
+        for (const StrategyPlan& plan : each.plans)
+            rows.back().emplace_back(!*plan.fits ? "no" : plan.recommended ? "yes *" : "yes");
+    }
+    return rows;
+}
+
+std::string fitsOnText(const std::vector<FitsOnDevice>& devices, bool markdown) {
+    const auto rows = deviceRows(devices);
+    std::string text = "\nFits on (*: sends least of what fits there)\n\n";
+    if (!markdown) {
+        TextTable table(rows.front());
+        for (std::size_t i = 1; i < rows.size(); ++i) table.add(rows[i]);
+        return text + table.text();
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        text += markdownRow(rows[i]);
+        if (i > 0) continue;
+        text += "|---|---:";
+        for (std::size_t k = 2; k < rows[0].size(); ++k) text += "|---";
+        text += "|\n";
+    }
+    return text;
+}
+
 std::string explanation(const ParameterPlanInput& input) {
     std::string text = fmt::format(
         "\nN parameters, W ranks, and of each parameter p + g + o = {} bytes: parameters, "
@@ -153,37 +183,54 @@ Json strategiesOf(const std::vector<StrategyPlan>& plans) {
     return strategies;
 }
 
-std::string documentOf(Json head, const std::vector<StrategyPlan>& plans) {
-    head["strategies"] = strategiesOf(plans);
+Json devicesOf(const std::vector<FitsOnDevice>& devices) {
+    Json all = Json::array();
+    for (const FitsOnDevice& each : devices) {
+        Json fits = Json::object();
+        for (const StrategyPlan& plan : each.plans) fits[plan.word] = *plan.fits;
+        all.push_back(
+            {{"device", each.device}, {"memory_bytes", each.memory.count}, {"fits", fits}});
+    }
+    return all;
+}
+
+template <class Input>
+std::string textOf(const Input& input, const PlanTexts& texts) {
+    return firstLine(input) + tableOf(plansOf(input), texts) +
+           (texts.fitsOn ? fitsOnText(fitsOn(input), texts.markdown) : "");
+}
+
+template <class Input>
+std::string documentOf(Json head, const Input& input, const PlanTexts& texts) {
+    head["strategies"] = strategiesOf(plansOf(input));
+    if (texts.fitsOn) head["fits_on"] = devicesOf(fitsOn(input));
     return head.dump(2) + "\n";
 }
 
 }  // namespace
 
 std::string planText(const ParameterPlanInput& input, const PlanTexts& texts) {
-    return firstLine(input) + tableOf(planning::planStrategies(input), texts) +
-           (texts.explain ? explanation(input) : "");
+    return textOf(input, texts) + (texts.explain ? explanation(input) : "");
 }
 
 std::string planText(const ModelPlanInput& input, const PlanTexts& texts) {
-    return firstLine(input) + tableOf(planning::planModel(input), texts) +
-           (texts.explain ? kModelSources : "");
+    return textOf(input, texts) + (texts.explain ? kModelSources : "");
 }
 
-std::string planJson(const ParameterPlanInput& input) {
+std::string planJson(const ParameterPlanInput& input, const PlanTexts& texts) {
     return documentOf({{"schema", "shardscope.plan/1"},
                        {"parameters", std::llround(input.parameters)},
                        {"ranks", input.ranks},
                        {"state_bytes", planning::textOf(input.state)}},
-                      planning::planStrategies(input));
+                      input, texts);
 }
 
-std::string planJson(const ModelPlanInput& input) {
+std::string planJson(const ModelPlanInput& input, const PlanTexts& texts) {
     return documentOf({{"schema", "shardscope.plan/1"},
                        {"parameters", theory::parameterCount(input.config.model)},
                        {"ranks", input.config.ranks},
                        {"model", input.config.model.name}},
-                      planning::planModel(input));
+                      input, texts);
 }
 
 }  // namespace shardscope::cli

@@ -12,6 +12,7 @@ namespace shardscope::cli {
 struct PlanTexts {
     bool markdown = false;
     bool explain = false;  ///< formulas and their sources
+    bool fitsOn = false;   ///< a second table, of devices
 };
 
 [[nodiscard]] std::string planText(const planning::ParameterPlanInput& input,
@@ -19,7 +20,9 @@ struct PlanTexts {
 [[nodiscard]] std::string planText(const planning::ModelPlanInput& input, const PlanTexts& texts);
 
 // Schema shardscope.plan/1.
-[[nodiscard]] std::string planJson(const planning::ParameterPlanInput& input);
-[[nodiscard]] std::string planJson(const planning::ModelPlanInput& input);
+[[nodiscard]] std::string planJson(const planning::ParameterPlanInput& input,
+                                   const PlanTexts& texts = {});
+[[nodiscard]] std::string planJson(const planning::ModelPlanInput& input,
+                                   const PlanTexts& texts = {});
 
 }  // namespace shardscope::cli

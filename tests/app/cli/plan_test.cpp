@@ -53,6 +53,24 @@ planning::ModelPlanInput xl() {
     return input;
 }
 
+TEST(Plan, KnowsOnWhichDevicesItFits) {
+    const auto input = sevenBillion({});
+    const auto document = nlohmann::json::parse(planJson(input, PlanTexts{.fitsOn = true}));
+    bool seen = false;
+    for (const auto& each : document["fits_on"]) {
+        if (each["device"] != "H100 SXM") continue;
+        seen = true;
+        EXPECT_EQ(each["memory_bytes"], 80'000'000'000);
+        EXPECT_EQ(each["fits"]["ddp"], false);
+        EXPECT_EQ(each["fits"]["zero1"], true);
+    }
+    EXPECT_TRUE(seen);
+    EXPECT_FALSE(nlohmann::json::parse(planJson(input)).contains("fits_on"));
+    const std::string text = planText(input, PlanTexts{.markdown = true, .fitsOn = true});
+    EXPECT_THAT(text, HasSubstr("| H100 SXM | 80 GB | no | yes * | yes | yes |"));
+    EXPECT_THAT(text, HasSubstr("| T4 | 16 GB | no | no | no | no |"));
+}
+
 class PlanProgram : public CliTest {
 protected:
     void ends(int status, const std::string& words, const std::vector<std::string>& arguments) {
