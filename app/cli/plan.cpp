@@ -26,6 +26,7 @@ struct PlanOptions {
     std::string model;
     std::int64_t ranks = 8;
     std::string stateBytes = planning::textOf(planning::kMixedAdam);
+    CLI::Option* givenState = nullptr;  ///< --state-bytes
     std::string memory;
     RunFlags flags;
     PlanTexts texts;
@@ -97,6 +98,11 @@ Result<std::string> ofParameters(const PlanOptions& options, const planning::Kno
 }
 
 Result<std::string> ofModel(const PlanOptions& options) {
+    if (options.givenState->count() > 0)
+        return failure(
+            ErrorCode::kUsage,
+            "--state-bytes changes nothing: of a model with a shape the engine knows what "
+            "it keeps; leave it out, or give --precision");
     planning::ModelPlanInput input;
     if (!options.model.empty())
         if (auto done = run::setModelPreset(input.config, options.model); !done)
@@ -153,11 +159,13 @@ Command addPlan(CLI::App& root) {
                     "of a model without a shape: 7e9, 7B, 124M")
         ->type_name("NUMBER")
         ->excludes(model);
-    app->add_option("--state-bytes", options->stateBytes,
-                    fmt::format("of a model by its parameters: bytes of one, its gradient and its "
-                                "optimizer state [{}]",
-                                options->stateBytes))
-        ->type_name("P+G+O");
+    options->givenState =
+        app->add_option(
+               "--state-bytes", options->stateBytes,
+               fmt::format("of a model by its parameters: bytes of one, its gradient and its "
+                           "optimizer state [{}]",
+                           options->stateBytes))
+            ->type_name("P+G+O");
     app->add_option("--ranks", options->ranks,
                     fmt::format("data parallel ranks, a device each [{}]", options->ranks))
         ->type_name("NUMBER")

@@ -99,7 +99,7 @@ std::vector<std::vector<std::string>> deviceRows(const std::vector<FitsOnDevice>
 
 std::string fitsOnText(const std::vector<FitsOnDevice>& devices, bool markdown) {
     const auto rows = deviceRows(devices);
-    std::string text = "\nFits on (*: sends least of what fits there)\n\n";
+    std::string text = "\nFits on, by memory alone (*: sends least of what fits there)\n\n";
     if (!markdown) {
         TextTable table(rows.front());
         for (std::size_t i = 1; i < rows.size(); ++i) table.add(rows[i]);

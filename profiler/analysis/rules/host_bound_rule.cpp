@@ -28,9 +28,11 @@ std::string remedyOf(const Result<run::RunConfig>& config) {
                            ? "record once more at --capture light, which leaves the host more "
                              "time; then "
                            : "";
-    return text + (config->graphs ? "give each launch more to do: a larger --batch"
-                                  : "launch micro-steps as one with --graphs, or take a larger "
-                                    "--batch");
+    run::RunConfig captured = *config;
+    captured.graphs = true;
+    const bool possible = !config->graphs && run::validate(captured).has_value();
+    return text + (possible ? "launch micro-steps as one with --graphs, or take a larger --batch"
+                            : "give each launch more to do: a larger --batch");
 }
 
 }  // namespace

@@ -86,6 +86,7 @@ TEST_F(PlanProgram, AnswersOrSaysWhatIsWrongAndWhereItWasGiven) {
     ends(0, "68,976,648,192 parameters", {"plan", "--model", "llama2-70b", "--ranks", "64"});
     ends(0, "ZeRO-3", {"plan", "--model", "ref", "--ranks", "2"});
     ends(2, "--batch changes nothing", {"plan", "--model", "llama-7b", "--batch", "4"});
+    ends(2, "--state-bytes changes nothing", {"plan", "--model", "ref", "--state-bytes", "4+4+8"});
     ends(2, "llama2-70b", {"plan", "--model", "nope"});
     ends(2, "--parameters: '7X'", {"plan", "--parameters", "7X"});
     ends(2, "--state-bytes: '16'", {"plan", "--parameters", "7B", "--state-bytes", "16"});

@@ -96,8 +96,11 @@ MaybeFinding hostBound(double share, int everyNth, const std::string& config) {
     return findHostBound(ruleInput(run.summary, run.ranks, {}, report, {}, unknown));
 }
 
-std::string configOf(CaptureLevel capture, bool graphs) {
+std::string configOf(CaptureLevel capture, bool graphs,
+                     run::Offload offload = run::Offload::kNone) {
     run::RunConfig config;
+    config.device = run::Device::kCuda;
+    config.offload = offload;
     config.capture = capture;
     config.graphs = graphs;
     return run::toJson(config);
@@ -118,6 +121,9 @@ TEST(Rules, WarnOfDevicesThatWaitForTheirHost) {
 TEST(Rules, AdviseWhatThatRunCanDoAboutItsHost) {
     const auto graphs = hostBound(0.4, 1, configOf(CaptureLevel::kLight, true));
     EXPECT_THAT(graphs->remedy, Not(HasSubstr("--graphs")));
+    const auto offloaded =
+        hostBound(0.4, 1, configOf(CaptureLevel::kLight, false, run::Offload::kGradients));
+    EXPECT_THAT(offloaded->remedy, Not(HasSubstr("--graphs"))) << "which excludes it";
     const auto full = hostBound(0.4, 1, configOf(CaptureLevel::kFull, false));
     EXPECT_EQ(full->severity, Severity::kNote);
     EXPECT_THAT(full->remedy, HasSubstr("--capture light"));
