@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <string>
 #include <thread>
 #include <utility>
@@ -52,7 +51,7 @@ private:
 
 class ModelledCommunicator final : public Communicator {
 public:
-    ModelledCommunicator(std::unique_ptr<Communicator> inner, const LinkModel& link,
+    ModelledCommunicator(std::unique_ptr<Communicator> inner, const theory::LinkModel& link,
                          std::shared_ptr<const std::string> protocol, control::Observer* observer,
                          std::uint32_t group)
         : m_inner(std::move(inner)),
@@ -155,13 +154,13 @@ private:
             beginNs = std::max(beginNs, arrival);
         }
         const std::int64_t ns =
-            modelledNs(m_link, work.report.operation, size(), work.report.sizeBytes);
+            theory::modelledNs(m_link, work.report.operation, size(), work.report.sizeBytes);
         m_freeNs = std::max(beginNs + ns, moved.report.endNs);
         m_sleeper.until(m_freeNs);
     }
 
     const std::unique_ptr<Communicator> m_inner;
-    const LinkModel m_link;
+    const theory::LinkModel m_link;
     control::Observer* const m_observer;
     const std::shared_ptr<const std::string> m_protocol;  ///< as long as the first one lives
     MessageNumbers m_messages;                            // step thread
@@ -172,35 +171,8 @@ private:
 
 }  // namespace
 
-std::int64_t modelledNs(const LinkModel& link, CollectiveOp operation, int ranks,
-                        std::int64_t bytes) {
-    if (ranks < 2) return 0;
-    const double hops = ranks - 1;
-    const double all = static_cast<double>(bytes) / link.bytesPerSecond;
-    const double round = hops * link.latencySeconds + hops / ranks * all;
-    double seconds = round;
-    switch (operation) {
-        case CollectiveOp::kAllGather:
-        case CollectiveOp::kReduceScatter:
-        case CollectiveOp::kAllToAll:
-            break;
-        case CollectiveOp::kAllReduce:
-        case CollectiveOp::kBarrier:
-            seconds = 2 * round;
-            break;
-        case CollectiveOp::kBroadcast:
-            seconds = hops * link.latencySeconds + all;
-            break;
-        case CollectiveOp::kSend:
-        case CollectiveOp::kReceive:
-            seconds = link.latencySeconds + all;
-            break;
-    }
-    return std::llround(seconds * 1e9);
-}
-
 std::unique_ptr<Communicator> makeModelledCommunicator(std::unique_ptr<Communicator> inner,
-                                                       const LinkModel& link,
+                                                       const theory::LinkModel& link,
                                                        control::Observer* observer) {
     auto protocol = std::make_shared<const std::string>(fmt::format(
         "modelled {:g} us, {:g} GB/s", link.latencySeconds * 1e6, link.bytesPerSecond * 1e-9));

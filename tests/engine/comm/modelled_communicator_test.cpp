@@ -13,16 +13,16 @@ namespace shardscope {
 namespace {
 
 using comm::Communicator;
-using comm::LinkModel;
 using comm::SymmetricBuffer;
 using testing::HasSubstr;
+using theory::LinkModel;
 
 constexpr double kMicro = 1e-6;
 constexpr LinkModel kEthernet{20 * kMicro, 12.5e9};
 
 TEST(LinkModel, IsTheRingFormula) {
     const auto ns = [](CollectiveOp operation, int ranks, std::int64_t bytes) {
-        return comm::modelledNs(kEthernet, operation, ranks, bytes);
+        return theory::modelledNs(kEthernet, operation, ranks, bytes);
     };
     // 100 MB over 4 ranks: 3/4 of 8 ms and three hops.
     EXPECT_EQ(ns(CollectiveOp::kAllGather, 4, 100'000'000), 6'000'000 + 60'000);
@@ -151,7 +151,8 @@ TEST_P(Modelled, EveryOperationTakesItsFormulaFromTheLastArrivalAndTheyTakeTurns
             const std::int64_t last = *std::max_element(arrivals.begin(), arrivals.end());
             EXPECT_GE(last, freeNs);
             EXPECT_GE(report.startNs, freeNs);
-            const std::int64_t ns = comm::modelledNs(kSlow, report.operation, 3, report.sizeBytes);
+            const std::int64_t ns =
+                theory::modelledNs(kSlow, report.operation, 3, report.sizeBytes);
             EXPECT_GE(report.endNs, last + ns) << toWord(report.operation);
             freeNs = last + ns;
         }
@@ -171,7 +172,7 @@ TEST_P(Modelled, ManyInFlightTakeTheSumOfTheirTimes) {
         for (const comm::Work& work : works) work.wait();
         return std::vector<float>();
     });
-    const std::int64_t each = comm::modelledNs(kSlow, CollectiveOp::kAllReduce, 2, 100'000);
+    const std::int64_t each = theory::modelledNs(kSlow, CollectiveOp::kAllReduce, 2, 100'000);
     for (std::size_t rank = 0; rank < 2; ++rank) {
         const auto& first = seen.arrivals[rank].front();
         const std::int64_t begin = *std::max_element(first.begin(), first.end());
