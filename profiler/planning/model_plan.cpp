@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace shardscope::planning {
@@ -37,6 +38,11 @@ bool fits(const RunConfig& config, Bytes memory) {
     return peakBytes(config) <= static_cast<double>(memory.count);
 }
 
+ForecastInput forecastInput(const RunConfig& config, const PlanTimes& times) {
+    const std::int32_t onHost = std::min(times.ranksOnHost, config.ranks);
+    return {timesFor(times, onHost), times.link ? &*times.link : nullptr, onHost};
+}
+
 std::string whyNot(Strategy strategy, const ModelPlanInput& input, double peak) {
     std::string text = fmt::format("Its peak is {:.0f} % of the memory",
                                    100 * peak / static_cast<double>(input.memory->count));
@@ -55,12 +61,44 @@ StrategyPlan planOf(const RunConfig& config, const ModelPlanInput& input) {
     plan.peakBytesPerRank = peakBytes(config);
     plan.communicationBytesPerStep = static_cast<double>(theory::trafficPerStep(config).count);
     if (input.memory) plan.fits = fits(config, *input.memory);
+    if (input.times) {
+        plan.forecast = forecastOf(config, *input.times);
+        if (plan.forecast)
+            plan.tippingTokens = tippingTokens(config, forecastInput(config, *input.times));
+    }
     if (!plan.fits.value_or(true))
         plan.reason = whyNot(config.strategy, input, *plan.peakBytesPerRank);
     return plan;
 }
 
 }  // namespace
+
+const ComputeTimes& timesFor(const PlanTimes& times, std::int32_t ranksOnHost) {
+    const auto misses = [ranksOnHost](const ComputeTimes& each) {
+        const bool over = each.ranksOnHost > ranksOnHost;
+        return std::pair(over, over ? each.ranksOnHost : -each.ranksOnHost);
+    };
+    return *std::min_element(
+        times.computing.begin(), times.computing.end(),
+        [&](const ComputeTimes& a, const ComputeTimes& b) { return misses(a) < misses(b); });
+}
+
+std::int32_t mostForecast(const PlanTimes& times) {
+    if (!times.link) return 1;
+    return times.linkReach > 0 ? times.linkReach : kMostPlannedRanks;
+}
+
+std::optional<Forecast> forecastOf(const RunConfig& config, const PlanTimes& times) {
+    if (config.ranks > mostForecast(times)) return std::nullopt;
+    return forecast(config, forecastInput(config, times));
+}
+
+std::vector<ProjectionRow> projectModel(const RunConfig& config, const PlanTimes& times,
+                                        Scaled scaled, std::int32_t most) {
+    if (!times.link) return {};
+    return project(config, scaled, std::min(most, mostForecast(times)),
+                   [&](const RunConfig& own) { return *forecastOf(own, times); });
+}
 
 std::vector<StrategyPlan> planModel(const ModelPlanInput& input) {
     std::vector<StrategyPlan> plans;

@@ -8,13 +8,27 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace shardscope::planning {
 
+/// What says how long steps take; they are asked for the number of ranks of a host.
+struct PlanTimes {
+    std::vector<ComputeTimes> computing;  ///< at least one: forecasts go by timesFor()
+    std::optional<LinkTimes> link;        ///< absent: nothing is known of it, so only one rank is
+    std::int32_t ranksOnHost = 1;         ///< at most
+    std::int32_t linkReach = 0;           ///< ranks that the link joins at most; 0: any number
+    std::string source;                   ///< of the computing, a phrase
+};
+/// Those of as many ranks on a host, or of the most below that, or of the fewest.
+[[nodiscard]] const ComputeTimes& timesFor(const PlanTimes& times, std::int32_t ranksOnHost);
+
 struct ModelPlanInput {
-    run::RunConfig config;        ///< its strategy does not matter
-    std::optional<Bytes> memory;  ///< of a device, or of a host for each of its CPU ranks
+    run::RunConfig config;                  ///< its strategy does not matter
+    std::optional<run::Strategy> strategy;  ///< that projections are of; absent: the recommended
+    std::optional<Bytes> memory;            ///< of a device, or of a host for each of its CPU ranks
+    std::optional<PlanTimes> times;         ///< absent: plans say nothing of time
 };
 
 /// What a GPU holds besides: the context and libraries. 1.3 GiB on an H200 with CUDA 13.0
@@ -25,6 +39,18 @@ inline constexpr Bytes kOutsideAllocator{1'400'000'000};
 /// what does not fit, the reason has its share of the memory and what would fit: a smaller batch,
 /// or more ranks.
 [[nodiscard]] std::vector<StrategyPlan> planModel(const ModelPlanInput& input);
+
+/// Ranks up to which the link is known: one without a link.
+[[nodiscard]] std::int32_t mostForecast(const PlanTimes& times);
+
+/// How `config`, which is valid, goes over these ranks; absent: nothing is known of the link.
+[[nodiscard]] std::optional<Forecast> forecastOf(const run::RunConfig& config,
+                                                 const PlanTimes& times);
+
+/// Rows for one rank and powers of two up to `most`; none where nothing is known of the link.
+[[nodiscard]] std::vector<ProjectionRow> projectModel(const run::RunConfig& config,
+                                                      const PlanTimes& times, Scaled scaled,
+                                                      std::int32_t most);
 
 /// The largest --batch of a strategy that fits; absent: not even one, or the memory is not known.
 [[nodiscard]] std::optional<std::int32_t> largestBatch(run::Strategy strategy,

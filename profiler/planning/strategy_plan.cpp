@@ -2,19 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
+
 namespace shardscope::planning {
 namespace {
 
-StrategyPlan* best(std::vector<StrategyPlan>& plans) {
-    StrategyPlan* found = nullptr;
-    for (StrategyPlan& plan : plans)
-        if (plan.fits.value_or(false) &&
-            (found == nullptr || plan.communicationBytesPerStep < found->communicationBytesPerStep))
-            found = &plan;
-    return found;
+/// A plan whose memory nobody asked about is judged by its time alone.
+bool comesIntoQuestion(const StrategyPlan& plan) {
+    return plan.fits.value_or(plan.forecast.has_value());
 }
 
-std::string besides(const StrategyPlan& plan, const StrategyPlan& chosen) {
+/// What is better is less.
+double burden(const StrategyPlan& plan, bool byTime) {
+    return byTime ? plan.forecast->step.time.seconds() : plan.communicationBytesPerStep;
+}
+
+std::string_view fitting(const StrategyPlan& plan) {
+    return plan.fits ? "It fits" : "It may be taken";
+}
+
+/// Below it times are told as the same.
+constexpr double kSlower = 1.005;
+
+std::string slower(const StrategyPlan& plan, const StrategyPlan& chosen) {
+    if (burden(plan, true) < kSlower * burden(chosen, true))
+        return fmt::format("{}, and its step takes as long as {}'s.", fitting(plan), chosen.name);
+    return fmt::format("{}, but a step takes {:.3g} times as long as with {}.", fitting(plan),
+                       burden(plan, true) / burden(chosen, true), chosen.name);
+}
+
+std::string sendsMore(const StrategyPlan& plan, const StrategyPlan& chosen) {
     if (plan.communicationBytesPerStep <= chosen.communicationBytesPerStep)
         return fmt::format("It fits and sends as much as {}, which comes before it.", chosen.name);
     if (chosen.communicationBytesPerStep <= 0)
@@ -27,12 +45,23 @@ std::string besides(const StrategyPlan& plan, const StrategyPlan& chosen) {
 }  // namespace
 
 void recommend(std::vector<StrategyPlan>& plans) {
-    StrategyPlan* const chosen = best(plans);
-    if (chosen == nullptr) return;
-    chosen->recommended = true;
-    chosen->reason = "Of what fits it sends least, and is the simplest of those that send as much.";
+    std::vector<StrategyPlan*> possible;
     for (StrategyPlan& plan : plans)
-        if (&plan != chosen && plan.fits.value_or(false)) plan.reason = besides(plan, *chosen);
+        if (comesIntoQuestion(plan)) possible.push_back(&plan);
+    if (possible.empty()) return;
+    const bool byTime = std::all_of(possible.begin(), possible.end(),
+                                    [](const StrategyPlan* plan) { return plan->forecast; });
+    StrategyPlan* const chosen = *std::min_element(
+        possible.begin(), possible.end(), [byTime](const StrategyPlan* a, const StrategyPlan* b) {
+            return burden(*a, byTime) < burden(*b, byTime);
+        });
+    chosen->recommended = true;
+    chosen->reason =
+        byTime ? "Its step takes least time."
+               : "Of what fits it sends least, and is the simplest of those that send as much.";
+    for (StrategyPlan* plan : possible)
+        if (plan != chosen)
+            plan->reason = byTime ? slower(*plan, *chosen) : sendsMore(*plan, *chosen);
 }
 
 }  // namespace shardscope::planning

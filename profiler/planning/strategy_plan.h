@@ -1,6 +1,8 @@
 // A row of a plan, and which row to take. Pure functions.
 #pragma once
 
+#include "profiler/planning/forecast.h"
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,12 +16,15 @@ struct StrategyPlan {
     std::optional<double> peakBytesPerRank;  ///< absent: activations are not known
     double communicationBytesPerStep = 0;    ///< that a rank sends; as much is received
     std::optional<bool> fits;                ///< absent: the device's memory is not known
+    std::optional<Forecast> forecast;        ///< absent: nothing says how fast a rank computes
+    std::optional<double> tippingTokens;     ///< tippingTokens(); with a forecast
     bool recommended = false;
     std::string reason;  ///< a sentence; of what does not fit, what it lacks
 };
 
-/// Marks what sends least of those that fit, of equals the first, and says of those that fit why
-/// they are or are not it. None where nothing fits or where it cannot be told.
+/// Marks the fastest of those that fit, or where that is not known what sends least, of equals the
+/// first, and says of those that fit why they are or are not it. None where nothing fits or where
+/// it cannot be told.
 void recommend(std::vector<StrategyPlan>& plans);
 
 }  // namespace shardscope::planning

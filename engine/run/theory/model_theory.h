@@ -44,26 +44,37 @@ struct FlopsByPart {
 
 /// The ways in which others count, each with its own N (performance reference 1.1).
 enum class FlopsVariant : std::uint8_t {
-    kSixN,          ///< 6N (Kaplan et al., arXiv 2001.08361, section 2.1)
-    kPalm,          ///< 6N + 12·L·C·T (PaLM, arXiv 2204.02311, appendix B)
-    kNanoGpt,       ///< palm without the position table (nanoGPT, estimate_mfu)
-    kFoundry,       ///< equals palm (llm-foundry, benchmarking README)
-    kTitan,         ///< palm without embedding tables, unless the head is tied to one (torchtitan)
-    kLlmc,          ///< 6N + 6·L·C·T: half of attention (llm.c, gpt2_estimate_mfu)
-    kMegatron2021,  ///< weights of matrix products only, full attention (arXiv 2104.04473, 5.1)
-    kMegatronNow,   ///< the same with half of attention and V padded to a multiple of 128
-    kExact,         ///< matrix products and causal attention to the key
+    kSixN,
+    kPalm,
+    kNanoGpt,  ///< estimate_mfu
+    kFoundry,  ///< benchmarking README
+    kTitan,    ///< those of a tied head multiply
+    kLlmc,     ///< gpt2_estimate_mfu
+    kMegatron2021,
+    kMegatronNow,
+    kExact,
+};
+struct FlopsVariantWords {
+    FlopsVariant value;
+    const char* word;
+    const char* definition;
+    const char* source;
 };
 constexpr auto wordsOf(FlopsVariant) {
-    return wordList<Word<FlopsVariant>>({{FlopsVariant::kSixN, "6N"},
-                                         {FlopsVariant::kPalm, "palm"},
-                                         {FlopsVariant::kNanoGpt, "nanogpt"},
-                                         {FlopsVariant::kFoundry, "foundry"},
-                                         {FlopsVariant::kTitan, "titan"},
-                                         {FlopsVariant::kLlmc, "llmc"},
-                                         {FlopsVariant::kMegatron2021, "meg21"},
-                                         {FlopsVariant::kMegatronNow, "megnow"},
-                                         {FlopsVariant::kExact, "exact"}});
+    return wordList<FlopsVariantWords>(
+        {{FlopsVariant::kSixN, "6N", "6 a parameter", "Kaplan et al., arXiv 2001.08361"},
+         {FlopsVariant::kPalm, "palm", "6N + 12 L C T: attention in full",
+          "Chowdhery et al., arXiv 2204.02311, appendix B"},
+         {FlopsVariant::kNanoGpt, "nanogpt", "palm without the position table", "nanoGPT"},
+         {FlopsVariant::kFoundry, "foundry", "as palm", "llm-foundry"},
+         {FlopsVariant::kTitan, "titan", "palm without tables that multiply nothing", "torchtitan"},
+         {FlopsVariant::kLlmc, "llmc", "6N + 6 L C T: half of attention", "llm.c"},
+         {FlopsVariant::kMegatron2021, "meg21", "weights of products, attention in full",
+          "Narayanan et al., arXiv 2104.04473, section 5.1"},
+         {FlopsVariant::kMegatronNow, "megnow",
+          "weights of products, half of attention, V padded to 128", "Megatron-LM"},
+         {FlopsVariant::kExact, "exact", "products, and causal attention to the key",
+          "this engine"}});
 }
 [[nodiscard]] double flopsPerToken(const run::ModelConfig& model, FlopsVariant variant);
 /// flopsPerToken(model, kPalm)

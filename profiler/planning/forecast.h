@@ -1,0 +1,66 @@
+// How fast a run will be, before there is one: its schedule (step_schedule.h), played with what a
+// recording says of its computing (compute_times.h) and a link (link_times.h). Pure functions.
+#pragma once
+
+#include "profiler/planning/compute_times.h"
+#include "profiler/planning/link_times.h"
+#include "profiler/planning/step_play.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace shardscope::planning {
+
+struct ForecastInput {
+    const ComputeTimes& times;
+    const LinkTimes* link = nullptr;  ///< null: of one rank, there is none
+    std::int32_t ranksOnHost = 1;     ///< of hosts like the recorded one
+};
+
+struct Forecast {
+    PlayedStep step;
+    /// With the tenth and ninetieth hundredth of what steps computed.
+    Duration low, high;
+    double tokensPerSecond = 0;  ///< of all ranks
+    /// Of the step's time, communication that nothing hides.
+    [[nodiscard]] double waitingShare() const {
+        return step.time.ns > 0 ? step.waiting.seconds() / step.time.seconds() : 0;
+    }
+    /// The link is busier than the rank: more tokens a rank would hide more.
+    [[nodiscard]] bool communicationBound() const { return step.moving > step.computing; }
+};
+
+/// `config` is valid.
+[[nodiscard]] Forecast forecast(const run::RunConfig& config, const ForecastInput& input);
+
+/// Tokens of a rank and step from which on computing takes as long as moving: below it the run is
+/// bound by communication. Computing grows by a line in tokens, moving does not. Absent where
+/// nothing moves or where a single sequence is enough.
+[[nodiscard]] std::optional<double> tippingTokens(const run::RunConfig& config,
+                                                  const ForecastInput& input);
+
+enum class Scaled : std::uint8_t {
+    kWeak,    ///< a rank keeps its batch
+    kStrong,  ///< all ranks together keep theirs
+};
+
+struct ProjectionRow {
+    std::int32_t ranks = 1;
+    Forecast forecast;
+    double efficiency = 0;  ///< tokens/s over ranks times those of one rank
+};
+
+/// One rank and then powers of two up to `most`. Strong: as long as ranks divide the batch of all,
+/// `config`'s own.
+[[nodiscard]] std::vector<ProjectionRow> project(
+    const run::RunConfig& config, Scaled scaled, std::int32_t most,
+    const std::function<Forecast(const run::RunConfig&)>& forecastOf);
+
+/// `config` over other ranks: alone it is single, else `several`, and without what does not apply
+/// to that.
+[[nodiscard]] run::RunConfig overRanks(run::RunConfig config, std::int32_t ranks,
+                                       run::Strategy several);
+
+}  // namespace shardscope::planning

@@ -1,0 +1,56 @@
+// When a strategy gathers and reduces: engine/parallel without its tensors. Internal to
+// profiler/planning.
+#pragma once
+
+#include "engine/run/config/run_config.h"
+#include "profiler/planning/schedule_script.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace shardscope::planning {
+
+/// What is gathered and released together.
+struct Unit {
+    LayerIndex layer = kRootLayer;
+    std::int64_t padded = 0;
+    std::vector<std::int64_t> tensors;
+};
+
+enum class After : std::uint8_t { kForward, kBackward };
+
+/// The part of parallel::Partitioning that decides what is sent when.
+class Partition {
+public:
+    Partition(const run::RunConfig& config, Script& script);
+    virtual ~Partition() = default;
+    virtual void beginStep() {}
+    virtual void beginMicroStep(bool last) { m_last = last; }
+    virtual void fetch(std::size_t, Cause) {}
+    virtual void wait(std::size_t) {}
+    virtual void release(std::size_t, After) {}
+    virtual void beginGradients(std::size_t) {}
+    virtual void reduce(std::size_t, bool) {}
+    virtual void finishReductions() {}
+    /// Elements of which this rank adds up the squares.
+    [[nodiscard]] virtual std::int64_t ownElements() const;
+    virtual void update();
+
+    [[nodiscard]] const std::vector<Unit>& units() const { return m_units; }
+
+protected:
+    [[nodiscard]] std::int64_t shardOf(const Unit& unit) const;
+    [[nodiscard]] std::int64_t wholeElements() const;
+
+    const run::RunConfig& m_config;
+    Script& m_script;
+    std::vector<Unit> m_units;
+    bool m_last = true;  ///< micro-step
+};
+
+/// Both outlive it.
+[[nodiscard]] std::unique_ptr<Partition> partitionOf(const run::RunConfig& config, Script& script);
+
+}  // namespace shardscope::planning

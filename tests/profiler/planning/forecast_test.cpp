@@ -1,0 +1,297 @@
+#include "profiler/planning/forecast.h"
+
+#include "engine/run/theory/model_theory.h"
+#include "profiler/planning/compute_rates.h"
+#include "profiler/planning/model_plan.h"
+#include "tests/profiler/planning/played_recording.h"
+
+#include <gmock/gmock.h>
+
+namespace shardscope::planning {
+namespace {
+
+using run::RunConfig;
+using run::Strategy;
+using test::Pace;
+using test::playRecording;
+using testing::HasSubstr;
+
+constexpr theory::LinkModel kLink{20e-6, 1e9}, kSlow{100e-6, 0.1e9};
+constexpr std::int32_t kSteps = 8;
+
+RunConfig configOf(Strategy strategy, std::int32_t ranks = 4) {
+    RunConfig config;
+    config.model = *run::findModelPreset("tiny");
+    config.data = run::kSyntheticData;
+    config.model.layers = 4;
+    config.threads = 1;
+    return overRanks(config, strategy == Strategy::kSingle ? 1 : ranks, strategy);
+}
+
+ComputeTimes learned(const test::PlayedRecording& recording) {
+    auto times = computeTimesOf(recording.summary, recording.ranks);
+    EXPECT_TRUE(times) << times.error().message;
+    return *times;
+}
+
+Duration predicted(const ComputeTimes& times, const RunConfig& config,
+                   const theory::LinkModel& link, std::int32_t ranksOnHost = 1) {
+    const LinkTimes model(link, "given");
+    return forecast(config, {times, &model, ranksOnHost}).step.time;
+}
+
+/// Within a few nanoseconds for each thing that is computed.
+void expectSame(Duration a, Duration b, const std::string& what) {
+    EXPECT_NEAR(static_cast<double>(a.ns), static_cast<double>(b.ns), 300) << what;
+}
+
+TEST(Forecast, OfWhatWasRecordedIsWhatWasRecorded) {
+    for (const Strategy strategy : kAll<Strategy>) {
+        RunConfig config = configOf(strategy);
+        if (strategy == Strategy::kHsdp) config.shardRanks = 2;
+        const auto recording = playRecording(config, Pace{}, kLink, kSteps);
+        expectSame(predicted(learned(recording), config, kLink), recording.step, toWord(strategy));
+    }
+}
+
+TEST(Forecast, OneStrategySaysHowLongTheOthersTake) {
+    Pace pace;
+    pace.after = 1'000;
+    const auto base = playRecording(configOf(Strategy::kZero3), pace, kLink, kSteps);
+    const ComputeTimes times = learned(base);
+    for (const Strategy strategy :
+         {Strategy::kDdpNaive, Strategy::kDdpBucket, Strategy::kZero1, Strategy::kZero2}) {
+        const RunConfig config = configOf(strategy);
+        const auto recording = playRecording(config, pace, kLink, kSteps);
+        // What lies between two things is known of the step as a whole.
+        EXPECT_NEAR(predicted(times, config, kLink).seconds() / recording.step.seconds(), 1, 0.01)
+            << toWord(strategy);
+    }
+}
+
+TEST(Forecast, TwoRanksSayHowLongFourTakeAndOneLinkAnother) {
+    const ComputeTimes times =
+        learned(playRecording(configOf(Strategy::kZero2, 2), Pace{}, kLink, kSteps));
+    for (const std::int32_t ranks : {2, 4, 8})
+        for (const auto& link : {kLink, kSlow}) {
+            const RunConfig config = configOf(Strategy::kZero2, ranks);
+            expectSame(predicted(times, config, link),
+                       playRecording(config, Pace{}, link, kSteps).step, std::to_string(ranks));
+        }
+}
+
+TEST(Forecast, MicroStepsPrefetchAndBatchAreCarriedOver) {
+    const ComputeTimes times =
+        learned(playRecording(configOf(Strategy::kZero3), Pace{}, kLink, kSteps));
+    RunConfig more = configOf(Strategy::kZero3);
+    more.accumulate = 3;
+    more.prefetch = 3;
+    expectSame(predicted(times, more, kLink), playRecording(more, Pace{}, kLink, kSteps).step,
+               "three micro-steps");
+    RunConfig large = configOf(Strategy::kZero3);
+    large.batch *= 2;
+    Pace twice;
+    for (auto* each : {&twice.data, &twice.embed, &twice.block, &twice.head, &twice.blockBackward,
+                       &twice.embedBackward})
+        *each *= 2;
+    expectSame(predicted(times, large, kLink), playRecording(large, twice, kLink, kSteps).step,
+               "twice the batch");
+}
+
+TEST(Forecast, RanksThatShareCoresTakeTurns) {
+    const auto recording = playRecording(configOf(Strategy::kZero3, 2), Pace{}, kLink, kSteps, 2);
+    const ComputeTimes times = learned(recording);
+    EXPECT_EQ(times.cores, 2);
+    EXPECT_EQ(times.ranksOnHost, 2);
+    const RunConfig four = configOf(Strategy::kZero3, 4);
+    Pace half;
+    for (auto* each : {&half.data, &half.embed, &half.block, &half.head, &half.blockBackward,
+                       &half.embedBackward, &half.clipElement, &half.optimizerElement})
+        *each *= 2;
+    expectSame(predicted(times, four, kLink, 4), playRecording(four, half, kLink, kSteps).step,
+               "four on two cores");
+    expectSame(predicted(times, four, kLink, 2), playRecording(four, Pace{}, kLink, kSteps).step,
+               "two hosts");
+}
+
+TEST(Forecast, TheBandIsThatOfTheRecordedSteps) {
+    auto recording = playRecording(configOf(Strategy::kSingle), Pace{}, kLink, 20);
+    EXPECT_EQ(learned(recording).low, 1);
+    EXPECT_EQ(learned(recording).high, 1);
+    // Every fourth step computes for longer.
+    for (SpanEvent& span : recording.ranks[0].phases)
+        if (span.step.value % 4 == 3 && span.phase == Phase::kHead) span.duration.ns += 500'000;
+    for (StepFacts& step : recording.summary.steps)
+        if (step.step.value % 4 == 3) step.end.ns += 500'000;
+    const ComputeTimes times = learned(recording);
+    EXPECT_EQ(times.low, 1);
+    EXPECT_GT(times.high, 1.1);
+    const Forecast made = forecast(configOf(Strategy::kSingle), {times, nullptr, 1});
+    EXPECT_EQ(made.low, made.step.time);
+    EXPECT_GT(made.high, made.step.time);
+}
+
+TEST(Forecast, MoreTokensTipARunFromCommunicationToCompute) {
+    const ComputeTimes times =
+        learned(playRecording(configOf(Strategy::kDdpFlat), Pace{}, kSlow, kSteps));
+    const LinkTimes link(kSlow, "given");
+    RunConfig config = configOf(Strategy::kDdpFlat);
+    const ForecastInput input{times, &link, 1};
+    ASSERT_TRUE(forecast(config, input).communicationBound());
+    const auto tokens = tippingTokens(config, input);
+    ASSERT_TRUE(tokens);
+    const auto sequences = *tokens / static_cast<double>(config.model.context);
+    config.batch = static_cast<std::int32_t>(sequences);
+    EXPECT_TRUE(forecast(config, input).communicationBound());
+    config.batch += 1;
+    EXPECT_FALSE(forecast(config, input).communicationBound());
+}
+
+TEST(Forecast, AFastLinkTipsNothing) {
+    const ComputeTimes times =
+        learned(playRecording(configOf(Strategy::kZero3), Pace{}, kLink, kSteps));
+    const LinkTimes link({0, 1e15}, "given");
+    EXPECT_FALSE(tippingTokens(configOf(Strategy::kZero3), {times, &link, 1}));
+}
+
+TEST(Projection, WeakScalingLosesWhatCommunicationCostsAndStrongMore) {
+    PlanTimes times;
+    times.computing.push_back(
+        learned(playRecording(configOf(Strategy::kDdpFlat), Pace{}, kLink, kSteps)));
+    times.link.emplace(kLink, "given");
+    RunConfig config = configOf(Strategy::kDdpFlat);
+    config.model.hidden = 256;  // that 1,024 ranks can share
+    const auto weak = projectModel(config, times, Scaled::kWeak, 1024);
+    ASSERT_EQ(weak.size(), 11u);
+    EXPECT_EQ(weak.front().efficiency, 1);
+    for (std::size_t i = 1; i < weak.size(); ++i) {
+        EXPECT_EQ(weak[i].ranks, 2 * weak[i - 1].ranks);
+        EXPECT_LT(weak[i].efficiency, weak[i - 1].efficiency);
+    }
+    const auto strong = projectModel(config, times, Scaled::kStrong, 1024);
+    ASSERT_EQ(strong.size(), 6u) << "a batch of 32 is divided by up to 32 ranks";
+    EXPECT_LT(strong[4].efficiency, weak[4].efficiency);
+}
+
+TEST(Projection, GoesAsFarAsItsLink) {
+    PlanTimes times;
+    times.computing.push_back(
+        learned(playRecording(configOf(Strategy::kZero3), Pace{}, kLink, kSteps)));
+    times.link.emplace(kLink, "given");
+    times.linkReach = 8;
+    EXPECT_EQ(projectModel(configOf(Strategy::kZero3), times, Scaled::kWeak, 64).back().ranks, 8);
+    EXPECT_TRUE(forecastOf(configOf(Strategy::kZero3, 8), times));
+    EXPECT_FALSE(forecastOf(configOf(Strategy::kZero3, 16), times));
+}
+
+TEST(Projection, NeedsALink) {
+    PlanTimes times;
+    times.computing.push_back(
+        learned(playRecording(configOf(Strategy::kSingle), Pace{}, kLink, kSteps)));
+    EXPECT_TRUE(projectModel(configOf(Strategy::kZero3), times, Scaled::kWeak, 8).empty());
+    EXPECT_FALSE(forecastOf(configOf(Strategy::kZero3), times));
+    EXPECT_TRUE(forecastOf(configOf(Strategy::kSingle), times));
+}
+
+TEST(ComputeTimes, AreThoseOfTheRecordingWithAsManyRanksOnAHost) {
+    PlanTimes times;
+    for (const std::int32_t ranks : {1, 2, 8}) {
+        ComputeTimes each;
+        each.ranksOnHost = ranks;
+        times.computing.push_back(each);
+    }
+    for (const auto& [asked, found] : {std::pair{1, 1}, {2, 2}, {4, 2}, {8, 8}, {64, 8}})
+        EXPECT_EQ(timesFor(times, asked).ranksOnHost, found);
+    times.computing.erase(times.computing.begin(), times.computing.begin() + 2);
+    EXPECT_EQ(timesFor(times, 1).ranksOnHost, 8);
+}
+
+TEST(ComputeTimes, OfAForeignTraceAreNotKnown) {
+    auto recording = playRecording(configOf(Strategy::kZero3), Pace{}, kLink, kSteps);
+    recording.summary.run.configJson.clear();
+    const auto times = computeTimesOf(recording.summary, recording.ranks);
+    ASSERT_FALSE(times);
+    EXPECT_EQ(times.error().code, ErrorCode::kUsage);
+    EXPECT_THAT(times.error().message, HasSubstr("shardscope record"));
+}
+
+TEST(ComputeTimes, NeedPhases) {
+    auto recording = playRecording(configOf(Strategy::kZero3), Pace{}, kLink, kSteps);
+    for (RankEvents& events : recording.ranks) events.phases.clear();
+    const auto times = computeTimesOf(recording.summary, recording.ranks);
+    ASSERT_FALSE(times);
+    EXPECT_THAT(times.error().message, HasSubstr("--capture"));
+}
+
+TEST(ComputeTimes, OfADeviceAreTheTimeOfItsKernels) {
+    RunConfig config = configOf(Strategy::kZero3, 2);
+    auto recording = playRecording(config, Pace{}, kLink, kSteps);
+    config.device = run::Device::kCuda;
+    recording.summary.run.configJson = run::toJson(config);
+    EXPECT_THAT(computeTimesOf(recording.summary, recording.ranks).error().message,
+                HasSubstr("--device-capture"));
+    for (RankEvents& events : recording.ranks)
+        for (const StepFacts& step : recording.summary.steps)
+            if (step.rank == events.rank)
+                events.computeKernels.push_back({step.start, step.start + Duration{600'000}});
+    const ComputeTimes times = learned(recording);
+    const auto busy = 4 * (times.block.ns + times.blockBackward.ns) + times.head.ns;
+    EXPECT_NEAR(static_cast<double>(busy), 600'000, 20);
+    EXPECT_NEAR(static_cast<double>(times.blockBackward.ns),
+                2.0 * static_cast<double>(times.block.ns), 2);
+    EXPECT_NEAR(static_cast<double>(times.rest.ns),
+                static_cast<double>(recording.step.ns - 600'000), 30'000);
+    EXPECT_EQ(times.cores, 0) << "its host's cores do not compute";
+}
+
+TEST(ComputeRates, AreProductsOverWhatTheDeviceReaches) {
+    RunConfig config = configOf(Strategy::kSingle);
+    const ComputeTimes times = timesAt(config, {1e12, 1e11, "given"}, {0.5, 0.25, 1});
+    const auto flops =
+        theory::forwardFlopsPerToken(config.model, theory::AttentionCount::kCausal).blocks() / 4;
+    const auto tokens = static_cast<double>(config.batch * config.model.context);
+    EXPECT_NEAR(times.block.seconds(), tokens * flops / 0.5e12, 1e-9);
+    EXPECT_EQ(times.blockBackward.ns, 2 * times.block.ns);
+    EXPECT_NEAR(times.optimizerNs, 28 / 1e11 * 1e9, 1e-9);
+    EXPECT_DOUBLE_EQ(times.low, 0.5);
+    EXPECT_DOUBLE_EQ(times.high, 2);
+}
+
+TEST(LinkTimes, OfARecordingAreThoseOfItsCollectives) {
+    RunConfig config = configOf(Strategy::kZero3, 4);
+    const auto recording = playRecording(config, Pace{}, kLink, kSteps);
+    const auto link = linkOf(recording.summary, recording.ranks);
+    ASSERT_TRUE(link);
+    const theory::LinkModel& gather = link->model(CollectiveOp::kAllGather);
+    EXPECT_NEAR(gather.latencySeconds, kLink.latencySeconds, 0.02 * kLink.latencySeconds);
+    EXPECT_NEAR(gather.bytesPerSecond, kLink.bytesPerSecond, 0.02 * kLink.bytesPerSecond);
+    // For other numbers of ranks, and for what was not recorded.
+    for (const std::int32_t ranks : {2, 8})
+        for (const auto operation : {CollectiveOp::kAllGather, CollectiveOp::kBroadcast}) {
+            const Bytes size{4'000'000};
+            EXPECT_NEAR(
+                link->of(operation, ranks, size).seconds(),
+                static_cast<double>(theory::modelledNs(kLink, operation, ranks, size.count)) * 1e-9,
+                2e-4);
+        }
+}
+
+TEST(LinkTimes, OfARunThatModelsOneAreTheModels) {
+    RunConfig config = configOf(Strategy::kZero3, 2);
+    config.linkGigabytesPerSecond = 2.5;
+    config.linkLatencyMicroseconds = 30;
+    const auto link = linkOf(playRecording(config, Pace{}, kLink, kSteps).summary, {});
+    ASSERT_TRUE(link);
+    EXPECT_DOUBLE_EQ(link->model(CollectiveOp::kAllReduce).bytesPerSecond, 2.5e9);
+    EXPECT_THAT(link->source(), HasSubstr("modelled"));
+    const LinkTimes half = link->scaled(1, 0.5);
+    EXPECT_DOUBLE_EQ(half.model(CollectiveOp::kAllReduce).bytesPerSecond, 1.25e9);
+}
+
+TEST(LinkTimes, OneRankHasNone) {
+    const auto recording = playRecording(configOf(Strategy::kSingle), Pace{}, kLink, kSteps);
+    EXPECT_FALSE(linkOf(recording.summary, recording.ranks));
+}
+
+}  // namespace
+}  // namespace shardscope::planning
