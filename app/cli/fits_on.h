@@ -31,6 +31,7 @@ struct FitsOnDevice {
 template <class Input>
 [[nodiscard]] std::vector<FitsOnDevice> fitsOn(Input input) {
     std::vector<FitsOnDevice> all;
+    if constexpr (requires { input.times; }) input.times.reset();  // it is about memory alone
     for (const std::string_view device : theory::knownDevices()) {
         const auto capacity = theory::deviceCapacity(device);
         if (!capacity.value) continue;

@@ -1,6 +1,7 @@
 #include "app/cli/plan_tables.h"
 
 #include "app/cli/fits_on.h"
+#include "app/cli/plan_time_tables.h"
 #include "app/cli/report_table.h"
 #include "engine/run/theory/theory.h"
 #include "storage/model/size_limit.h"
@@ -99,20 +100,8 @@ std::vector<std::vector<std::string>> deviceRows(const std::vector<FitsOnDevice>
 
 std::string fitsOnText(const std::vector<FitsOnDevice>& devices, bool markdown) {
     const auto rows = deviceRows(devices);
-    std::string text = "\nFits on, by memory alone (*: sends least of what fits there)\n\n";
-    if (!markdown) {
-        TextTable table(rows.front());
-        for (std::size_t i = 1; i < rows.size(); ++i) table.add(rows[i]);
-        return text + table.text();
-    }
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        text += markdownRow(rows[i]);
-        if (i > 0) continue;
-        text += "|---|---:";
-        for (std::size_t k = 2; k < rows[0].size(); ++k) text += "|---";
-        text += "|\n";
-    }
-    return text;
+    const std::string text = "\nFits on, by memory alone (*: sends least of what fits there)\n\n";
+    return text + rowsText(rows, markdown);
 }
 
 std::string explanation(const ParameterPlanInput& input) {
@@ -178,6 +167,7 @@ Json strategiesOf(const std::vector<StrategyPlan>& plans) {
         if (plan.peakBytesPerRank)
             row["peak_bytes_per_rank"] = std::llround(*plan.peakBytesPerRank);
         if (plan.fits) row["fits"] = *plan.fits;
+        addTime(row, plan);
         strategies.push_back(std::move(row));
     }
     return strategies;
@@ -194,43 +184,77 @@ Json devicesOf(const std::vector<FitsOnDevice>& devices) {
     return all;
 }
 
-template <class Input>
-std::string textOf(const Input& input, const PlanTexts& texts) {
-    return firstLine(input) + tableOf(plansOf(input), texts) +
-           (texts.fitsOn ? fitsOnText(fitsOn(input), texts.markdown) : "");
+std::string moreText(const ParameterPlan& plan, const std::vector<StrategyPlan>&,
+                     const PlanTexts& texts) {
+    return (texts.divisions && plan.divisions ? divisionsText(*plan.divisions, texts.markdown)
+                                              : "") +
+           (texts.explain ? explanation(plan.input) : "");
 }
 
-template <class Input>
-std::string documentOf(Json head, const Input& input, const PlanTexts& texts) {
-    head["strategies"] = strategiesOf(plansOf(input));
-    if (texts.fitsOn) head["fits_on"] = devicesOf(fitsOn(input));
+std::string moreText(const ModelPlan& plan, const std::vector<StrategyPlan>& plans,
+                     const PlanTexts& texts) {
+    std::string text = timeText(plan.input, plans, texts.markdown);
+    if (texts.mostRanks > 0)
+        text += projectionText(plan.input, plans, texts.mostRanks, texts.markdown);
+    if (texts.divisions) text += divisionsText(plan.divisions, texts.markdown);
+    if (texts.flops) text += flopsText(plan.input.config.model, texts.markdown);
+    if (texts.explain) text += rulesOfThumbText(plan.input.config) + kModelSources;
+    return text;
+}
+
+void addMore(Json& document, const ParameterPlan& plan, const std::vector<StrategyPlan>&,
+             const PlanTexts& texts) {
+    if (texts.divisions && plan.divisions) document["divisions"] = divisionsJson(*plan.divisions);
+}
+
+void addMore(Json& document, const ModelPlan& plan, const std::vector<StrategyPlan>& plans,
+             const PlanTexts& texts) {
+    if (texts.mostRanks > 0)
+        document["projection"] = projectionJson(plan.input, plans, texts.mostRanks);
+    if (texts.divisions) document["divisions"] = divisionsJson(plan.divisions);
+    if (texts.flops) document["flops"] = flopsJson(plan.input.config.model);
+}
+
+template <class Plan>
+std::string textOf(const Plan& plan, const PlanTexts& texts) {
+    const std::vector<StrategyPlan> plans = plansOf(plan.input);
+    return firstLine(plan.input) + tableOf(plans, texts) + moreText(plan, plans, texts) +
+           (texts.fitsOn ? fitsOnText(fitsOn(plan.input), texts.markdown) : "");
+}
+
+template <class Plan>
+std::string documentOf(Json head, const Plan& plan, const PlanTexts& texts) {
+    const std::vector<StrategyPlan> plans = plansOf(plan.input);
+    head["strategies"] = strategiesOf(plans);
+    addMore(head, plan, plans, texts);
+    if (texts.fitsOn) head["fits_on"] = devicesOf(fitsOn(plan.input));
     return head.dump(2) + "\n";
 }
 
 }  // namespace
 
-std::string planText(const ParameterPlanInput& input, const PlanTexts& texts) {
-    return textOf(input, texts) + (texts.explain ? explanation(input) : "");
+std::string planText(const ParameterPlan& plan, const PlanTexts& texts) {
+    return textOf(plan, texts);
 }
 
-std::string planText(const ModelPlanInput& input, const PlanTexts& texts) {
-    return textOf(input, texts) + (texts.explain ? kModelSources : "");
+std::string planText(const ModelPlan& plan, const PlanTexts& texts) {
+    return textOf(plan, texts);
 }
 
-std::string planJson(const ParameterPlanInput& input, const PlanTexts& texts) {
+std::string planJson(const ParameterPlan& plan, const PlanTexts& texts) {
     return documentOf({{"schema", "shardscope.plan/1"},
-                       {"parameters", std::llround(input.parameters)},
-                       {"ranks", input.ranks},
-                       {"state_bytes", planning::textOf(input.state)}},
-                      input, texts);
+                       {"parameters", std::llround(plan.input.parameters)},
+                       {"ranks", plan.input.ranks},
+                       {"state_bytes", planning::textOf(plan.input.state)}},
+                      plan, texts);
 }
 
-std::string planJson(const ModelPlanInput& input, const PlanTexts& texts) {
+std::string planJson(const ModelPlan& plan, const PlanTexts& texts) {
     return documentOf({{"schema", "shardscope.plan/1"},
-                       {"parameters", theory::parameterCount(input.config.model)},
-                       {"ranks", input.config.ranks},
-                       {"model", input.config.model.name}},
-                      input, texts);
+                       {"parameters", theory::parameterCount(plan.input.config.model)},
+                       {"ranks", plan.input.config.ranks},
+                       {"model", plan.input.config.model.name}},
+                      plan, texts);
 }
 
 }  // namespace shardscope::cli

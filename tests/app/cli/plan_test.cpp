@@ -1,4 +1,6 @@
 #include "app/cli/plan_tables.h"
+#include "engine/run/theory/model_theory.h"
+#include "profiler/planning/parallelisms.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>
@@ -10,8 +12,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-planning::ParameterPlanInput sevenBillion(std::optional<Bytes> memory) {
-    return {"", 7e9, 8, planning::kMixedAdam, memory};
+ParameterPlan sevenBillion(std::optional<Bytes> memory) {
+    return {{"", 7e9, 8, planning::kMixedAdam, memory}, {}};
 }
 
 TEST(Plan, IsTheTableOfCoursesOnOneLineEach) {
@@ -44,13 +46,16 @@ TEST(Plan, IsADocumentWithItsSchema) {
     EXPECT_EQ(document["strategies"][0]["fits"], false);
 }
 
-planning::ModelPlanInput xl() {
-    planning::ModelPlanInput input;
-    input.config.model = *run::findModelPreset("xl");
-    input.config.ranks = 8;
-    input.config.precision = run::Precision::kBFloat16;
-    input.config.batch = 4;
-    return input;
+ModelPlan xl() {
+    ModelPlan plan;
+    run::RunConfig& config = plan.input.config;
+    config.model = *run::findModelPreset("xl");
+    config.ranks = 8;
+    config.precision = run::Precision::kBFloat16;
+    config.batch = 4;
+    plan.divisions.run = planning::dividedRun(config);
+    plan.divisions.ranks = config.ranks;
+    return plan;
 }
 
 TEST(Plan, KnowsOnWhichDevicesItFits) {
@@ -100,7 +105,7 @@ TEST_F(PlanProgram, AnswersOrSaysWhatIsWrongAndWhereItWasGiven) {
 
 TEST(Plan, OfAModelKnowsItsPeak) {
     auto input = xl();
-    input.memory = Bytes{24'000'000'000};
+    input.input.memory = Bytes{24'000'000'000};
     const auto document = nlohmann::json::parse(planJson(input));
     EXPECT_EQ(document["model"], "xl");
     for (const auto& each : document["strategies"])
@@ -109,6 +114,135 @@ TEST(Plan, OfAModelKnowsItsPeak) {
     for (const char* each : {"xl, 1,491,075,200 parameters, on 8 ranks in bf16", "peak per rank",
                              "yes, recommended", "memory_theory.h"})
         EXPECT_THAT(text, HasSubstr(each));
+}
+
+/// A rank that computes a block in 2 ms, on a link of 20 us and 10 GB/s.
+ModelPlan timed() {
+    ModelPlan plan = xl();
+    planning::ComputeTimes computing;
+    computing.config = plan.input.config;
+    computing.block = Duration{2'000'000};
+    computing.blockBackward = Duration{4'000'000};
+    computing.head = Duration{3'000'000};
+    computing.high = 1.2;
+    planning::PlanTimes times;
+    times.computing.push_back(computing);
+    times.link.emplace(theory::LinkModel{20e-6, 10e9}, "a link for this test");
+    times.ranksOnHost = 8;
+    times.source = "computing as drawn";
+    plan.input.times = times;
+    return plan;
+}
+
+TEST(Plan, TellsHowLongStepsTakeAndWhatBoundsThem) {
+    const ModelPlan plan = timed();
+    const std::string text = planText(plan, PlanTexts{});
+    for (const char* each : {"Time of a step, estimated", "bound by", "computing as drawn",
+                             "a link for this test", "Its step takes least time."})
+        EXPECT_THAT(text, HasSubstr(each));
+    const auto document = nlohmann::json::parse(planJson(plan));
+    double least = 1e9;
+    std::string recommended;
+    for (const auto& each : document["strategies"]) {
+        const double seconds = each["step_seconds"];
+        EXPECT_GT(seconds, 48 * 0.006) << each["name"];
+        EXPECT_LE(each["step_seconds_low"], seconds);
+        EXPECT_GT(each["step_seconds_high"], seconds);
+        EXPECT_NEAR(double{each["tokens_per_s"]} * seconds, 8 * 4 * 128, 1e-3);
+        least = std::min(least, seconds);
+        if (each["recommended"]) recommended = each["name"];
+    }
+    for (const auto& each : document["strategies"])
+        EXPECT_TRUE(each["name"] != recommended || each["step_seconds"] == least);
+    EXPECT_FALSE(recommended.empty());
+    EXPECT_FALSE(document.contains("projection"));
+}
+
+TEST(Plan, WithoutTimesTheyAreNull) {
+    const auto document = nlohmann::json::parse(planJson(xl()));
+    for (const auto& each : document["strategies"]) EXPECT_TRUE(each["step_seconds"].is_null());
+    EXPECT_THAT(planText(xl(), PlanTexts{}), Not(HasSubstr("Time of a step")));
+}
+
+TEST(Plan, ProjectsToManyRanks) {
+    const ModelPlan plan = timed();
+    const std::string text = planText(plan, PlanTexts{.markdown = true, .mostRanks = 64});
+    EXPECT_THAT(text, HasSubstr("from 1 to 64 ranks"));
+    EXPECT_THAT(text, HasSubstr("strong scaling"));
+    const auto document =
+        nlohmann::json::parse(planJson(plan, PlanTexts{.mostRanks = 64}))["projection"];
+    ASSERT_EQ(document["weak"].size(), 7u);
+    EXPECT_EQ(document["weak"][0]["efficiency"], 1.0);
+    EXPECT_EQ(document["weak"][6]["ranks"], 64);
+    ASSERT_EQ(document["strong"].size(), 6u) << "a batch of 32 in all";
+}
+
+TEST(Plan, DividesTheModelAsTheory) {
+    ModelPlan plan = xl();
+    plan.divisions.memory = Bytes{8'000'000'000};
+    const std::string text = planText(plan, PlanTexts{.divisions = true});
+    EXPECT_THAT(text, HasSubstr("as theory only"));
+    EXPECT_THAT(text, HasSubstr("pipeline 8"));
+    plan.divisions.only = planning::Division{5, 1, 1, true};
+    const auto document =
+        nlohmann::json::parse(planJson(plan, PlanTexts{.divisions = true}))["divisions"];
+    ASSERT_EQ(document.size(), 1u);
+    EXPECT_EQ(document[0]["name"], "tensor 5 with sequence");
+    EXPECT_EQ(document[0]["bubble"], 0.0);
+}
+
+TEST(Plan, CountsFlopsAsOthersDo) {
+    const std::string text = planText(xl(), PlanTexts{.flops = true});
+    for (const theory::FlopsVariant variant : kAll<theory::FlopsVariant>)
+        EXPECT_THAT(text, HasSubstr(entryOf(variant)->definition));
+    const auto document = nlohmann::json::parse(planJson(xl(), PlanTexts{.flops = true}))["flops"];
+    EXPECT_EQ(document["per_token"].size(), kAll<theory::FlopsVariant>.size());
+    double forward = 0;
+    for (const auto& each : document["forward_per_token"]) forward += double{each};
+    EXPECT_NEAR(3 * forward / double{document["per_token"]["exact"]}, 1, 1e-9);
+}
+
+TEST(Plan, HoldsRulesOfThumbAgainstTheExactState) {
+    const std::string text = planText(xl(), PlanTexts{.explain = true});
+    EXPECT_THAT(text, HasSubstr("18 B a parameter"));
+    EXPECT_THAT(text, HasSubstr("rule of thumb, 16 B a parameter: 23.9 GB, -11.1 %"));
+    EXPECT_THAT(text, HasSubstr("rule of thumb, 18 B a parameter: 26.8 GB, +0.0 %"));
+}
+
+TEST(Plan, ExplainsEveryParallelismWithAPicture) {
+    const std::string text = parallelismsText();
+    for (const auto each : kAll<planning::Parallelism>) {
+        EXPECT_THAT(text, HasSubstr(entryOf(each)->name));
+        EXPECT_THAT(text, HasSubstr(entryOf(each)->picture));
+        for (const char* line = entryOf(each)->picture; *line != '\0'; ++line)
+            EXPECT_TRUE(*line == '\n' || (*line >= ' ' && *line <= '~'));
+    }
+}
+
+TEST_F(PlanProgram, KnowsTimesOnlyWhereSomethingSaysThem) {
+    ends(0, "at 45 % of H100 SXM",
+         {"plan", "--model", "xl", "--device", "cuda", "--precision", "bf16", "--memory",
+          "H100 SXM"});
+    ends(0, "1,024",
+         {"plan", "--model", "xl", "--device", "cuda", "--precision", "bf16", "--memory", "H200",
+          "--link-gb-per-s", "50", "--project", "1024"});
+    ends(2, "nothing says how fast", {"plan", "--model", "xl", "--project", "8"});
+    ends(2, "nothing says how fast",
+         {"plan", "--model", "xl", "--memory", "80GB", "--project", "8"});
+    ends(3, "missing.sscope", {"plan", "--from", "missing.sscope"});
+    ends(2, "--from changes nothing", {"plan", "--model", "llama-7b", "--from", "x.sscope"});
+}
+
+TEST_F(PlanProgram, DividesWhatCanBeDivided) {
+    ends(0, "tensor 8 with sequence x pipeline 8 x data 16",
+         {"plan", "--model", "gpt3-175b", "--ranks", "1024", "--divide", "--tensor", "8",
+          "--pipeline", "8", "--sequence"});
+    ends(2, "96 heads",
+         {"plan", "--model", "gpt3-175b", "--ranks", "70", "--divide", "--tensor", "7"});
+    ends(2, "100 ranks are not divided",
+         {"plan", "--model", "gpt3-175b", "--ranks", "100", "--divide", "--tensor", "8"});
+    ends(2, "needs a model's shape", {"plan", "--parameters", "7B", "--divide"});
+    ends(0, "Pipeline parallel", {"plan", "--parallelisms"});
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+// What recordings say to `plan` of how fast ranks compute and what joins them.
+#pragma once
+
+#include "engine/run/config/run_config.h"
+#include "profiler/planning/model_plan.h"
+#include "storage/model/result.h"
+
+#include <string>
+#include <vector>
+
+namespace shardscope::cli {
+
+struct PlanRecordings {
+    run::RunConfig config;  ///< of the first, without its hosts, files and modelled link
+    planning::PlanTimes times;
+};
+
+/// At least one. The first whose link is known says what it is. Errors name the recording.
+Result<PlanRecordings> readPlanRecordings(const std::vector<std::string>& paths);
+
+}  // namespace shardscope::cli
