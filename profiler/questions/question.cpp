@@ -8,9 +8,9 @@
 namespace shardscope::questions {
 namespace {
 
-constexpr std::array kQuestions{kSteps,  kBreakdown,  kOverlap, kCollectives, kLate,
-                                kBounds, kEfficiency, kMemory,  kWork,        kLaunches,
-                                kFlame,  kTraining,   kTrust};
+constexpr std::array kQuestions{kSteps,    kBreakdown, kOverlap,    kCollectives, kLate,
+                                kBounds,   kWhatIf,    kEfficiency, kMemory,      kWork,
+                                kLaunches, kFlame,     kTraining,   kTrust};
 
 }  // namespace
 

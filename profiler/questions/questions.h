@@ -142,4 +142,14 @@ inline constexpr Question kBounds{
     "less that of the steps played again.",
     "longest path through the recorded dependencies", askBounds};
 
+Result<Answer> askWhatIf(const Asked& asked);
+inline constexpr Question kWhatIf{
+    "what-if", "How long would a step take with other settings?",
+    "The schedule of each setting (what the step's thread computes, asks for and waits for, in "
+    "order) is played with the times that this recording has of each part, medians over steady "
+    "steps, and with its link: what it modelled, or what fits its collectives. Blocks and head are "
+    "carried over by their FLOPs, clip and optimizer by elements. All ranks do the same at the "
+    "same time. Kernels and ranks that are faster: `bounds`.",
+    "links: Hockney 1994; rings: Thakur, Rabenseifner and Gropp 2005", askWhatIf};
+
 }  // namespace shardscope::questions

@@ -1,0 +1,86 @@
+#include "profiler/analysis/findings.h"
+#include "profiler/planning/alternatives.h"
+#include "profiler/questions/cells.h"
+#include "profiler/questions/questions.h"
+
+#include <cmath>
+
+namespace shardscope::questions {
+namespace {
+
+using planning::Alternative;
+using planning::Alternatives;
+using planning::Forecast;
+
+Table settingsTable(const Alternatives& found) {
+    Table table{
+        "settings",
+        "With other settings, estimated",
+        {{"varied", "varied"},
+         {"setting", "setting"},
+         {"step_ns", "step", Unit::kNanoseconds, "Of the schedule with this setting, played."},
+         {"low_ns", "from", Unit::kNanoseconds,
+          "With the tenth hundredth of what recorded steps computed."},
+         {"high_ns", "to", Unit::kNanoseconds, "With the ninetieth."},
+         {"change_pct", "step", Unit::kChange, "Against the recorded settings, played likewise."},
+         {"tokens_per_s", "tokens/s", Unit::kTokensPerSecond, "Of all ranks."},
+         {"tokens_change_pct", "tokens/s", Unit::kChange,
+          "Against the recorded settings, played likewise."},
+         {"waiting_pct", "waiting", Unit::kPercent,
+          "Of the step, communication that nothing hides."}},
+        {}};
+    for (const Alternative& each : found.all) {
+        const Forecast& made = each.forecast;
+        const double time = made.step.time.seconds() / found.recorded.step.time.seconds();
+        const double tokens = made.tokensPerSecond / found.recorded.tokensPerSecond;
+        table.rows.push_back({toWord(each.varied), each.text, made.step.time.ns, made.low.ns,
+                              made.high.ns, finite(100 * (time - 1)), finite(made.tokensPerSecond),
+                              finite(100 * (tokens - 1)), percent(made.waitingShare())});
+    }
+    return table;
+}
+
+void addFigures(const Alternatives& found, std::optional<double> recordedSeconds,
+                const planning::ComputeTimes& times, Answer& answer) {
+    answer.figures.push_back(
+        {{"steps", "Steps", Unit::kCount, "Steady ones that times are taken from."},
+         std::int64_t{times.steps}});
+    if (!recordedSeconds) return;
+    const double played = found.recorded.step.time.seconds();
+    answer.figures.push_back({{"step_ns", "Median step", Unit::kNanoseconds, "As recorded."},
+                              Duration{std::llround(*recordedSeconds * 1e9)}.ns});
+    answer.figures.push_back({{"played_ns", "The same, played", Unit::kNanoseconds,
+                               "The model's own step with the recorded settings."},
+                              found.recorded.step.time.ns});
+    answer.figures.push_back({{"error_pct", "Error of the model", Unit::kChange,
+                               "Of the played step against the recorded one: what is estimated "
+                               "below is no better than that."},
+                              100 * (played / *recordedSeconds - 1)});
+}
+
+}  // namespace
+
+Result<Answer> askWhatIf(const Asked& asked) {
+    const auto ranks = asked.events();
+    if (!ranks) return failure(ranks);
+    Answer answer;
+    const auto times = planning::computeTimesOf(asked.summary, *ranks);
+    if (!times) {
+        answer.untold.push_back("could not tell what other settings would do: " +
+                                times.error().message);
+        return answer;
+    }
+    const auto link = planning::linkOf(asked.summary, *ranks);
+    const Alternatives found = planning::alternativesOf(*times, link ? &*link : nullptr);
+    addFigures(found, analysis::measureThroughput(asked.summary, *ranks).stepSecondsMedian, *times,
+               answer);
+    if (link) answer.sentences.push_back("Link: " + link->source() + ".");
+    if (!link)
+        answer.untold.emplace_back(
+            "could not tell what more ranks or another strategy would do: nothing is known of a "
+            "link between ranks; record two ranks or more");
+    answer.tables.push_back(settingsTable(found));
+    return answer;
+}
+
+}  // namespace shardscope::questions

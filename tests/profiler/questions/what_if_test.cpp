@@ -1,0 +1,61 @@
+#include "tests/profiler/questions/asking.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <set>
+
+namespace shardscope::questions {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class WhatIf : public Questions {};
+
+const Figure* figureOf(const Answer& answer, std::string_view key) {
+    for (const Figure& figure : answer.figures)
+        if (key == figure.what.key) return &figure;
+    return nullptr;
+}
+
+TEST_F(WhatIf, TellsOtherSettingsAndHowWrongItsModelIs) {
+    record();
+    const Answer answer = ask("what-if");
+    ASSERT_EQ(answer.tables.size(), 1u);
+    const Table& settings = answer.tables.front();
+    std::set<std::string> varied;
+    for (std::size_t row = 0; row < settings.rows.size(); ++row) {
+        varied.insert(*settings.rows[row][0].text());
+        EXPECT_GT(whole(settings, row, "step_ns"), 0);
+        EXPECT_LE(whole(settings, row, "low_ns"), whole(settings, row, "step_ns"));
+        EXPECT_GE(whole(settings, row, "high_ns"), whole(settings, row, "step_ns"));
+    }
+    EXPECT_THAT(varied, testing::IsSupersetOf({"ranks", "link", "strategy", "prefetch", "batch"}));
+    ASSERT_NE(figureOf(answer, "error_pct"), nullptr);
+    const double recorded = static_cast<double>(*figureOf(answer, "step_ns")->value.integer());
+    const double played = static_cast<double>(*figureOf(answer, "played_ns")->value.integer());
+    EXPECT_NEAR(*figureOf(answer, "error_pct")->value.real(), 100 * (played / recorded - 1), 1e-3);
+    EXPECT_TRUE(answer.untold.empty());
+}
+
+TEST_F(WhatIf, ChangesAreAgainstThePlayedStep) {
+    record();
+    const Answer answer = ask("what-if");
+    const Table& settings = answer.tables.front();
+    const double played = static_cast<double>(*figureOf(answer, "played_ns")->value.integer());
+    for (std::size_t row = 0; row < settings.rows.size(); ++row)
+        EXPECT_NEAR(number(settings, row, "change_pct"),
+                    100 * (number(settings, row, "step_ns") / played - 1), 1e-3);
+}
+
+TEST_F(WhatIf, OfATraceOfAnotherToolItCannotTell) {
+    record();
+    m_summary.run.configJson.clear();
+    const Answer answer = ask("what-if");
+    EXPECT_TRUE(answer.tables.empty());
+    EXPECT_THAT(answer.untold, ElementsAre(HasSubstr("not made by `shardscope record`")));
+}
+
+}  // namespace
+}  // namespace shardscope::questions
