@@ -1,9 +1,9 @@
 #include "app/cli/plan_tables.h"
 
-#include "app/cli/fits_on.h"
 #include "app/cli/plan_time_tables.h"
 #include "app/cli/report_table.h"
 #include "engine/run/theory/theory.h"
+#include "profiler/planning/fits_on.h"
 #include "storage/model/size_limit.h"
 
 #include <fmt/format.h>
@@ -16,6 +16,7 @@ namespace shardscope::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using planning::FitsOnDevice;
 using planning::ModelPlanInput;
 using planning::ParameterPlanInput;
 using planning::StrategyPlan;

@@ -60,7 +60,7 @@ StrategyPlan planOf(const RunConfig& config, const ModelPlanInput& input) {
     plan.stateBytesPerRank = static_cast<double>(theory::stateTheory(config).count);
     plan.peakBytesPerRank = peakBytes(config);
     plan.communicationBytesPerStep = static_cast<double>(theory::trafficPerStep(config).count);
-    if (input.memory) plan.fits = fits(config, *input.memory);
+    if (input.memory) plan.fits = fitsInto(plan, *input.memory);
     if (input.times) {
         plan.forecast = forecastOf(config, *input.times);
         if (plan.forecast)

@@ -28,10 +28,6 @@ struct ParameterPlanInput {
 /// what does not, the reason has the share of the device and from how many ranks on it would.
 [[nodiscard]] std::vector<StrategyPlan> planStrategies(const ParameterPlanInput& input);
 
-/// Of a device's memory, what state may take: the rest is for activations, gathered parameters,
-/// buffers and the context.
-inline constexpr double kStateShare = 0.8;
-
 /// The fewest ranks over which the state fits; absent where it never does: what is not divided is
 /// too large, or over `kMostRanks` still.
 inline constexpr std::int64_t kMostRanks = 1 << 20;

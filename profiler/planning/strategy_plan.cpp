@@ -44,6 +44,12 @@ std::string sendsMore(const StrategyPlan& plan, const StrategyPlan& chosen) {
 
 }  // namespace
 
+bool fitsInto(const StrategyPlan& plan, Bytes memory) {
+    const auto room = static_cast<double>(memory.count);
+    return plan.peakBytesPerRank ? *plan.peakBytesPerRank <= room
+                                 : plan.stateBytesPerRank <= kStateShare * room;
+}
+
 void recommend(std::vector<StrategyPlan>& plans) {
     std::vector<StrategyPlan*> possible;
     for (StrategyPlan& plan : plans)

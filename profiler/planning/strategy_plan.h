@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profiler/planning/forecast.h"
+#include "storage/model/units.h"
 
 #include <optional>
 #include <string>
@@ -21,6 +22,14 @@ struct StrategyPlan {
     bool recommended = false;
     std::string reason;  ///< a sentence; of what does not fit, what it lacks
 };
+
+/// Of a device's memory, what state may take: the rest is for activations, gathered parameters,
+/// buffers and the context.
+inline constexpr double kStateShare = 0.8;
+
+/// Whether its peak fits into a device's memory, or where that is not known its state into the part
+/// that state may take.
+[[nodiscard]] bool fitsInto(const StrategyPlan& plan, Bytes memory);
 
 /// Marks the fastest of those that fit, or where that is not known what sends least, of equals the
 /// first, and says of those that fit why they are or are not it. None where nothing fits or where
