@@ -1,7 +1,7 @@
 // The New run page with settings that cannot be: a sentence at the field and beside Start, which
 // is off, and nothing cut off at any size.
-#include "app/desktop/pages/newrun/bound_field.h"
-#include "app/desktop/pages/newrun/fold_section.h"
+#include "app/desktop/pages/run_fields/bound_field.h"
+#include "app/desktop/pages/run_fields/fold_section.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/widgets/detail_list.h"
 #include "app/desktop/widgets/legend.h"

@@ -1,5 +1,5 @@
 // Sentences about options in the words of the New run form.
-#include "app/desktop/pages/newrun/run_option_texts.h"
+#include "app/desktop/pages/run_fields/run_option_texts.h"
 
 #include <gtest/gtest.h>
 

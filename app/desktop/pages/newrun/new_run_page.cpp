@@ -1,9 +1,9 @@
 #include "app/desktop/pages/newrun/new_run_page.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/newrun/bound_field.h"
-#include "app/desktop/pages/newrun/fold_section.h"
-#include "app/desktop/pages/newrun/run_option_texts.h"
+#include "app/desktop/pages/run_fields/bound_field.h"
+#include "app/desktop/pages/run_fields/fold_section.h"
+#include "app/desktop/pages/run_fields/run_option_texts.h"
 #include "app/desktop/widgets/detail_list.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/panel.h"

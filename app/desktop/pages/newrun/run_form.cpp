@@ -2,7 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/theory_bars.h"
-#include "app/desktop/pages/newrun/run_option_texts.h"
+#include "app/desktop/pages/run_fields/run_option_texts.h"
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/theory.h"
 

@@ -1,7 +1,7 @@
 #include "app/desktop/pages/newrun/run_sources.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/newrun/run_option_texts.h"
+#include "app/desktop/pages/run_fields/run_option_texts.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/gpt2_names.h"
 #include "engine/tokens/corpus.h"

@@ -1,4 +1,4 @@
-#include "app/desktop/pages/newrun/run_option_texts.h"
+#include "app/desktop/pages/run_fields/run_option_texts.h"
 
 #include "app/desktop/models/format.h"
 #include "engine/run/config/run_rules.h"

@@ -1,4 +1,4 @@
-#include "app/desktop/pages/newrun/field_inputs.h"
+#include "app/desktop/pages/run_fields/field_inputs.h"
 
 #include <QEvent>
 #include <QRegularExpression>

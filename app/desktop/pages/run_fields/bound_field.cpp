@@ -1,8 +1,8 @@
-#include "app/desktop/pages/newrun/bound_field.h"
+#include "app/desktop/pages/run_fields/bound_field.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/newrun/field_inputs.h"
-#include "app/desktop/pages/newrun/run_option_texts.h"
+#include "app/desktop/pages/run_fields/field_inputs.h"
+#include "app/desktop/pages/run_fields/run_option_texts.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 

@@ -1,6 +1,6 @@
-#include "app/desktop/pages/newrun/fold_section.h"
+#include "app/desktop/pages/run_fields/fold_section.h"
 
-#include "app/desktop/pages/newrun/bound_field.h"
+#include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/widgets/icon.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
