@@ -3,6 +3,7 @@
 #include "app/cli/report_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <string_view>
@@ -45,6 +46,8 @@ std::string numberText(double value, Unit unit) {
             return fmt::format("{:.0f} tokens/s", value);
         case Unit::kFlops:
             return scaled(value, "FLOP/s");
+        case Unit::kFlop:
+            return scaled(value, "FLOP");
         case Unit::kJoules:
             return fmt::format("{:.4g} J", value);
         case Unit::kChange:
@@ -78,25 +81,20 @@ std::string cellText(const Cell& cell, Unit unit) {
     return numberText(static_cast<double>(*whole), unit);
 }
 
-std::string tableText(const Table& table, std::size_t mostRows) {
-    std::vector<std::string> header;
-    std::vector<std::size_t> columns;
-    for (std::size_t c = 0; c < table.columns.size(); ++c)
-        if (table.shows(c)) columns.push_back(c);
-    for (const std::size_t c : columns) header.emplace_back(table.columns[c].title);
-    TextTable text(std::move(header));
-    const std::size_t shown =
-        mostRows == 0 ? table.rows.size() : std::min(mostRows, table.rows.size());
-    for (std::size_t i = 0; i < shown; ++i) {
-        std::vector<std::string> row;
-        for (const std::size_t c : columns)
-            row.push_back(cellText(table.rows[i][c], table.unitOf(table.rows[i], c)));
-        text.add(std::move(row));
+/// The header first; of columns that people are to see.
+std::vector<std::vector<std::string>> textsOf(const Table& table, std::size_t rows) {
+    std::vector<std::vector<std::string>> texts(1);
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        if (!table.shows(c)) continue;
+        texts[0].emplace_back(table.columns[c].title);
     }
-    std::string all = fmt::format("{}\n{}", table.title, text.text("  "));
-    if (shown < table.rows.size())
-        all += fmt::format("  {} more with --all\n", table.rows.size() - shown);
-    return all;
+    for (std::size_t i = 0; i < rows; ++i) {
+        std::vector<std::string>& row = texts.emplace_back();
+        for (std::size_t c = 0; c < table.columns.size(); ++c)
+            if (table.shows(c))
+                row.push_back(cellText(table.rows[i][c], table.unitOf(table.rows[i], c)));
+    }
+    return texts;
 }
 
 void addColumns(const std::vector<Column>& columns, std::string& text) {
@@ -106,6 +104,29 @@ void addColumns(const std::vector<Column>& columns, std::string& text) {
 }
 
 }  // namespace
+
+std::string tableText(const Table& table, std::size_t mostRows) {
+    const std::size_t shown =
+        mostRows == 0 ? table.rows.size() : std::min(mostRows, table.rows.size());
+    const auto texts = textsOf(table, shown);
+    TextTable text(texts.front());
+    for (std::size_t i = 1; i < texts.size(); ++i) text.add(texts[i]);
+    std::string all = fmt::format("{}\n{}", table.title, text.text("  "));
+    if (shown < table.rows.size())
+        all += fmt::format("  {} more with --all\n", table.rows.size() - shown);
+    return all;
+}
+
+std::string tableMarkdown(const Table& table) {
+    std::string text = fmt::format("{}\n\n", table.title), rule = "|";
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+        if (table.shows(c)) rule += table.columns[c].unit == Unit::kNone ? "---|" : "---:|";
+    for (const auto& row : textsOf(table, table.rows.size())) {
+        text += fmt::format("| {} |\n", fmt::join(row, " | "));
+        if (!rule.empty()) text += std::exchange(rule, {}) + "\n";
+    }
+    return text;
+}
 
 std::string answerText(const Answer& answer, std::size_t mostRows) {
     std::string text;

@@ -16,6 +16,11 @@ inline constexpr std::size_t kMostRows = 20;
 /// most `mostRows` rows and say how many they leave out; 0: all.
 [[nodiscard]] std::string answerText(const questions::Answer& answer, std::size_t mostRows);
 
+/// Title and rows; a table of an answer likewise.
+[[nodiscard]] std::string tableText(const questions::Table& table, std::size_t mostRows = 0);
+/// The same as Markdown, all rows.
+[[nodiscard]] std::string tableMarkdown(const questions::Table& table);
+
 /// What the question is, how it is answered, and what each column means.
 [[nodiscard]] std::string explanation(const questions::Question& question,
                                       const questions::Answer& answer);

@@ -4,6 +4,8 @@
 #include "app/cli/report_table.h"
 #include "engine/run/theory/theory.h"
 #include "profiler/planning/fits_on.h"
+#include "profiler/questions/answer_rows.h"
+#include "profiler/questions/plan_tables.h"
 #include "storage/model/size_limit.h"
 
 #include <fmt/format.h>
@@ -16,7 +18,6 @@ namespace shardscope::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using planning::FitsOnDevice;
 using planning::ModelPlanInput;
 using planning::ParameterPlanInput;
 using planning::StrategyPlan;
@@ -88,23 +89,6 @@ std::string tableOf(const std::vector<StrategyPlan>& plans, const PlanTexts& tex
                   : "Whether it fits: say how much memory a device has, as in --memory 80GB\n");
 }
 
-std::vector<std::vector<std::string>> deviceRows(const std::vector<FitsOnDevice>& devices) {
-    std::vector<std::vector<std::string>> rows{{"device", "memory"}};
-    for (const StrategyPlan& plan : devices.front().plans) rows.front().push_back(plan.name);
-    for (const FitsOnDevice& each : devices) {
-        rows.push_back({std::string(each.device), sizeText(each.memory)});
-        for (const StrategyPlan& plan : each.plans)
-            rows.back().emplace_back(!*plan.fits ? "no" : plan.recommended ? "yes *" : "yes");
-    }
-    return rows;
-}
-
-std::string fitsOnText(const std::vector<FitsOnDevice>& devices, bool markdown) {
-    const auto rows = deviceRows(devices);
-    const std::string text = "\nFits on, by memory alone (*: sends least of what fits there)\n\n";
-    return text + rowsText(rows, markdown);
-}
-
 std::string explanation(const ParameterPlanInput& input) {
     std::string text = fmt::format(
         "\nN parameters, W ranks, and of each parameter p + g + o = {} bytes: parameters, "
@@ -174,17 +158,6 @@ Json strategiesOf(const std::vector<StrategyPlan>& plans) {
     return strategies;
 }
 
-Json devicesOf(const std::vector<FitsOnDevice>& devices) {
-    Json all = Json::array();
-    for (const FitsOnDevice& each : devices) {
-        Json fits = Json::object();
-        for (const StrategyPlan& plan : each.plans) fits[plan.word] = *plan.fits;
-        all.push_back(
-            {{"device", each.device}, {"memory_bytes", each.memory.count}, {"fits", fits}});
-    }
-    return all;
-}
-
 std::string moreText(const ParameterPlan& plan, const std::vector<StrategyPlan>&,
                      const PlanTexts& texts) {
     return (texts.divisions && plan.divisions ? divisionsText(*plan.divisions, texts.markdown)
@@ -218,17 +191,20 @@ void addMore(Json& document, const ModelPlan& plan, const std::vector<StrategyPl
 
 template <class Plan>
 std::string textOf(const Plan& plan, const PlanTexts& texts) {
-    const std::vector<StrategyPlan> plans = plansOf(plan.input);
+    const std::vector<StrategyPlan> plans = planning::plansOf(plan.input);
     return firstLine(plan.input) + tableOf(plans, texts) + moreText(plan, plans, texts) +
-           (texts.fitsOn ? fitsOnText(fitsOn(plan.input), texts.markdown) : "");
+           (texts.fitsOn
+                ? moreTable(questions::fitsOnTable(planning::fitsOn(plan.input)), texts.markdown)
+                : "");
 }
 
 template <class Plan>
 std::string documentOf(Json head, const Plan& plan, const PlanTexts& texts) {
-    const std::vector<StrategyPlan> plans = plansOf(plan.input);
+    const std::vector<StrategyPlan> plans = planning::plansOf(plan.input);
     head["strategies"] = strategiesOf(plans);
     addMore(head, plan, plans, texts);
-    if (texts.fitsOn) head["fits_on"] = devicesOf(fitsOn(plan.input));
+    if (texts.fitsOn)
+        head["fits_on"] = questions::rowsJson(questions::fitsOnTable(planning::fitsOn(plan.input)));
     return head.dump(2) + "\n";
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profiler/planning/model_plan.h"
+#include "profiler/questions/answer.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -10,9 +11,8 @@
 
 namespace shardscope::cli {
 
-/// The first row is the header; of a Markdown table every column but the first is aligned right.
-[[nodiscard]] std::string rowsText(const std::vector<std::vector<std::string>>& rows,
-                                   bool markdown);
+/// One behind another, after an empty line.
+[[nodiscard]] std::string moreTable(const questions::Table& table, bool markdown);
 
 /// A table of the plans that have a forecast, and what it rests on; empty: none has.
 [[nodiscard]] std::string timeText(const planning::ModelPlanInput& input,
@@ -24,8 +24,8 @@ namespace shardscope::cli {
                                          const std::vector<planning::StrategyPlan>& plans,
                                          std::int32_t most, bool markdown);
 
-/// Adds to a strategy's row: step_seconds, step_seconds_low, step_seconds_high, tokens_per_s,
-/// waiting_share, bound_by, balance_tokens; all null without a forecast.
+/// Adds to a strategy's row what timeTable() says of it: step_ns, low_ns, high_ns, tokens_per_s,
+/// waiting_pct, bound_by, balance_tokens; all null without a forecast.
 void addTime(nlohmann::ordered_json& row, const planning::StrategyPlan& plan);
 
 /// {"strategy", "weak": [...], "strong": [...]}

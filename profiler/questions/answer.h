@@ -27,6 +27,7 @@ enum class Unit : std::uint8_t {
     kBytesPerSecond,
     kTokensPerSecond,
     kFlops,  ///< a second
+    kFlop,   ///< how many
     kJoules,
     kChange,             ///< percent, with its sign
     kSignedNanoseconds,  ///< a difference

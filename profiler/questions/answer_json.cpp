@@ -1,4 +1,4 @@
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer_rows.h"
 
 #include <nlohmann/json.hpp>
 
@@ -28,14 +28,19 @@ void add(const Answer& answer, Json& to) {
     for (const auto& [key, value] : answer.settings) to[key] = value;
     for (const Figure& figure : answer.figures) to[figure.what.key] = json(figure.value);
     for (const Table& table : answer.tables) {
-        Json& rows = to[table.key] = Json::array();
-        for (const auto& cells : table.rows) rows.push_back(rowOf(table, cells));
+        to[table.key] = rowsJson(table);
     }
     to["sentences"] = answer.sentences;
     to["could_not_tell"] = answer.untold;
 }
 
 }  // namespace
+
+Json rowsJson(const Table& table) {
+    Json rows = Json::array();
+    for (const auto& cells : table.rows) rows.push_back(rowOf(table, cells));
+    return rows;
+}
 
 std::string toJson(const std::vector<Answer>& answers) {
     Json document = {{"schema", "shardscope.analyze/1"}};

@@ -37,6 +37,8 @@ QString numberText(double value, Unit unit) {
             return ValueText{formatNumber(value), u"tok/s"_s}.joined();
         case Unit::kFlops:
             return formatSi(value, u"FLOP/s"_s);
+        case Unit::kFlop:
+            return formatSi(value, u"FLOP"_s);
         case Unit::kJoules:
             return formatSi(value, u"J"_s);
         case Unit::kChange:

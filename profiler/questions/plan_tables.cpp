@@ -1,0 +1,208 @@
+#include "profiler/questions/plan_tables.h"
+
+#include "engine/run/theory/model_theory.h"
+#include "profiler/questions/cells.h"
+#include "storage/model/size_limit.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace shardscope::questions {
+namespace {
+
+using planning::DividedPlan;
+using planning::Forecast;
+using planning::ProjectionRow;
+using planning::StrategyPlan;
+
+constexpr const char* kStep = "Of the schedule, played.";
+constexpr const char* kFrom =
+    "With the tenth hundredth of what recorded steps computed, or the "
+    "most that devices are known to reach.";
+constexpr const char* kTo = "With the ninetieth hundredth, or the least.";
+constexpr const char* kWaiting = "Of the step, communication that nothing hides.";
+
+std::int64_t whole(double value) {
+    return std::llround(value);
+}
+
+const char* fitsWord(std::optional<bool> fits) {
+    if (!fits) return "not known";
+    return *fits ? "yes" : "no";
+}
+
+const char* fitsWord(const StrategyPlan& plan) {
+    return plan.fits.value_or(false) && plan.recommended ? "yes *" : fitsWord(plan.fits);
+}
+
+/// Of a strategy of the engine, or of a way to shard; names of columns are static.
+Column columnOf(const StrategyPlan& plan) {
+    if (const auto strategy = fromWord<run::Strategy>(plan.word))
+        return {toWord(*strategy), entryOf(*strategy)->name};
+    const auto sharding = fromWord<planning::Sharding>(plan.word);
+    return {toWord(*sharding), entryOf(*sharding)->name};
+}
+
+std::vector<std::pair<const char*, double>> partsOf(const run::ModelConfig& model) {
+    const auto flops = theory::forwardFlopsPerToken(model, theory::AttentionCount::kCausal);
+    return {{"queries, keys, values", flops.qkv},
+            {"attention", flops.attention},
+            {"projection", flops.projection},
+            {"feed-forward", flops.feedForward},
+            {"head", flops.head}};
+}
+
+}  // namespace
+
+Table strategyTable(const std::vector<StrategyPlan>& plans) {
+    Table table{"strategies",
+                "Strategies",
+                {{"strategy", "strategy"},
+                 {"state_bytes_per_rank", "state per rank", Unit::kBytes,
+                  "Parameters, gradients and optimizer state that a rank keeps from step to step."},
+                 {"peak_bytes_per_rank", "peak per rank", Unit::kBytes,
+                  "The most that a rank holds at a time, activations and buffers too."},
+                 {"communication_bytes_per_step", "sent per step", Unit::kBytes,
+                  "By a rank; as much is received."},
+                 {"fits", "fits", Unit::kNone, "Into the memory of a device; *: recommended."},
+                 {"reason", "why"}},
+                {}};
+    for (const StrategyPlan& plan : plans)
+        table.rows.push_back({plan.name, whole(plan.stateBytesPerRank),
+                              plan.peakBytesPerRank ? Cell(whole(*plan.peakBytesPerRank)) : Cell(),
+                              whole(plan.communicationBytesPerStep), fitsWord(plan), plan.reason});
+    return table;
+}
+
+Table timeTable(const std::vector<StrategyPlan>& plans) {
+    Table table{"times",
+                "Time of a step, estimated",
+                {{"strategy", "strategy"},
+                 {"step_ns", "step", Unit::kNanoseconds, kStep},
+                 {"low_ns", "from", Unit::kNanoseconds, kFrom},
+                 {"high_ns", "to", Unit::kNanoseconds, kTo},
+                 {"tokens_per_s", "tokens/s", Unit::kTokensPerSecond, "Of all ranks."},
+                 {"waiting_pct", "waiting", Unit::kPercent, kWaiting},
+                 {"bound_by", "bound by", Unit::kNone,
+                  "What takes longer: all that a rank computes, or all that its links move."},
+                 {"balance_tokens", "balance at", Unit::kCount,
+                  "Tokens of a rank and step from which on computing takes longer than moving."}},
+                {}};
+    for (const StrategyPlan& plan : plans) {
+        if (!plan.forecast) {
+            table.rows.push_back({plan.name, {}, {}, {}, {}, {}, {}, {}});
+            continue;
+        }
+        const Forecast& made = *plan.forecast;
+        table.rows.push_back({plan.name, made.step.time.ns, made.low.ns, made.high.ns,
+                              finite(made.tokensPerSecond), percent(made.waitingShare()),
+                              made.communicationBound() ? "communication" : "compute",
+                              plan.tippingTokens ? Cell(whole(*plan.tippingTokens)) : Cell()});
+    }
+    return table;
+}
+
+Table projectionTable(const std::vector<ProjectionRow>& rows, planning::Scaled scaled) {
+    const bool weak = scaled == planning::Scaled::kWeak;
+    Table table{
+        weak ? "weak" : "strong",
+        weak ? "Every rank keeps its batch (weak scaling), estimated"
+             : "All ranks together keep their batch (strong scaling), estimated",
+        {{"ranks", "ranks", Unit::kCount},
+         {"step_ns", "step", Unit::kNanoseconds, kStep},
+         {"low_ns", "from", Unit::kNanoseconds, kFrom},
+         {"high_ns", "to", Unit::kNanoseconds, kTo},
+         {"tokens_per_s", "tokens/s", Unit::kTokensPerSecond, "Of all ranks."},
+         {"efficiency_pct", "efficiency", Unit::kPercent,
+          "Tokens/s over ranks times those of one rank; above 100 where what each rank has to "
+          "update shrinks."},
+         {"waiting_pct", "waiting", Unit::kPercent, kWaiting}},
+        {}};
+    for (const ProjectionRow& row : rows) {
+        const Forecast& made = row.forecast;
+        table.rows.push_back({std::int64_t{row.ranks}, made.step.time.ns, made.low.ns, made.high.ns,
+                              finite(made.tokensPerSecond), percent(row.efficiency),
+                              percent(made.waitingShare())});
+    }
+    return table;
+}
+
+Table fitsOnTable(const std::vector<planning::FitsOnDevice>& devices) {
+    Table table{"fits_on",
+                "Fits on, by memory alone (*: sends least of what fits there)",
+                {{"device", "device"},
+                 {"memory", "memory", Unit::kNone, "By its data sheet."},
+                 {"memory_bytes", "memory", Unit::kBytes, "", Shown::kToScripts}},
+                {}};
+    for (const StrategyPlan& plan : devices.front().plans) table.columns.push_back(columnOf(plan));
+    for (const planning::FitsOnDevice& each : devices) {
+        std::vector<Cell> row{std::string(each.device), sizeText(each.memory), each.memory.count};
+        for (const StrategyPlan& plan : each.plans) row.emplace_back(fitsWord(plan));
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
+Table divisionTable(const std::vector<DividedPlan>& plans, std::optional<Bytes> memory) {
+    Table table{
+        "divisions",
+        "Divided by tensors and stages, as theory only: this engine does not train so",
+        {{"name", "division"},
+         {"state_bytes_per_rank", "state per rank", Unit::kBytes,
+          "The optimizer's is divided over data parallel ranks as well."},
+         {"activation_bytes_per_rank", "activations per rank", Unit::kBytes,
+          "Of the micro-batches on their way through the first stage."},
+         {"tensor_bytes_per_step", "sent for tensors", Unit::kBytes, "By a rank in a step."},
+         {"pipeline_bytes_per_step", "for stages", Unit::kBytes},
+         {"data_bytes_per_step", "for data", Unit::kBytes},
+         {"bubble_pct", "bubble", Unit::kPercent,
+          "Of the step, in which stages wait for their first micro-batch or their last."},
+         {"fits", "fits"}},
+        {}};
+    for (const DividedPlan& plan : plans) {
+        std::optional<bool> fits;
+        if (memory) fits = plan.bytes() <= static_cast<double>(memory->count);
+        table.rows.push_back({plan.name, whole(plan.stateBytes), whole(plan.activationBytes),
+                              whole(plan.tensorTraffic), whole(plan.pipelineTraffic),
+                              whole(plan.dataTraffic), percent(plan.bubble), fitsWord(fits)});
+    }
+    return table;
+}
+
+Table flopsTable(const run::ModelConfig& model) {
+    Table table{"flops",
+                "FLOPs of products by part, causal attention; backward takes twice as many",
+                {{"part", "part"},
+                 {"forward_flop_per_token", "forward, a token", Unit::kFlop},
+                 {"share_pct", "share", Unit::kPercent, "Of a model's forward."}},
+                {}};
+    const auto parts = partsOf(model);
+    double all = 0;
+    for (const auto& [name, flops] : parts) all += flops;
+    for (const auto& [name, flops] : parts)
+        table.rows.push_back({name, finite(flops), percent(flops / all)});
+    return table;
+}
+
+Table flopsVariantTable(const run::ModelConfig& model) {
+    Table table{"flops_variants",
+                "As others count them for MFU, forward and backward",
+                {{"variant", "counted as"},
+                 {"flop_per_token", "a token", Unit::kFlop},
+                 {"against_exact_pct", "against exact", Unit::kChange},
+                 {"counts", "what it counts"}},
+                {}};
+    const double exact = theory::flopsPerToken(model, theory::FlopsVariant::kExact);
+    for (const theory::FlopsVariant variant : kAll<theory::FlopsVariant>) {
+        const double flops = theory::flopsPerToken(model, variant);
+        table.rows.push_back(
+            {toWord(variant), finite(flops), finite(100 * (flops / exact - 1)),
+             fmt::format("{} ({})", entryOf(variant)->definition, entryOf(variant)->source)});
+    }
+    return table;
+}
+
+}  // namespace shardscope::questions

@@ -1,0 +1,30 @@
+// What plans say, as tables with a meaning for each column: command line and window show the same.
+// Pure functions.
+#pragma once
+
+#include "profiler/planning/fits_on.h"
+#include "profiler/planning/forecast.h"
+#include "profiler/planning/model_parallel.h"
+#include "profiler/planning/strategy_plan.h"
+#include "profiler/questions/answer.h"
+
+#include <optional>
+#include <vector>
+
+namespace shardscope::questions {
+
+/// Memory, traffic, whether it fits, and why.
+[[nodiscard]] Table strategyTable(const std::vector<planning::StrategyPlan>& plans);
+/// How long a step takes; rows of plans without a forecast say nothing.
+[[nodiscard]] Table timeTable(const std::vector<planning::StrategyPlan>& plans);
+[[nodiscard]] Table projectionTable(const std::vector<planning::ProjectionRow>& rows,
+                                    planning::Scaled scaled);
+/// Not empty.
+[[nodiscard]] Table fitsOnTable(const std::vector<planning::FitsOnDevice>& devices);
+[[nodiscard]] Table divisionTable(const std::vector<planning::DividedPlan>& plans,
+                                  std::optional<Bytes> memory);
+/// FLOPs of matrix products, of a token.
+[[nodiscard]] Table flopsTable(const run::ModelConfig& model);
+[[nodiscard]] Table flopsVariantTable(const run::ModelConfig& model);
+
+}  // namespace shardscope::questions
