@@ -5,6 +5,7 @@
 #include "engine/run/config/run_option.h"
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/device_peaks.h"
+#include "profiler/planning/plan_times.h"
 #include "storage/model/size_limit.h"
 
 #include <fmt/format.h>
@@ -18,8 +19,6 @@
 
 namespace shardscope::cli {
 namespace {
-
-constexpr std::int32_t kDevicesOfAHost = 8;
 
 /// What changes memory, traffic or time; ranks are the plan's own.
 bool matters(const run::RunOption& option) {
@@ -85,36 +84,6 @@ std::optional<planning::LinkTimes> takeLink(run::RunConfig& config) {
     return planning::LinkTimes(
         {microseconds * 1e-6, gigabytes * 1e9},
         fmt::format("a link of {:g} us and {:g} GB/s", microseconds, gigabytes));
-}
-
-/// One direction of what the data sheet says of both.
-std::optional<planning::LinkTimes> linkOfDevice(const std::string& device) {
-    const auto link = theory::nvlinkBandwidth(device);
-    if (!link.value) return std::nullopt;
-    return planning::LinkTimes({0, link.value->bytesPerSecond / 2},
-                               fmt::format("NVLink by {}, without latency", link.value->source));
-}
-
-/// By the data sheet of the device that --memory names; absent where it has no figures.
-std::optional<planning::PlanTimes> timesOfDevice(const PlanOptions& options,
-                                                 const run::RunConfig& config) {
-    const auto peak = theory::devicePeak(options.memory, toWord(config.precision));
-    const auto memory = theory::memoryBandwidth(options.memory);
-    if (!peak.value || !memory.value) return std::nullopt;
-    planning::Utilisation utilisation = planning::kUsualUtilisation;
-    const double factor = options.utilisation / utilisation.expected;
-    utilisation = {options.utilisation, utilisation.low * factor,
-                   std::min(1.0, utilisation.high * factor)};
-    planning::PlanTimes times;
-    times.computing.push_back(planning::timesAt(
-        config, {peak.value->flops, memory.value->bytesPerSecond, peak.value->source},
-        utilisation));
-    times.link = linkOfDevice(options.memory);
-    times.ranksOnHost = times.linkReach = kDevicesOfAHost;
-    times.source = fmt::format(
-        "matrix products at {:.0f} % of {} ({}), as this engine reaches some 41 to 51 % on an H200",
-        100 * options.utilisation, options.memory, peak.value->source);
-    return times;
 }
 
 Result<void> setModel(const PlanOptions& options, run::RunConfig& config) {
@@ -328,7 +297,8 @@ Result<planning::ModelPlanInput> modelInput(const PlanOptions& options) {
     const auto memory = memoryOf(options);
     if (!memory) return failure(memory);
     input.memory = *memory;
-    if (!input.times && *memory) input.times = timesOfDevice(options, input.config);
+    if (!input.times && *memory)
+        input.times = planning::timesOfDevice(options.memory, input.config, options.utilisation);
     if (!input.times) {
         if (options.texts.mostRanks > 0 || link || options.givenUtilisation->count() > 0)
             return failure(ErrorCode::kUsage,

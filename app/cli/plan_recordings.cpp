@@ -3,7 +3,6 @@
 #include "app/cli/open_recording.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -11,12 +10,7 @@
 namespace shardscope::cli {
 namespace {
 
-struct Read {
-    planning::ComputeTimes computing;
-    std::optional<planning::LinkTimes> link;
-};
-
-Result<Read> readOne(const std::string& path) {
+Result<planning::PlanTimes> readOne(const std::string& path) {
     auto opened = openAnyRecording({path, ""});
     if (!opened) return failure(opened);
     const auto summary = (*opened)->summary();
@@ -27,11 +21,11 @@ Result<Read> readOne(const std::string& path) {
         if (!events) return failure(events);
         ranks.push_back(std::move(*events));
     }
-    auto computing = planning::computeTimesOf(*summary, ranks);
-    if (!computing)
-        return failure(computing.error().code,
-                       fmt::format("--from {}: {}", path, computing.error().message));
-    return Read{std::move(*computing), planning::linkOf(*summary, ranks)};
+    auto times = planning::timesOfRecording(*summary, ranks, path);
+    if (!times)
+        return failure(times.error().code,
+                       fmt::format("--from {}: {}", path, times.error().message));
+    return times;
 }
 
 /// What is about the run that was and not about the one that is planned.
@@ -47,17 +41,20 @@ run::RunConfig bare(run::RunConfig config) {
 
 Result<PlanRecordings> readPlanRecordings(const std::vector<std::string>& paths) {
     PlanRecordings found;
+    planning::PlanTimes& all = found.times;
     for (const std::string& path : paths) {
         auto read = readOne(path);
         if (!read) return failure(read);
-        if (found.times.computing.empty()) found.config = bare(read->computing.config);
-        found.times.ranksOnHost = std::max(found.times.ranksOnHost, read->computing.ranksOnHost);
-        found.times.computing.push_back(std::move(read->computing));
-        if (!found.times.link) found.times.link = std::move(read->link);
+        if (all.computing.empty()) {
+            found.config = bare(read->computing.front().config);
+            all = std::move(*read);
+            continue;
+        }
+        all.ranksOnHost = std::max(all.ranksOnHost, read->ranksOnHost);
+        all.computing.push_back(std::move(read->computing.front()));
+        if (!all.link) all.link = std::move(read->link);
+        all.source += " and " + path;
     }
-    const planning::ComputeTimes& first = found.times.computing.front();
-    found.times.source =
-        fmt::format("computing as {} recorded, {} steps", fmt::join(paths, ", "), first.steps);
     return found;
 }
 

@@ -73,21 +73,6 @@ StrategyPlan planOf(const RunConfig& config, const ModelPlanInput& input) {
 
 }  // namespace
 
-const ComputeTimes& timesFor(const PlanTimes& times, std::int32_t ranksOnHost) {
-    const auto misses = [ranksOnHost](const ComputeTimes& each) {
-        const bool over = each.ranksOnHost > ranksOnHost;
-        return std::pair(over, over ? each.ranksOnHost : -each.ranksOnHost);
-    };
-    return *std::min_element(
-        times.computing.begin(), times.computing.end(),
-        [&](const ComputeTimes& a, const ComputeTimes& b) { return misses(a) < misses(b); });
-}
-
-std::int32_t mostForecast(const PlanTimes& times) {
-    if (!times.link) return 1;
-    return times.linkReach > 0 ? times.linkReach : kMostPlannedRanks;
-}
-
 std::optional<Forecast> forecastOf(const RunConfig& config, const PlanTimes& times) {
     if (config.ranks > mostForecast(times)) return std::nullopt;
     return forecast(config, forecastInput(config, times));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/run/config/run_config.h"
+#include "profiler/planning/plan_times.h"
 #include "profiler/planning/strategy_plan.h"
 #include "storage/model/units.h"
 
@@ -12,17 +13,6 @@
 #include <vector>
 
 namespace shardscope::planning {
-
-/// What says how long steps take; they are asked for the number of ranks of a host.
-struct PlanTimes {
-    std::vector<ComputeTimes> computing;  ///< at least one: forecasts go by timesFor()
-    std::optional<LinkTimes> link;        ///< absent: nothing is known of it, so only one rank is
-    std::int32_t ranksOnHost = 1;         ///< at most
-    std::int32_t linkReach = 0;           ///< ranks that the link joins at most; 0: any number
-    std::string source;                   ///< of the computing, a phrase
-};
-/// Those of as many ranks on a host, or of the most below that, or of the fewest.
-[[nodiscard]] const ComputeTimes& timesFor(const PlanTimes& times, std::int32_t ranksOnHost);
 
 struct ModelPlanInput {
     run::RunConfig config;                  ///< its strategy does not matter
@@ -40,9 +30,6 @@ inline constexpr Bytes kOutsideAllocator{1'400'000'000};
 /// or more ranks.
 [[nodiscard]] std::vector<StrategyPlan> planModel(const ModelPlanInput& input);
 
-/// Ranks up to which the link is known: one without a link.
-[[nodiscard]] std::int32_t mostForecast(const PlanTimes& times);
-
 /// How `config`, which is valid, goes over these ranks; absent: nothing is known of the link.
 [[nodiscard]] std::optional<Forecast> forecastOf(const run::RunConfig& config,
                                                  const PlanTimes& times);
@@ -58,7 +45,6 @@ inline constexpr Bytes kOutsideAllocator{1'400'000'000};
 
 /// The fewest ranks, powers of two times those given, over which it fits; absent: up to
 /// kMostPlannedRanks none.
-inline constexpr std::int32_t kMostPlannedRanks = 4096;
 [[nodiscard]] std::optional<std::int32_t> fewestRanksOf(run::Strategy strategy,
                                                         const ModelPlanInput& input);
 

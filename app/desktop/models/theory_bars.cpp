@@ -70,6 +70,22 @@ StackedBar theoryBar(const RunConfig& config, const QString& label, bool chosen)
     return bar;
 }
 
+std::vector<LegendEntry> theoryLegend(const std::vector<StackedBar>& bars) {
+    std::vector<LegendEntry> entries;
+    for (MemoryCategory category : stackOrder()) {
+        const QString name = QString::fromLatin1(toWord(category));
+        for (const StackedBar& bar : bars) {
+            const bool used =
+                std::any_of(bar.segments.begin(), bar.segments.end(),
+                            [&](const BarSegment& segment) { return segment.name == name; });
+            if (!used) continue;
+            entries.push_back({name, meaningOf(category), false});
+            break;
+        }
+    }
+    return entries;
+}
+
 std::vector<StackedBar> stageBars(const RunConfig& config) {
     std::vector<StackedBar> bars;
     bool named = false;

@@ -14,6 +14,9 @@ namespace shardscope::desktop {
 [[nodiscard]] StackedBar theoryBar(const run::RunConfig& config, const QString& label,
                                    bool emphasised);
 
+/// Of the categories that some bar has, in the order in which they are stacked.
+[[nodiscard]] std::vector<LegendEntry> theoryLegend(const std::vector<StackedBar>& bars);
+
 /// The same run by DDP and ZeRO 1, 2, 3, on its ranks, and by its own strategy, which is
 /// emphasised, where that is none of these.
 [[nodiscard]] std::vector<StackedBar> stageBars(const run::RunConfig& config);

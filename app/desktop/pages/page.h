@@ -37,6 +37,7 @@ struct PageContext {
 namespace page_ids {
 inline constexpr QLatin1StringView kStart{"start"};
 inline constexpr QLatin1StringView kNewRun{"newrun"};
+inline constexpr QLatin1StringView kPlan{"plan"};
 inline constexpr QLatin1StringView kLive{"live"};
 inline constexpr QLatin1StringView kOverview{"overview"};
 inline constexpr QLatin1StringView kTimeline{"timeline"};
@@ -79,6 +80,8 @@ public:
     /// Points at a collective that another page speaks of; `preferred`: the rank of which.
     virtual void pointAt(const CollectiveKey& /*key*/, TimeRange /*range*/,
                          std::optional<RankId> /*preferred*/) {}
+    /// Shows these settings of a run, which another page has made.
+    virtual void fillIn(const run::RunConfig& /*config*/) {}
     /// Whether it waits for something that the loader does not know of.
     [[nodiscard]] virtual bool isReading() const { return false; }
 
@@ -94,6 +97,8 @@ Q_SIGNALS:
     /// That the page `id` points at it.
     void pointRequested(const QString& id, const shardscope::CollectiveKey& key,
                         shardscope::TimeRange range, std::optional<shardscope::RankId> preferred);
+    /// That the page `id` is filled in with settings, and shown.
+    void fillInRequested(const QString& id, const shardscope::run::RunConfig& config);
     /// `arguments`: those of `shardscope record`; of a resumed run what differs from its
     /// checkpoint.
     void runRequested(const shardscope::run::RunConfig& config, const QStringList& arguments);

@@ -9,6 +9,7 @@
 #include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/pages/operators/operators_page.h"
 #include "app/desktop/pages/overview/overview_page.h"
+#include "app/desktop/pages/plan/plan_page.h"
 #include "app/desktop/pages/problems/problems_page.h"
 #include "app/desktop/pages/start/start_page.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
@@ -21,7 +22,7 @@ std::vector<PageEntry> allPages() {
             OverviewPage::entry(),      TimelinePage::entry(),  MemoryPage::entry(),
             CommunicationPage::entry(), OperatorsPage::entry(), TrainingPage::entry(),
             EfficiencyPage::entry(),    ComparePage::entry(),   ProblemsPage::entry(),
-            DashboardPage::entry()};
+            DashboardPage::entry(),     PlanPage::entry()};
 }
 
 QStringList pageIds() {

@@ -109,6 +109,11 @@ void MainWindow::addPage(const PageEntry& entry) {
                    std::optional<RankId> preferred) {
                 this->page(id)->pointAt(key, range, preferred);
             });
+    connect(page, &Page::fillInRequested, this,
+            [this](const QString& id, const run::RunConfig& config) {
+                this->page(id)->fillIn(config);
+                showPage(id);
+            });
     connect(page, &Page::runRequested, this, &MainWindow::startRun);
     connect(page, &Page::continueRequested, &m_views, &ViewKeeper::goOn);
     connect(page, &Page::hoverChanged, m_status, &StatusLine::setHover);

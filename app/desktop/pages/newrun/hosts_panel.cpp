@@ -1,8 +1,8 @@
 #include "app/desktop/pages/newrun/hosts_panel.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/pages/newrun/ssh_config.h"
+#include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/session/recorder_session.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"

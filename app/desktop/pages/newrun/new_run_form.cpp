@@ -1,10 +1,10 @@
 // The fields of the New run form: one for each option that has a name; new_run_page.cpp is what
 // they do.
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/run_fields/bound_field.h"
-#include "app/desktop/pages/run_fields/fold_section.h"
 #include "app/desktop/pages/newrun/hosts_panel.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
+#include "app/desktop/pages/run_fields/bound_field.h"
+#include "app/desktop/pages/run_fields/fold_section.h"
 #include "app/desktop/pages/run_fields/run_option_texts.h"
 #include "app/desktop/widgets/theme.h"
 

@@ -34,6 +34,7 @@ public:
     [[nodiscard]] run::RunConfig config() const;
     /// What the form has no field for stays and comes out of config() again.
     void setConfig(const run::RunConfig& config);
+    void fillIn(const run::RunConfig& config) override { setConfig(config); }
     /// A run is going: another cannot be started.
     void setBusy(bool busy);
     [[nodiscard]] const RunPrediction& prediction() const { return m_prediction; }

@@ -46,22 +46,6 @@ std::vector<StackedBar> memoryBars(const RunConfig& config) {
     return bars;
 }
 
-std::vector<LegendEntry> legendOf(const std::vector<StackedBar>& bars) {
-    std::vector<LegendEntry> entries;
-    for (MemoryCategory category : stackOrder()) {
-        const QString name = QString::fromLatin1(toWord(category));
-        for (const StackedBar& bar : bars) {
-            const bool used =
-                std::any_of(bar.segments.begin(), bar.segments.end(),
-                            [&](const BarSegment& segment) { return segment.name == name; });
-            if (!used) continue;
-            entries.push_back({name, meaningOf(category), false});
-            break;
-        }
-    }
-    return entries;
-}
-
 QString headlineOf(Bytes needed, const RunConfig& config, const MachineFacts& machine) {
     if (config.device == run::Device::kCuda) {
         return QObject::
@@ -162,7 +146,7 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
     prediction.tokensPerStep =
         QObject::tr("%1 tokens per step").arg(formatCount(theory::tokensPerStep(config)));
     prediction.memory = memoryBars(config);
-    prediction.legend = legendOf(prediction.memory);
+    prediction.legend = theoryLegend(prediction.memory);
     const Bytes needed = theory::total(theory::memoryTheory(config));
     prediction.headline = headlineOf(needed, config, machine) + otherKernelText(config);
     prediction.traffic = trafficOf(config);

@@ -1,0 +1,212 @@
+// What the Plan page consists of; plan_page.cpp is what it does.
+#include "app/desktop/models/format.h"
+#include "app/desktop/pages/plan/plan_page.h"
+#include "app/desktop/pages/run_fields/bound_field.h"
+#include "app/desktop/pages/run_fields/field_inputs.h"
+#include "app/desktop/pages/run_fields/fold_section.h"
+#include "app/desktop/widgets/chart_panel.h"
+#include "app/desktop/widgets/data_table.h"
+#include "app/desktop/widgets/legend.h"
+#include "app/desktop/widgets/plain_layout.h"
+#include "app/desktop/widgets/scrolling.h"
+#include "app/desktop/widgets/stacked_bars.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+#include "engine/run/config/run_option.h"
+#include "engine/run/theory/device_peaks.h"
+#include "profiler/planning/parallelisms.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSlider>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kChartHeight = 208;
+constexpr int kMostLevel = 10;  // of the slider: 1,024 ranks
+
+QWidget* scrolled(QWidget* content, QWidget* parent) {
+    auto* scroll = new QScrollArea(parent);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    hideIdleHandle(scroll->verticalScrollBar());
+    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll->viewport()->setAutoFillBackground(false);
+    scroll->setWidget(content);
+    content->setAutoFillBackground(false);
+    return scroll;
+}
+
+/// An input with its name above.
+QWidget* named(const QString& name, QWidget* input, QWidget* parent) {
+    auto* block = new QWidget(parent);
+    auto* layout = plainLayout(block, kGapSmall);
+    auto* label = new QLabel(name, block);
+    label->setBuddy(input);
+    input->setAccessibleName(name);
+    layout->addWidget(label);
+    layout->addWidget(input);
+    return block;
+}
+
+}  // namespace
+
+void PlanPage::addFields(FoldSection* section, const std::vector<const char*>& keys) {
+    for (const char* key : keys) {
+        auto* field = new BoundField(*run::findRunOption(key), section);
+        connect(field, &BoundField::changed, this, &PlanPage::refresh);
+        section->addField(field, FoldSection::kColumns);
+        m_fields.push_back(field);
+    }
+}
+
+QWidget* PlanPage::buildRanks(FoldSection* section) {
+    m_ranks = new QSlider(Qt::Horizontal, section);
+    m_ranks->setRange(0, kMostLevel);
+    m_ranks->setPageStep(1);
+    guardFromWheel(m_ranks);
+    m_ranks->setToolTip(tr("1 to 1,024 ranks, powers of two"));
+    connect(m_ranks, &QSlider::valueChanged, this, [this](int level) {
+        qobject_cast<QSpinBox*>(field("ranks")->input())->setValue(1 << level);
+    });
+    return named(tr("Ranks, in powers of two"), m_ranks, section);
+}
+
+QWidget* PlanPage::buildDevices(FoldSection* section) {
+    m_device = new QComboBox(section);
+    m_device->addItem(tr("This machine (CPU)"), QString());
+    for (const std::string_view device : theory::knownDevices()) {
+        const QString name = fromUtf8(device);
+        const auto memory = memoryOfDevice(name);
+        if (!memory) continue;
+        m_device->addItem(name, name);
+    }
+    guardFromWheel(m_device);
+    connect(m_device, &QComboBox::activated, this, &PlanPage::takeDevice);
+    return named(tr("Device"), m_device, section);
+}
+
+QWidget* PlanPage::buildSettings(QWidget* parent) {
+    auto* form = new QWidget(parent);
+    auto* layout = plainLayout(form);
+    layout->setContentsMargins(0, 0, kGap, 0);
+    auto* devices = new FoldSection(tr("Device and link"), true, form);
+    devices->add(buildDevices(devices), FoldSection::kColumns);
+    m_perHost = new QSpinBox(devices);
+    m_perHost->setRange(1, 1024);
+    m_perHost->setValue(8);
+    guardFromWheel(m_perHost);
+    connect(m_perHost, &QSpinBox::valueChanged, this, &PlanPage::refresh);
+    addFields(devices, {"precision", "link_gb_per_s", "link_latency_us"});
+    devices->add(named(tr("Ranks per host"), m_perHost, devices), FoldSection::kColumns);
+    auto* run = new FoldSection(tr("Ranks and batch"), true, form);
+    addFields(run, {"ranks"});
+    run->add(buildRanks(run), FoldSection::kColumns);
+    addFields(run, {"batch", "accumulate", "recompute_every", "strategy"});
+    m_ofRecommended = new QCheckBox(tr("Curves of what is recommended"), run);
+    m_ofRecommended->setToolTip(tr("Instead of the strategy above"));
+    m_ofRecommended->setChecked(true);
+    connect(m_ofRecommended, &QCheckBox::toggled, this, &PlanPage::refresh);
+    run->add(m_ofRecommended, FoldSection::kColumns);
+    auto* model = new FoldSection(tr("Model"), true, form);
+    addFields(model, {"model.name", "model.layers", "model.heads", "model.hidden", "model.context",
+                      "model.vocabulary"});
+    connect(qobject_cast<QComboBox*>(field("model.name")->input()), &QComboBox::activated, this,
+            &PlanPage::choosePreset);
+    for (FoldSection* section : {model, run, devices}) layout->addWidget(section);
+    layout->addStretch();
+    return scrolled(form, parent);
+}
+
+PlanPage::Block PlanPage::addBlock(QWidget* parent, const QString& name) {
+    Block block{sectionLabel(name, parent), new DataTable(name, parent)};
+    block.table->setFitsRows(true);
+    parent->layout()->addWidget(block.title);
+    parent->layout()->addWidget(block.table);
+    return block;
+}
+
+QWidget* PlanPage::buildCharts(QWidget* parent) {
+    auto* block = new QWidget(parent);
+    auto* layout = plainLayout(block);
+    auto* row = new QHBoxLayout;
+    row->setSpacing(32);
+    for (ChartPanel** chart : {&m_efficiency, &m_throughput}) {
+        *chart = new ChartPanel(block);
+        (*chart)->setFixedHeight(kChartHeight);
+        (*chart)->setLogarithmic(true, chart == &m_throughput);
+        row->addWidget(*chart, 1);
+    }
+    m_efficiency->setStartsAtZero(true);
+    m_efficiency->setDefinition(
+        tr("Tokens/s over ranks times those of one rank, estimated; above 100 % where what each "
+           "rank has to update shrinks."));
+    m_throughput->setDefinition(
+        tr("Tokens of all ranks per second, estimated, with the band of what steps were recorded "
+           "or devices are known to compute."));
+    layout->addLayout(row);
+    return block;
+}
+
+QWidget* PlanPage::buildParallelisms(QWidget* parent) {
+    auto* block = new QWidget(parent);
+    auto* layout = plainLayout(block);
+    for (const planning::Parallelism each : kAll<planning::Parallelism>) {
+        const planning::ParallelismWords& words = *entryOf(each);
+        auto* section = new FoldSection(fromUtf8(words.name), false, block);
+        section->setSummary(fromUtf8(words.divides));
+        QLabel* text = quietLabel(tr("%1 Sends: %2 Take it: %3 (%4)")
+                                      .arg(fromUtf8(words.divides), fromUtf8(words.sends),
+                                           fromUtf8(words.when), fromUtf8(words.source)),
+                                  section);
+        QLabel* picture = codeLabel(fromUtf8(words.picture), section);
+        picture->setTextFormat(Qt::PlainText);
+        picture->setAccessibleName(tr("Picture of %1").arg(fromUtf8(words.name)));
+        section->add(text, FoldSection::kColumns);
+        section->add(picture, FoldSection::kColumns);
+        layout->addWidget(section);
+    }
+    return block;
+}
+
+QWidget* PlanPage::buildPlan(QWidget* parent) {
+    m_plan = new QWidget(parent);
+    auto* layout = plainLayout(m_plan);
+    layout->setContentsMargins(0, 0, kGap, 0);
+    m_strategies = addBlock(m_plan, tr("Strategies"));
+    m_times = addBlock(m_plan, tr("Time of a step"));
+    layout->addWidget(sectionLabel(tr("Most that a rank holds, by strategy"), m_plan));
+    m_memory = new StackedBars(m_plan);
+    m_memory->setAccessibleName(tr("Most that a rank holds, by strategy"));
+    m_memory->setLabelWidth(88);
+    m_legend = new Legend(m_plan);
+    layout->addWidget(m_memory);
+    layout->addWidget(m_legend);
+    m_ofRanks = new ChartPanel(m_plan);
+    m_ofRanks->setFixedHeight(kChartHeight);
+    m_ofRanks->setTitles(tr("Memory per rank over ranks"), tr("MiB"), tr("ranks"));
+    m_ofRanks->setLogarithmic(true, true);
+    layout->addWidget(m_ofRanks);
+    m_charts = buildCharts(m_plan);
+    layout->addWidget(m_charts);
+    m_weak = addBlock(m_plan, tr("Weak scaling"));
+    m_strong = addBlock(m_plan, tr("Strong scaling"));
+    m_fitsOn = addBlock(m_plan, tr("Fits on"));
+    m_divisions = addBlock(m_plan, tr("Divided by tensors and stages"));
+    layout->addWidget(sectionLabel(tr("What the ways to divide are"), m_plan));
+    layout->addWidget(buildParallelisms(m_plan));
+    layout->addStretch();
+    return scrolled(m_plan, parent);
+}
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,257 @@
+#include "app/desktop/pages/plan/plan_page.h"
+
+#include "app/desktop/loading/recording_loader.h"
+#include "app/desktop/models/answer_table.h"
+#include "app/desktop/models/format.h"
+#include "app/desktop/models/theory_bars.h"
+#include "app/desktop/pages/run_fields/bound_field.h"
+#include "app/desktop/widgets/chart_panel.h"
+#include "app/desktop/widgets/data_table.h"
+#include "app/desktop/widgets/legend.h"
+#include "app/desktop/widgets/splitter.h"
+#include "app/desktop/widgets/stacked_bars.h"
+#include "app/desktop/widgets/states.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+#include "engine/run/config/run_rules.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QSpinBox>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+using run::RunConfig;
+
+/// What a recording says of computing and link; null: nothing can be learnt from it.
+Result<PlanTimesPtr> learnFrom(storage::RecordingReader& reader, const OpenRecording& recording,
+                               const storage::Generation&) {
+    const auto summary = reader.summary();
+    if (!summary) return failure(summary);
+    std::vector<RankEvents> ranks;
+    for (const RankFacts& facts : summary->ranks) {
+        auto events = reader.rankEvents(facts.rank, summary->bounds);
+        if (!events) return failure(events);
+        ranks.push_back(std::move(*events));
+    }
+    const QString name = recording.path.section(u'/', -1);
+    auto times = planning::timesOfRecording(*summary, ranks, name.toStdString());
+    if (!times) return PlanTimesPtr();
+    return PlanTimesPtr(std::make_shared<planning::PlanTimes>(std::move(*times)));
+}
+
+int levelOf(std::int32_t ranks) {
+    return static_cast<int>(std::lround(std::log2(std::max(1, ranks))));
+}
+
+}  // namespace
+
+PageEntry PlanPage::entry() {
+    return {QString(page_ids::kPlan), u"plan"_s, tr("Plan"),
+            [](PageContext& context, QWidget* parent) -> Page* {
+                return new PlanPage(context, parent);
+            }};
+}
+
+PlanPage::PlanPage(PageContext& context, QWidget* parent)
+    : Page(parent),
+      m_loader(context.loader),
+      m_topic(context.loader, Urgency::kTable),
+      m_machine(thisMachine()) {
+    m_pool.setMaxThreadCount(1);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(kGapPage, 20, kGapPage - 14, kGap);
+    layout->setSpacing(12);
+    m_headline = headlineLabel(tr("Plan"), this);
+    m_headline->setWordWrap(true);
+    m_headline->setAccessibleName(tr("What to take"));
+    m_sources = quietLabel({}, this);
+    layout->addWidget(m_headline);
+    layout->addWidget(m_sources);
+    m_problem = new Banner(this);
+    layout->addWidget(m_problem);
+    auto* columns = new Splitter(Qt::Horizontal, u"plan.settings"_s,
+                                 tr("Divider between the settings and the plan"), this);
+    columns->addWidget(buildSettings(this));
+    columns->addWidget(buildPlan(this));
+    columns->setHandleWidth(kGap);
+    columns->setPreferredShares({3, 7});
+    layout->addWidget(columns, 1);
+    layout->addWidget(hairline(this));
+    auto* actions = new QHBoxLayout;
+    actions->setContentsMargins(0, 0, 14, 0);
+    actions->addStretch();
+    m_start = new QPushButton(tr("Start this run…"), this);
+    m_start->setProperty("primary", true);
+    m_start->setToolTip(tr("Fill in New run with the recommended settings"));
+    connect(m_start, &QPushButton::clicked, this,
+            [this] { Q_EMIT fillInRequested(QString(page_ids::kNewRun), m_view.start); });
+    actions->addWidget(m_start);
+    layout->addLayout(actions);
+    connect(&context.loader, &RecordingLoader::opened, this, [this] {
+        if (isVisible()) learn();
+    });
+    setConfig(RunConfig());
+}
+
+PlanPage::~PlanPage() {
+    m_pool.waitForDone();
+}
+
+BoundField* PlanPage::field(std::string_view key) const {
+    const auto found = std::find_if(m_fields.begin(), m_fields.end(),
+                                    [&](const BoundField* each) { return each->key() == key; });
+    return found != m_fields.end() ? *found : nullptr;
+}
+
+PlanSettings PlanPage::settings() const {
+    PlanSettings settings;
+    settings.config = m_base;
+    for (const BoundField* each : m_fields) each->apply(settings.config);
+    settings.config = run::settled(settings.config, m_base);
+    settings.device = m_device->currentData().toString();
+    settings.ranksPerHost = m_perHost->value();
+    settings.curvesOfRecommended = m_ofRecommended->isChecked();
+    settings.machine = m_machine;
+    settings.recorded = m_recorded;
+    return settings;
+}
+
+void PlanPage::setConfig(const RunConfig& config) {
+    m_filling = true;
+    m_base = config;
+    for (BoundField* each : m_fields) each->fill(config);
+    m_filling = false;
+    refresh();
+}
+
+void PlanPage::chooseDevice(const QString& device) {
+    const int place = m_device->findData(device);
+    if (place < 0) return;
+    m_device->setCurrentIndex(place);
+    takeDevice();
+}
+
+void PlanPage::choosePreset() {
+    RunConfig chosen = settings().config;
+    if (const auto preset = run::findModelPreset(chosen.model.name)) chosen.model = *preset;
+    setConfig(chosen);
+}
+
+/// A device of the table is a GPU, and this machine its CPU.
+void PlanPage::takeDevice() {
+    RunConfig chosen = settings().config;
+    const bool gpu = !m_device->currentData().toString().isEmpty();
+    chosen.device = gpu ? run::Device::kCuda : run::Device::kCpu;
+    if (gpu && chosen.precision == run::Precision::kFloat32)
+        chosen.precision = run::Precision::kBFloat16;
+    if (!gpu) chosen.precision = run::Precision::kFloat32;
+    setConfig(chosen);
+}
+
+void PlanPage::showEvent(QShowEvent* event) {
+    Page::showEvent(event);
+    learn();
+    refresh();
+}
+
+void PlanPage::learn() {
+    const RecordingPtr recording = m_loader.recording();
+    if (!recording || recording == m_learnt) return;
+    m_learnt = recording;
+    m_recorded.reset();
+    m_learning = true;
+    m_topic.ask(&learnFrom, [this](const PlanTimesPtr& times) {
+        m_learning = false;
+        m_recorded = times;
+        if (times == nullptr) return refresh();
+        m_perHost->setValue(std::max(times->ranksOnHost, m_perHost->minimum()));
+        refresh();
+    });
+}
+
+void PlanPage::refresh() {
+    if (m_filling) return;
+    const QSignalBlocker quiet(m_ranks);
+    m_ranks->setValue(levelOf(settings().config.ranks));
+    make();
+}
+
+/// One plan at a time; what changed meanwhile is planned next.
+void PlanPage::make() {
+    if (!isVisible()) return;
+    if (std::exchange(m_stale, true) && m_making) return;
+    if (m_making) return;
+    m_stale = false;
+    m_making = true;
+    m_pool.start([this, settings = settings()] {
+        PlanView view = makePlanView(settings);
+        // Dropped by Qt when this is gone; the destructor waits for the thread.
+        QMetaObject::invokeMethod(
+            this, [this, view = std::move(view)]() mutable { take(std::move(view)); },
+            Qt::QueuedConnection);
+    });
+}
+
+void PlanPage::take(PlanView view) {
+    m_making = false;
+    const bool keeps = !view.problem.isEmpty();
+    if (keeps) {
+        m_view.problem = view.problem;
+    } else {
+        m_view = std::move(view);
+    }
+    showView();
+    if (m_stale) make();
+}
+
+/// With a problem the plan before it stays, pale.
+void PlanPage::showView() {
+    const bool whole = m_view.problem.isEmpty();
+    m_problem->setText(m_view.problem);
+    m_plan->setEnabled(whole);
+    m_start->setEnabled(whole);
+    if (!whole) return;
+    m_headline->setText(m_view.headline);
+    m_sources->setText(m_view.sources);
+    m_memory->setBars(m_view.memory);
+    m_legend->setEntries(m_view.legend);
+    showTable(*m_strategies.table, *m_strategies.title, m_view.strategies);
+    showTable(*m_times.table, *m_times.title, m_view.times);
+    showTable(*m_weak.table, *m_weak.title, m_view.weak);
+    showTable(*m_strong.table, *m_strong.title, m_view.strong);
+    showTable(*m_fitsOn.table, *m_fitsOn.title, m_view.fitsOn);
+    showTable(*m_divisions.table, *m_divisions.title, m_view.divisions);
+    m_ofRanks->setSeries(stageCurves(m_view.start));
+    const bool curves = !m_view.efficiency.empty();
+    m_charts->setVisible(curves);
+    if (!curves) return;
+    m_efficiency->setTitles(tr("Efficiency of %1").arg(m_view.curvesOf), tr("%"), tr("ranks"));
+    m_efficiency->setSeries(m_view.efficiency);
+    m_throughput->setTitles(tr("Throughput of %1").arg(m_view.curvesOf), tr("tok/s"), tr("ranks"));
+    m_throughput->setBands(m_view.bands);
+    m_throughput->setSeries(m_view.throughput);
+}
+
+void PlanPage::showTable(DataTable& table, QLabel& title, const questions::Table& shown) {
+    const bool any = !shown.rows.empty();
+    table.setVisible(any);
+    title.setVisible(any);
+    if (!any) return;
+    title.setText(fromUtf8(shown.title));
+    AnswerTable made = answerTable(shown);
+    table.updateTable(std::move(made.columns), std::move(made.rows));
+}
+
+}  // namespace shardscope::desktop

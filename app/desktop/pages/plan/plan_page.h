@@ -1,0 +1,102 @@
+// Plan: what a model needs before anybody trains it. Settings on the left; on the right, live, what
+// to take and why, memory and time of each strategy, how it scales, on what it fits, how else it
+// can be divided. GUI thread; plans are made on a thread of their own.
+#pragma once
+
+#include "app/desktop/loading/topic.h"
+#include "app/desktop/pages/page.h"
+#include "app/desktop/pages/plan/plan_view.h"
+
+#include <QThreadPool>
+#include <string_view>
+#include <vector>
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QSlider;
+class QSpinBox;
+
+namespace shardscope::desktop {
+
+class Banner;
+class BoundField;
+class ChartPanel;
+class DataTable;
+class FoldSection;
+class Legend;
+class StackedBars;
+
+class PlanPage : public Page {
+    Q_OBJECT
+
+public:
+    [[nodiscard]] static PageEntry entry();
+    explicit PlanPage(PageContext& context, QWidget* parent = nullptr);
+    ~PlanPage() override;
+
+    [[nodiscard]] PlanSettings settings() const;
+    void setConfig(const run::RunConfig& config);
+    void chooseDevice(const QString& device);
+    /// The last plan that was made.
+    [[nodiscard]] const PlanView& view() const { return m_view; }
+    [[nodiscard]] bool isReading() const override { return m_making || m_learning; }
+    /// Null: there is no field of this key.
+    [[nodiscard]] BoundField* field(std::string_view key) const;
+    [[nodiscard]] QSlider* ranksSlider() const { return m_ranks; }
+
+protected:
+    void showEvent(QShowEvent* event) override;
+
+private:
+    // plan_content.cpp
+    QWidget* buildSettings(QWidget* parent);
+    void addFields(FoldSection* section, const std::vector<const char*>& keys);
+    QWidget* buildDevices(FoldSection* section);
+    QWidget* buildRanks(FoldSection* section);
+    QWidget* buildPlan(QWidget* parent);
+    QWidget* buildCharts(QWidget* parent);
+    QWidget* buildParallelisms(QWidget* parent);
+    // plan_page.cpp
+    void choosePreset();
+    void takeDevice();
+    void learn();
+    void refresh();
+    void make();
+    void take(PlanView view);
+    void showView();
+    void showTable(DataTable& table, QLabel& title, const questions::Table& shown);
+
+    RecordingLoader& m_loader;
+    Topic m_topic;
+    QThreadPool m_pool;  ///< of one thread
+    run::RunConfig m_base;
+    MachineFacts m_machine;
+    PlanTimesPtr m_recorded;
+    RecordingPtr m_learnt;  ///< that m_recorded is of, or that nothing can be learnt from
+    PlanView m_view;
+    bool m_filling = true, m_making = false, m_stale = false, m_learning = false;
+
+    std::vector<BoundField*> m_fields;
+    QComboBox* m_device = nullptr;
+    QSpinBox* m_perHost = nullptr;
+    QSlider* m_ranks = nullptr;
+    QCheckBox* m_ofRecommended = nullptr;
+    QLabel *m_headline = nullptr, *m_sources = nullptr;
+    Banner* m_problem = nullptr;
+    QWidget* m_plan = nullptr;
+    StackedBars* m_memory = nullptr;
+    Legend* m_legend = nullptr;
+    struct Block {
+        QLabel* title = nullptr;
+        DataTable* table = nullptr;
+    };
+    Block addBlock(QWidget* parent, const QString& name);
+    Block m_strategies, m_times, m_weak, m_strong, m_fitsOn, m_divisions;
+    QWidget* m_charts = nullptr;
+    ChartPanel *m_efficiency = nullptr, *m_throughput = nullptr, *m_ofRanks = nullptr;
+    QPushButton* m_start = nullptr;
+};
+
+}  // namespace shardscope::desktop

@@ -1,0 +1,47 @@
+// What the Plan page shows for its settings: the plans of profiler/planning as bars, tables and
+// curves. Pure functions, on any thread.
+#pragma once
+
+#include "app/desktop/models/chart_data.h"
+#include "app/desktop/models/machine_facts.h"
+#include "engine/run/config/run_config.h"
+#include "profiler/planning/plan_times.h"
+#include "profiler/questions/answer.h"
+
+#include <QString>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace shardscope::desktop {
+
+using PlanTimesPtr = std::shared_ptr<const planning::PlanTimes>;
+
+struct PlanSettings {
+    run::RunConfig config;  ///< its strategy is that of the curves; its link is the plan's
+    QString device;         ///< a row of the table of data sheets; empty: this machine's CPU
+    int ranksPerHost = 8;
+    bool curvesOfRecommended = true;  ///< instead of those of config's strategy
+    MachineFacts machine;
+    PlanTimesPtr recorded;  ///< of the open recording; null: there is none to learn from
+};
+
+struct PlanView {
+    QString problem;   ///< why there is no plan, in the words of the form; empty: there is
+    QString headline;  ///< what to take, and why
+    QString sources;   ///< of times and link, or what is missing for them
+    std::vector<StackedBar> memory;
+    std::vector<LegendEntry> legend;
+    questions::Table strategies, times, weak, strong, fitsOn, divisions;
+    std::vector<LineSeries> efficiency;  ///< percent over ranks, weak and strong
+    std::vector<LineSeries> throughput;  ///< tokens/s over ranks
+    std::vector<BandSeries> bands;       ///< of the throughput
+    QString curvesOf;                    ///< the strategy's name
+    run::RunConfig start;                ///< the recommended run, or the one that was set
+};
+[[nodiscard]] PlanView makePlanView(const PlanSettings& settings);
+
+/// What a sheet of data says of a device's memory: "80 GB"; empty: not known.
+[[nodiscard]] std::optional<Bytes> memoryOfDevice(const QString& device);
+
+}  // namespace shardscope::desktop

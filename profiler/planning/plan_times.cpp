@@ -1,0 +1,73 @@
+#include "profiler/planning/plan_times.h"
+
+#include "engine/run/theory/device_peaks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace shardscope::planning {
+namespace {
+
+/// One direction of what the data sheet says of both.
+std::optional<LinkTimes> linkOfDevice(std::string_view device) {
+    const auto link = theory::nvlinkBandwidth(device);
+    if (!link.value) return std::nullopt;
+    return LinkTimes({0, link.value->bytesPerSecond / 2},
+                     fmt::format("NVLink by {}, without latency", link.value->source));
+}
+
+Utilisation around(double expected) {
+    const double factor = expected / kUsualUtilisation.expected;
+    return {expected, kUsualUtilisation.low * factor,
+            std::min(1.0, kUsualUtilisation.high * factor)};
+}
+
+}  // namespace
+
+const ComputeTimes& timesFor(const PlanTimes& times, std::int32_t ranksOnHost) {
+    const auto misses = [ranksOnHost](const ComputeTimes& each) {
+        const bool over = each.ranksOnHost > ranksOnHost;
+        return std::pair(over, over ? each.ranksOnHost : -each.ranksOnHost);
+    };
+    return *std::min_element(
+        times.computing.begin(), times.computing.end(),
+        [&](const ComputeTimes& a, const ComputeTimes& b) { return misses(a) < misses(b); });
+}
+
+std::int32_t mostForecast(const PlanTimes& times) {
+    if (!times.link) return 1;
+    return times.linkReach > 0 ? times.linkReach : kMostPlannedRanks;
+}
+
+Result<PlanTimes> timesOfRecording(const RecordingSummary& summary,
+                                   const std::vector<RankEvents>& ranks, const std::string& name) {
+    auto computing = computeTimesOf(summary, ranks);
+    if (!computing) return failure(computing);
+    PlanTimes times;
+    times.ranksOnHost = computing->ranksOnHost;
+    times.source = fmt::format("computing as {} recorded, {} steps", name, computing->steps);
+    times.computing.push_back(std::move(*computing));
+    times.link = linkOf(summary, ranks);
+    return times;
+}
+
+std::optional<PlanTimes> timesOfDevice(std::string_view device, const run::RunConfig& config,
+                                       double utilisation) {
+    const auto peak = theory::devicePeak(device, toWord(config.precision));
+    const auto memory = theory::memoryBandwidth(device);
+    if (!peak.value || !memory.value) return std::nullopt;
+    PlanTimes times;
+    times.computing.push_back(
+        timesAt(config, {peak.value->flops, memory.value->bytesPerSecond, peak.value->source},
+                around(utilisation)));
+    times.link = linkOfDevice(device);
+    times.ranksOnHost = times.linkReach = kDevicesOfAHost;
+    times.source = fmt::format(
+        "matrix products at {:.0f} % of {} ({}), as this engine reaches some 41 to 51 % on an H200",
+        100 * utilisation, device, peak.value->source);
+    return times;
+}
+
+}  // namespace shardscope::planning

@@ -1,0 +1,49 @@
+// What says how long a plan's steps take: a recording, or a device's data sheet
+// (engine/run/theory/device_peaks.h) and what training is known to reach of it. Pure functions.
+#pragma once
+
+#include "profiler/planning/compute_rates.h"
+#include "profiler/planning/compute_times.h"
+#include "profiler/planning/link_times.h"
+#include "storage/model/recording.h"
+#include "storage/model/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardscope::planning {
+
+inline constexpr std::int32_t kMostPlannedRanks = 4096;
+
+/// What says how long steps take; they are asked for the number of ranks of a host.
+struct PlanTimes {
+    std::vector<ComputeTimes> computing;  ///< at least one: forecasts go by timesFor()
+    std::optional<LinkTimes> link;        ///< absent: nothing is known of it, so only one rank is
+    std::int32_t ranksOnHost = 1;         ///< at most
+    std::int32_t linkReach = 0;           ///< ranks that the link joins at most; 0: any number
+    std::string source;                   ///< of the computing, a phrase
+};
+/// Those of as many ranks on a host, or of the most below that, or of the fewest.
+[[nodiscard]] const ComputeTimes& timesFor(const PlanTimes& times, std::int32_t ranksOnHost);
+
+/// Ranks up to which the link is known: one without a link.
+[[nodiscard]] std::int32_t mostForecast(const PlanTimes& times);
+
+/// `name`: of the recording, for sentences. Errors as of computeTimesOf().
+[[nodiscard]] Result<PlanTimes> timesOfRecording(const RecordingSummary& summary,
+                                                 const std::vector<RankEvents>& ranks,
+                                                 const std::string& name);
+
+/// Ranks that a host's fast links join, where nobody says otherwise.
+inline constexpr std::int32_t kDevicesOfAHost = 8;
+
+/// Absent where the table has no peak at the run's precision or no memory bandwidth. The link is
+/// one direction of NVLink, without latency, within a host.
+[[nodiscard]] std::optional<PlanTimes> timesOfDevice(
+    std::string_view device, const run::RunConfig& config,
+    double utilisation = kUsualUtilisation.expected);
+
+}  // namespace shardscope::planning

@@ -1,0 +1,171 @@
+// The Plan page: settings in, plans out, and the way on to New run.
+#include "app/desktop/pages/plan/plan_page.h"
+
+#include "app/desktop/pages/newrun/new_run_page.h"
+#include "app/desktop/pages/run_fields/bound_field.h"
+#include "app/desktop/widgets/chart_panel.h"
+#include "app/desktop/widgets/data_table.h"
+#include "tests/app/desktop/window_fixture.h"
+
+#include <gmock/gmock.h>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QSlider>
+#include <QSpinBox>
+#include <algorithm>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+PlanSettings onH100(std::int32_t ranks) {
+    PlanSettings settings;
+    settings.config.model = *run::findModelPreset("xl");
+    settings.config.ranks = ranks;
+    settings.config.batch = 8;
+    settings.config.device = run::Device::kCuda;
+    settings.config.precision = run::Precision::kBFloat16;
+    settings.device = u"H100 SXM"_s;
+    return settings;
+}
+
+std::int64_t whole(const questions::Table& table, std::size_t row, const char* column) {
+    return *table.rows.at(row).at(table.columnAt(column)).integer();
+}
+
+TEST(PlanView, SaysWhatToTakeAndHowItScales) {
+    const PlanView view = makePlanView(onH100(8));
+    EXPECT_TRUE(view.problem.isEmpty());
+    EXPECT_TRUE(view.headline.startsWith(u"Take ZeRO-1."_s)) << view.headline.toStdString();
+    EXPECT_TRUE(view.sources.contains(u"estimated"_s));
+    EXPECT_TRUE(view.sources.contains(u"give a link for more"_s));
+    EXPECT_EQ(view.start.strategy, run::Strategy::kZero1);
+    EXPECT_EQ(view.strategies.rows.size(), view.times.rows.size());
+    EXPECT_EQ(view.weak.rows.size(), 4U) << "NVLink joins the 8 ranks of a host";
+    EXPECT_EQ(view.efficiency.front().points.front(), QPointF(1, 100));
+    EXPECT_FALSE(view.fitsOn.rows.empty());
+    EXPECT_FALSE(view.divisions.rows.empty());
+    EXPECT_FALSE(view.memory.empty());
+}
+
+TEST(PlanView, ALinkLeadsBeyondAHost) {
+    PlanSettings settings = onH100(64);
+    settings.config.linkGigabytesPerSecond = 50;
+    settings.config.linkLatencyMicroseconds = 5;
+    const PlanView view = makePlanView(settings);
+    EXPECT_EQ(view.weak.rows.size(), 11U);
+    EXPECT_EQ(whole(view.weak, 10, "ranks"), 1024);
+    ASSERT_FALSE(view.bands.empty());
+    for (qsizetype i = 0; i < view.bands[0].low.size(); ++i) {
+        EXPECT_LT(view.bands[0].low[i].y(), view.throughput[0].points[i].y());
+        EXPECT_GT(view.bands[0].high[i].y(), view.throughput[0].points[i].y());
+    }
+    EXPECT_EQ(view.start.linkGigabytesPerSecond, 0) << "a GPU's link is not modelled";
+}
+
+TEST(PlanView, WithoutTimesThereIsMemory) {
+    PlanSettings settings;
+    settings.machine.totalMemory = Bytes{16'000'000'000};
+    const PlanView view = makePlanView(settings);
+    EXPECT_TRUE(view.times.rows.empty());
+    EXPECT_TRUE(view.weak.rows.empty());
+    EXPECT_TRUE(view.sources.contains(u"Nothing says how long"_s));
+    EXPECT_FALSE(view.strategies.rows.empty());
+    EXPECT_TRUE(view.headline.startsWith(u"Take"_s)) << view.headline.toStdString();
+}
+
+TEST(PlanView, SaysWhatIsWrongInTheWordsOfTheForm) {
+    PlanSettings settings = onH100(8);
+    settings.config.model.heads = 7;
+    const PlanView view = makePlanView(settings);
+    EXPECT_TRUE(view.problem.contains(u"Heads"_s) || view.problem.contains(u"heads"_s));
+    EXPECT_FALSE(view.problem.contains(u"--"_s)) << view.problem.toStdString();
+}
+
+TEST(PlanView, NothingFitsIsSaid) {
+    PlanSettings settings = onH100(2);
+    settings.config.model.hidden = 25'600;
+    settings.config.model.heads = 100;
+    const PlanView view = makePlanView(settings);
+    EXPECT_TRUE(view.headline.startsWith(u"Nothing fits"_s)) << view.headline.toStdString();
+}
+
+class PlanPageTest : public WindowTest {
+protected:
+    void SetUp() override {
+        WindowTest::SetUp();
+        m_window->showPage(u"plan"_s);
+        m_page = qobject_cast<PlanPage*>(m_window->page(u"plan"_s));
+        ASSERT_NE(m_page, nullptr);
+    }
+    void planned() {
+        ASSERT_TRUE(QTest::qWaitFor([this] { return !m_page->isReading(); }, 10'000));
+    }
+    [[nodiscard]] DataTable* table(const QString& name) const {
+        for (DataTable* each : m_page->findChildren<DataTable*>())
+            if (each->accessibleName() == name) return each;
+        return nullptr;
+    }
+
+    PlanPage* m_page = nullptr;
+};
+
+TEST_F(PlanPageTest, PlansForTheDeviceThatIsChosen) {
+    m_page->chooseDevice(u"H100 SXM"_s);
+    planned();
+    EXPECT_EQ(m_page->settings().config.device, run::Device::kCuda);
+    EXPECT_EQ(m_page->settings().config.precision, run::Precision::kBFloat16);
+    EXPECT_TRUE(table(u"Time of a step"_s)->isVisibleTo(m_page));
+    EXPECT_GT(table(u"Strategies"_s)->table()->allRows(), 3);
+    m_page->chooseDevice(QString());
+    planned();
+    EXPECT_FALSE(table(u"Time of a step"_s)->isVisibleTo(m_page));
+    EXPECT_EQ(m_page->settings().config.device, run::Device::kCpu);
+}
+
+TEST_F(PlanPageTest, TheSliderAndTheFieldAreTheSameRanks) {
+    m_page->ranksSlider()->setValue(4);
+    EXPECT_EQ(m_page->settings().config.ranks, 16);
+    qobject_cast<QSpinBox*>(m_page->field("ranks")->input())->setValue(64);
+    EXPECT_EQ(m_page->ranksSlider()->value(), 6);
+    planned();
+}
+
+TEST_F(PlanPageTest, AProblemLeavesThePlanBeforeIt) {
+    m_page->chooseDevice(u"H100 SXM"_s);
+    planned();
+    const int rows = table(u"Strategies"_s)->table()->allRows();
+    qobject_cast<QSpinBox*>(m_page->field("model.heads")->input())->setValue(7);
+    planned();
+    EXPECT_FALSE(m_page->view().problem.isEmpty());
+    EXPECT_EQ(table(u"Strategies"_s)->table()->allRows(), rows);
+    EXPECT_FALSE(table(u"Strategies"_s)->isEnabledTo(m_page));
+}
+
+TEST_F(PlanPageTest, LearnsFromTheOpenRecording) {
+    openSample();
+    m_window->showPage(u"plan"_s);
+    planned();
+    EXPECT_TRUE(m_page->view().sources.contains(u"recorded"_s))
+        << m_page->view().sources.toStdString();
+    EXPECT_TRUE(table(u"Time of a step"_s)->isVisibleTo(m_page));
+}
+
+TEST_F(PlanPageTest, StartsWhatItRecommends) {
+    m_page->chooseDevice(u"H100 SXM"_s);
+    m_page->ranksSlider()->setValue(3);
+    planned();
+    for (QPushButton* button : m_page->findChildren<QPushButton*>())
+        if (button->text().startsWith(u"Start this run"_s)) button->click();
+    auto* form = qobject_cast<NewRunPage*>(m_window->page(u"newrun"_s));
+    EXPECT_TRUE(form->isVisible());
+    EXPECT_EQ(form->config().ranks, 8);
+    EXPECT_EQ(form->config().strategy, m_page->view().start.strategy);
+    EXPECT_EQ(form->config().device, run::Device::kCuda);
+}
+
+}  // namespace
+}  // namespace shardscope::desktop
