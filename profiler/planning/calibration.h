@@ -102,13 +102,18 @@ struct PredictedCost {
 inline constexpr std::int64_t kOldCalibrationS = 90LL * 24 * 3600;
 
 /// What a measuring run recorded.
-struct MeasuredRun {
-    const RecordingSummary& summary;
-    const run::RunConfig& config;
-    std::vector<analysis::Transfer> transfers;  ///< those of warm-up rounds left out
+struct MeasuredRecording {
+    RecordingSummary summary;
+    run::RunConfig config;
+    std::vector<analysis::Transfer> transfers;  ///< timed rounds only
 };
+/// How long a collective took to whoever waits for all of it: from the last arrival to the last end
+/// of any rank. (analysis::Transfer::transfer is the shortest, which of a broadcast is the root's.)
+/// Where arrivals cannot be compared, that one; nothing where it is not known.
+[[nodiscard]] std::optional<Duration> completionTime(const analysis::Transfer& transfer);
+
 /// Of rank 0's host. Runs of the same machine one after the other are merged().
-[[nodiscard]] Calibration calibrationOf(const MeasuredRun& run);
+[[nodiscard]] Calibration calibrationOf(const MeasuredRecording& run);
 /// `newer` with what only `older` has: the rates of a run that measured no machine, collectives of
 /// other operations, communicators, ranks and hosts.
 [[nodiscard]] Calibration merged(Calibration newer, const Calibration& older);
