@@ -10,17 +10,17 @@
 namespace shardscope::cli {
 namespace {
 
-std::atomic<bool> signalled = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<int> signals = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
 
 void onInterrupt(int) {
-    signalled = true;
+    ++signals;
 }
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
-    signalled = false;
+    signals = 0;
     struct sigaction action {};
     action.sa_handler = onInterrupt;
     sigaction(SIGINT, &action, &m_interrupt);
@@ -34,8 +34,8 @@ InterruptGuard::~InterruptGuard() {
     sigaction(SIGHUP, &m_hangup, nullptr);
 }
 
-bool InterruptGuard::interrupted() {
-    return signalled;
+int InterruptGuard::times() {
+    return signals;
 }
 
 ProgressLine::ProgressLine(std::string doing, bool wanted)

@@ -16,7 +16,9 @@ public:
     InterruptGuard& operator=(const InterruptGuard&) = delete;
     ~InterruptGuard();
 
-    [[nodiscard]] static bool interrupted();
+    [[nodiscard]] static bool interrupted() { return times() > 0; }
+    /// How often: a second time means it.
+    [[nodiscard]] static int times();
 
 private:
     struct sigaction m_interrupt {};

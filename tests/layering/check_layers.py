@@ -51,7 +51,7 @@ ARROWS = {
     "profiler/analysis": ["engine/run/config", "engine/run/theory"],
     "profiler/questions": ["profiler/analysis", "profiler/planning", "storage/recording/read", "storage/interchange",
                            "engine/run/config", "engine/run/theory"],
-    "profiler/planning": ["engine/run/config", "engine/run/theory", "profiler/analysis"],
+    "profiler/planning": ["profiler/analysis", "engine/run/config", "engine/run/theory"],
     "app/cli": ["storage", "profiler/analysis", "profiler/planning", "profiler/questions", "engine/run", "engine/control", "engine/launch",
                 "engine/checkpoint", "engine/tokens", "app/manual"],
     "app/manual": [],

@@ -142,6 +142,15 @@ struct RunConfig {
     std::string maxRate;
     bool calibrate = true;  ///< measure the matrix-multiply peak before the first step
 
+    /// Of Work::kMeasuring, whose steps are those of measurement_plan.h.
+    Work work = Work::kTraining;
+    std::string measureOperations = "all-gather,reduce-scatter,all-reduce";  ///< empty: none
+    std::string measureSizes = "1MB-64MB";  ///< a list, or from one to another by doubling
+    std::int32_t measureRounds = 5;         ///< timed, of each operation and size
+    std::int32_t measureWarmup = 1;         ///< rounds before them
+    double measureSeconds = 0;    ///< after which no further round of a size begins; 0: none
+    bool measureMachine = false;  ///< matrix products, memory and launches too
+
     std::string output;  ///< recording to write
     /// `shardscope verify`: a reference folder to follow instead of training on `data`.
     std::string reference;

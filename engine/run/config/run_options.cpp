@@ -572,6 +572,29 @@ std::vector<RunOption> ofRecording() {
                               "reference folder to follow")};
 }
 
+/// Of calibrate and bench, which write them into run files.
+std::vector<RunOption> ofMeasuring() {
+    return {
+        option<&C::work>("work", "", "WORD", S::kRecording, "",
+                         "what the ranks do: train, or measure the machine and each other"),
+        option<&C::measureOperations>("measure_operations", "", "LIST", S::kRecording, "",
+                                      "collective operations to time"),
+        option<&C::measureSizes>("measure_sizes", "", "LIST", S::kRecording, "",
+                                 "payloads to time them at: 1MB,64MB, or by doubling: 1MB-64MB"),
+        option<&C::measureRounds>("measure_rounds", "", "N", S::kRecording, "",
+                                  "timed rounds of each operation and size")
+            .within(1, 10'000),
+        option<&C::measureWarmup>("measure_warmup", "", "N", S::kRecording, "",
+                                  "rounds before them that do not count")
+            .within(0, 10'000),
+        option<&C::measureSeconds>("measure_seconds", "", "X", S::kRecording, "",
+                                   "seconds after which no further round of a size begins; 0: no "
+                                   "limit")
+            .within(0, 3'600),
+        option<&C::measureMachine>("measure_machine", "", "", S::kRecording, "",
+                                   "matrix products, memory and launches are measured too")};
+}
+
 }  // namespace
 
 const std::vector<RunOption>& runOptions() {
@@ -579,7 +602,7 @@ const std::vector<RunOption>& runOptions() {
         std::vector<RunOption> all;
         for (const auto& part :
              {ofModel(), ofStrategy(), ofHosts(), ofCommunication(), ofDevice(), ofData(),
-              ofTraining(), ofValidation(), ofCheckpoints(), ofRecording()})
+              ofTraining(), ofValidation(), ofCheckpoints(), ofRecording(), ofMeasuring()})
             all.insert(all.end(), part.begin(), part.end());
         return all;
     }();

@@ -2,6 +2,7 @@
 
 #include "engine/run/config/capture_schedule.h"
 #include "engine/run/config/command_words.h"
+#include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/config/vocabulary_pieces.h"
 
@@ -33,6 +34,10 @@ struct Condition {
     /// Whether a run asks for it; null: it is not as it is by itself.
     bool (*asks)(const RunConfig&) = nullptr;
 };
+
+bool trains(const RunConfig& c) {
+    return c.work == Work::kTraining;
+}
 
 bool hasHosts(const RunConfig& c) {
     return !c.hosts.empty();
@@ -180,6 +185,15 @@ const std::vector<Condition>& conditions() {
          [](const RunConfig& c) { return !c.checkpoint.empty(); },
          "needs a folder",
          ""},
+        {{"checkpoint", "resume", "weights", "reference"},
+         trains,
+         "training only",
+         "{0} is about training; leave it out, or leave {work} at training"},
+        {{"measure_operations", "measure_sizes", "measure_rounds", "measure_warmup",
+          "measure_seconds", "measure_machine"},
+         [](const RunConfig& c) { return !trains(c); },
+         "measuring only",
+         "{0} is about {work} measuring; leave it out"},
         // What decays lies in front of what does not.
         {{"decay_vectors"},
          [](const RunConfig& c) { return c.decayEmbeddings; },
@@ -331,8 +345,18 @@ std::string piecesHaveTokens(const RunConfig& c) {
         c.vocabularyPieces, c.model.vocabulary);
 }
 
+std::string measuresSomething(const RunConfig& c) {
+    if (trains(c)) return {};
+    const auto plan = measurementPlan(c);
+    if (!plan) return plan.error().message;
+    if (c.steps == plan->steps()) return {};
+    return fmt::format("{{steps}} is {}, and what is to be measured takes {}; use that", c.steps,
+                       plan->steps());
+}
+
 /// A shard is a cache line of floats at least.
 std::string shardsAreNotTiny(const RunConfig& c) {
+    if (!trains(c)) return {};
     constexpr std::int64_t kLeast = 16;
     std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
     for (const ModelUnit& unit : modelUnits(c)) smallest = std::min(smallest, unit.count());
@@ -376,15 +400,12 @@ std::string validationHasData(const RunConfig& c) {
     return "nothing is held out for validation; use {held_back} 0.1 or {evaluate_every} 0";
 }
 
-constexpr Rule kRules[] = {brokenLimit,       headsDivideHidden,
-                           rotaryNeedsPairs,  tf32NeedsGpu,
-                           attentionExists,   captureIsPossible,
-                           sizesArePossible,  singleIsOneRank,
-                           ranksFitOnHosts,   brokenCondition,
-                           groupsDivideRanks, piecesHaveTokens,
-                           shardsAreNotTiny,  offloadedGradientsAreShards,
-                           ratesDescend,      vocabularyHoldsBytes,
-                           validationHasData};
+constexpr Rule kRules[] = {brokenLimit,      headsDivideHidden,    rotaryNeedsPairs,
+                           tf32NeedsGpu,     attentionExists,      captureIsPossible,
+                           sizesArePossible, singleIsOneRank,      ranksFitOnHosts,
+                           brokenCondition,  measuresSomething,    groupsDivideRanks,
+                           piecesHaveTokens, shardsAreNotTiny,     offloadedGradientsAreShards,
+                           ratesDescend,     vocabularyHoldsBytes, validationHasData};
 
 /// Calls `use` with the key of each {option} in a sentence, and whether there is such an option.
 template <class Use>

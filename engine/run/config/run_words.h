@@ -72,6 +72,11 @@ constexpr auto wordsOf(Strategy) {
     return strategy == Strategy::kDdpNaive || strategy == Strategy::kDdpFlat ||
            strategy == Strategy::kDdpOverlap || strategy == Strategy::kDdpBucket;
 }
+/// What the ranks of a run do: train, or measure the machine and each other (measurement_plan.h).
+enum class Work : std::uint8_t { kTraining = 1, kMeasuring = 2 };
+constexpr auto wordsOf(Work) {
+    return wordList<Word<Work>>({{Work::kTraining, "training"}, {Work::kMeasuring, "measuring"}});
+}
 enum class Device : std::uint8_t { kCpu = 1, kCuda = 2 };
 constexpr auto wordsOf(Device) {
     return wordList<Choice<Device>>(

@@ -1,0 +1,64 @@
+#include "engine/run/config/machine_figure.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <vector>
+
+namespace shardscope::run {
+namespace {
+
+constexpr std::string_view kPrefix = "measured/";
+
+std::vector<std::string_view> partsOf(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (std::size_t end = text.find(separator); end != std::string_view::npos;
+         end = text.find(separator)) {
+        parts.push_back(text.substr(0, end));
+        text.remove_prefix(end + 1);
+    }
+    parts.push_back(text);
+    return parts;
+}
+
+template <class T>
+bool read(std::string_view text, T& number) {
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && rest == text.data() + text.size() && number >= 0;
+}
+
+bool readShape(std::string_view text, MeasuredFigure& figure) {
+    const auto sides = partsOf(text, 'x');
+    return sides.size() == 3 && read(sides[0], figure.rows) && read(sides[1], figure.inner) &&
+           read(sides[2], figure.columns);
+}
+
+}  // namespace
+
+std::string metricName(const MeasuredFigure& figure) {
+    std::string shape;
+    if (figure.figure == MachineFigure::kMatmul)
+        shape = fmt::format("/{}/{}x{}x{}", toWord(figure.precision), figure.rows, figure.inner,
+                            figure.columns);
+    return fmt::format("{}{}/{}{}/{}", kPrefix, figure.host, toWord(figure.figure), shape,
+                       figure.threads);
+}
+
+std::optional<MeasuredFigure> figureOfMetric(std::string_view name) {
+    if (!name.starts_with(kPrefix)) return std::nullopt;
+    const auto parts = partsOf(name.substr(kPrefix.size()), '/');
+    const bool shaped = parts.size() == 5;
+    if (!shaped && parts.size() != 3) return std::nullopt;
+    MeasuredFigure figure;
+    const auto word = fromWord<MachineFigure>(parts[1]);
+    if (!word || (*word == MachineFigure::kMatmul) != shaped) return std::nullopt;
+    figure.figure = *word;
+    if (!read(parts[0], figure.host) || !read(parts.back(), figure.threads)) return std::nullopt;
+    if (!shaped) return figure;
+    const auto precision = fromWord<Precision>(parts[2]);
+    if (!precision || !readShape(parts[3], figure)) return std::nullopt;
+    figure.precision = *precision;
+    return figure;
+}
+
+}  // namespace shardscope::run

@@ -1,0 +1,150 @@
+#include "engine/run/config/measurement_plan.h"
+
+#include "engine/run/config/near_miss.h"
+#include "storage/model/size_limit.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace shardscope::run {
+namespace {
+
+/// More than 40 doublings are no sizes any more.
+constexpr std::size_t kMostSizes = 64;
+
+std::vector<std::string> listed(std::string_view text) {
+    std::vector<std::string> parts;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(','), text.size());
+        std::string_view part = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        while (part.starts_with(' ')) part.remove_prefix(1);
+        while (part.ends_with(' ')) part.remove_suffix(1);
+        parts.emplace_back(part);
+    }
+    return parts;
+}
+
+Result<Bytes> sizeFrom(std::string_view text) {
+    auto size = parseSize(text);
+    if (size && size->count < 1)
+        return failure(ErrorCode::kUsage, fmt::format("'{}' is no payload; use 4B or more", text));
+    return size;
+}
+
+Result<std::vector<Bytes>> doubled(std::string_view from, std::string_view to) {
+    const auto first = sizeFrom(from), last = sizeFrom(to);
+    if (!first) return failure(first);
+    if (!last) return failure(last);
+    if (*last < *first)
+        return failure(ErrorCode::kUsage,
+                       fmt::format("{} is more than {}; write the smaller size first", from, to));
+    std::vector<Bytes> sizes;
+    for (Bytes size = *first; size <= *last; size.count *= 2) sizes.push_back(size);
+    return sizes;
+}
+
+bool isMeasurable(const CollectiveWords& words) {
+    return words.moves && !words.message;
+}
+
+std::vector<std::string> measurable() {
+    std::vector<std::string> words;
+    for (const CollectiveWords& each : kWords<CollectiveOp>)
+        if (isMeasurable(each)) words.emplace_back(each.word);
+    return words;
+}
+
+}  // namespace
+
+std::string measurableOperations() {
+    return fmt::format("{}", fmt::join(measurable(), ","));
+}
+
+RunConfig measuring(RunConfig config) {
+    config.work = Work::kMeasuring;
+    config.data = kSyntheticData;
+    config.evaluateEvery = 0;
+    config.calibrate = false;
+    config.capture = CaptureLevel::kLight;
+    if (const auto plan = measurementPlan(config)) config.steps = plan->steps();
+    return config;
+}
+
+std::int32_t MeasurementPlan::steps() const {
+    return static_cast<std::int32_t>((machine ? 1 : 0) + operations.size() * sizes.size());
+}
+
+std::optional<MeasurementPlan::Item> MeasurementPlan::itemOf(std::int32_t step) const {
+    const std::int32_t place = step - (machine ? 1 : 0);
+    if (place < 0 || step >= steps()) return std::nullopt;
+    const auto at = static_cast<std::size_t>(place);
+    return Item{operations[at / sizes.size()], sizes[at % sizes.size()]};
+}
+
+Bytes payloadOf(Bytes size, std::int32_t ranks) {
+    const std::int64_t row = bytesOf(DataType::kFloat32) * ranks;
+    return {std::max<std::int64_t>(1, size.count / row) * row};
+}
+
+Result<std::vector<Bytes>> parseMeasuredSizes(std::string_view text) {
+    std::vector<Bytes> sizes;
+    for (const std::string& part : listed(text)) {
+        const std::size_t dash = part.find('-');
+        const std::string_view whole = part;
+        auto some = dash == std::string::npos
+                        ? doubled(whole, whole)
+                        : doubled(whole.substr(0, dash), whole.substr(dash + 1));
+        if (!some) return failure(some);
+        sizes.insert(sizes.end(), some->begin(), some->end());
+    }
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    if (sizes.empty())
+        return failure(ErrorCode::kUsage, "no size is named; write some like 1MB,64MB or 1MB-64MB");
+    if (sizes.size() > kMostSizes)
+        return failure(ErrorCode::kUsage, fmt::format("these are {} sizes; use {} or fewer",
+                                                      sizes.size(), kMostSizes));
+    return sizes;
+}
+
+Result<std::vector<CollectiveOp>> parseMeasuredOperations(std::string_view text) {
+    std::vector<CollectiveOp> operations;
+    for (const std::string& word : listed(text)) {
+        const auto operation = fromWord<CollectiveOp>(word);
+        if (!operation || !isMeasurable(*entryOf(*operation)))
+            return failure(ErrorCode::kUsage, fmt::format("'{}' is no operation that can be timed "
+                                                          "between all ranks{}",
+                                                          word, suggestion(word, measurable())));
+        if (std::find(operations.begin(), operations.end(), *operation) == operations.end())
+            operations.push_back(*operation);
+    }
+    return operations;
+}
+
+Result<MeasurementPlan> measurementPlan(const RunConfig& config) {
+    MeasurementPlan plan;
+    auto operations = parseMeasuredOperations(config.measureOperations);
+    if (!operations) return failure(operations, "{measure_operations}");
+    auto sizes = parseMeasuredSizes(config.measureSizes);
+    if (!sizes) return failure(sizes, "{measure_sizes}");
+    plan.machine = config.measureMachine;
+    plan.operations = std::move(*operations);
+    plan.sizes = std::move(*sizes);
+    plan.rounds = config.measureRounds;
+    plan.warmup = config.measureWarmup;
+    plan.seconds = config.measureSeconds;
+    if (plan.steps() == 0)
+        return failure(ErrorCode::kUsage,
+                       "there is nothing to measure; name {measure_operations}, or switch "
+                       "{measure_machine} on");
+    if (!plan.operations.empty() && config.ranks < 2)
+        return failure(ErrorCode::kUsage,
+                       "{measure_operations} need two ranks or more; use {ranks} 2, or leave the "
+                       "operations empty");
+    return plan;
+}
+
+}  // namespace shardscope::run

@@ -1,0 +1,106 @@
+// Calibrations on disk: found by host and device, replaced whole, damaged ones told.
+#include "profiler/planning/calibration_store.h"
+
+#include "tests/support/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace shardscope::planning {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+
+Calibration of(const std::string& host, run::Device kind, const std::string& device,
+               std::int64_t unixS = 1) {
+    Calibration calibration;
+    calibration.host = host;
+    calibration.kind = kind;
+    calibration.device = device;
+    calibration.unixS = unixS;
+    return calibration;
+}
+
+class CalibrationStore : public testing::Test {
+protected:
+    test::TemporaryFolder m_place;
+    const std::string m_folder = m_place.file("state of mine/calibrations");
+};
+
+TEST_F(CalibrationStore, FindsWhatItKeptByHostAndDevice) {
+    const auto path = keepCalibration(of("Node.a", run::Device::kCpu, "CPU"), m_folder);
+    ASSERT_TRUE(path) << path.error().message;
+    EXPECT_THAT(*path, EndsWith("/node-a-cpu.json"));
+    ASSERT_TRUE(keepCalibration(of("Node.a", run::Device::kCuda, "NVIDIA H200"), m_folder));
+    const auto cpu = findCalibration("Node.a", run::Device::kCpu, "", m_folder);
+    ASSERT_TRUE(cpu && *cpu);
+    EXPECT_EQ((*cpu)->device, "CPU");
+    const auto gpu = findCalibration("Node.a", run::Device::kCuda, "NVIDIA H200", m_folder);
+    ASSERT_TRUE(gpu && *gpu);
+    EXPECT_EQ((*gpu)->device, "NVIDIA H200");
+    const auto other = findCalibration("node-b", run::Device::kCpu, "", m_folder);
+    ASSERT_TRUE(other);
+    EXPECT_FALSE(*other);
+    const auto alike = findCalibration("node_a", run::Device::kCpu, "", m_folder);
+    ASSERT_TRUE(alike);  // another host whose file has the same name
+    EXPECT_FALSE(*alike);
+}
+
+TEST_F(CalibrationStore, WithoutAGpusNameFindsTheNewest) {
+    ASSERT_TRUE(keepCalibration(of("node", run::Device::kCpu, "CPU", 9), m_folder));
+    ASSERT_TRUE(keepCalibration(of("node", run::Device::kCuda, "A", 3), m_folder));
+    ASSERT_TRUE(keepCalibration(of("node", run::Device::kCuda, "B", 5), m_folder));
+    ASSERT_TRUE(keepCalibration(of("node-2", run::Device::kCuda, "C", 7), m_folder));
+    const auto found = findCalibration("node", run::Device::kCuda, "", m_folder);
+    ASSERT_TRUE(found && *found);
+    EXPECT_EQ((*found)->device, "B");
+}
+
+TEST_F(CalibrationStore, ReplacesTheFileAndLeavesNothingBeside) {
+    ASSERT_TRUE(keepCalibration(of("node", run::Device::kCpu, "CPU", 1), m_folder));
+    ASSERT_TRUE(keepCalibration(of("node", run::Device::kCpu, "CPU", 2), m_folder));
+    EXPECT_EQ((*findCalibration("node", run::Device::kCpu, "", m_folder))->unixS, 2);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(m_folder), {}), 1);
+}
+
+TEST_F(CalibrationStore, SaysThatAFileIsDamagedAndDoesNotUseIt) {
+    const auto path = keepCalibration(of("node", run::Device::kCpu, "CPU"), m_folder);
+    ASSERT_TRUE(path);
+    std::ofstream(*path) << "{\"schema\": ";
+    const auto found = findCalibration("node", run::Device::kCpu, "", m_folder);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, ErrorCode::kUnreadable);
+    EXPECT_THAT(found.error().message, HasSubstr(*path));
+    EXPECT_THAT(found.error().message, HasSubstr("run `shardscope calibrate` again"));
+}
+
+TEST_F(CalibrationStore, SaysWhyNothingCanBeKept) {
+    EXPECT_THAT(keepCalibration(of("node", run::Device::kCpu, "CPU"), "").error().message,
+                HasSubstr("set HOME or XDG_STATE_HOME"));
+    std::ofstream(m_place.file("file")) << "in the way";
+    const auto kept =
+        keepCalibration(of("node", run::Device::kCpu, "CPU"), m_place.file("file/below"));
+    ASSERT_FALSE(kept);
+    EXPECT_THAT(kept.error().message, HasSubstr("cannot be kept as"));
+    EXPECT_FALSE(*findCalibration("node", run::Device::kCpu, "", ""));
+}
+
+TEST_F(CalibrationStore, LiesWhereTheEnvironmentSays) {
+    ::setenv("XDG_STATE_HOME", "/state", 1);
+    EXPECT_EQ(calibrationFolder(), "/state/shardscope/calibrations");
+    ::setenv("XDG_STATE_HOME", "relative", 1);
+    ::setenv("HOME", "/home/somebody", 1);
+    EXPECT_EQ(calibrationFolder(), "/home/somebody/.local/state/shardscope/calibrations");
+    ::unsetenv("XDG_STATE_HOME");
+    ::unsetenv("HOME");
+    EXPECT_EQ(calibrationFolder(), "");
+}
+
+}  // namespace
+}  // namespace shardscope::planning
