@@ -1,10 +1,14 @@
 #include "app/cli/plan_options.h"
 
+#include "app/cli/console.h"
 #include "app/cli/plan_recordings.h"
 #include "app/cli/shared_options.h"
+#include "engine/launch/host_facts.h"
 #include "engine/run/config/run_option.h"
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/device_peaks.h"
+#include "profiler/planning/calibrated_times.h"
+#include "profiler/planning/calibration_store.h"
 #include "profiler/planning/plan_times.h"
 #include "storage/model/size_limit.h"
 
@@ -14,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ctime>
 #include <string_view>
 #include <utility>
 
@@ -84,6 +89,14 @@ std::optional<planning::LinkTimes> takeLink(run::RunConfig& config) {
     return planning::LinkTimes(
         {microseconds * 1e-6, gigabytes * 1e9},
         fmt::format("a link of {:g} us and {:g} GB/s", microseconds, gigabytes));
+}
+
+/// Of this host; one that cannot be read is said and not used.
+std::optional<planning::PlanTimes> calibratedTimes(const run::RunConfig& config) {
+    const auto found = planning::findCalibration(launch::hostFacts().name, run::Device::kCpu);
+    if (!found) tellError(found.error().message);
+    if (!found || !*found) return std::nullopt;
+    return planning::timesOfCalibration(**found, config, std::time(nullptr));
 }
 
 Result<void> setModel(const PlanOptions& options, run::RunConfig& config) {
@@ -235,6 +248,8 @@ void PlanOptions::addTo(CLI::App& app) {
                    "device's name")
         ->type_name("NUMBER")
         ->check(CLI::Range(1, planning::kMostPlannedRanks));
+    app.add_flag("--limits", texts.limits,
+                 "print the largest batch and context and the fewest ranks that fit in --memory");
     app.add_flag("--flops", texts.flops, "print FLOPs by part, and as others count them");
     app.add_flag("--parallelisms", parallelisms,
                  "explain data, tensor, sequence, pipeline, expert parallelism and ZeRO");
@@ -297,13 +312,19 @@ Result<planning::ModelPlanInput> modelInput(const PlanOptions& options) {
     const auto memory = memoryOf(options);
     if (!memory) return failure(memory);
     input.memory = *memory;
+    if (options.texts.limits && !*memory)
+        return failure(ErrorCode::kUsage,
+                       "--limits: say how much memory a device has, as in --memory 80GB");
     if (!input.times && *memory)
         input.times = planning::timesOfDevice(options.memory, input.config, options.utilisation);
+    if (!input.times && input.config.device == run::Device::kCpu)
+        input.times = calibratedTimes(input.config);
     if (!input.times) {
         if (options.texts.mostRanks > 0 || link || options.givenUtilisation->count() > 0)
             return failure(ErrorCode::kUsage,
                            "nothing says how fast a rank computes: give a recording of this model "
-                           "or a smaller one with --from, or the device's name with --memory");
+                           "or a smaller one with --from, or the device's name with --memory, or "
+                           "measure this machine with `shardscope calibrate`");
         return input;
     }
     if (link) {

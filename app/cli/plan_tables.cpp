@@ -170,6 +170,8 @@ std::string moreText(const ModelPlan& plan, const std::vector<StrategyPlan>& pla
     std::string text = timeText(plan.input, plans, texts.markdown);
     if (texts.mostRanks > 0)
         text += projectionText(plan.input, plans, texts.mostRanks, texts.markdown);
+    if (texts.limits)
+        text += moreTable(questions::limitsTable(planning::limitsOf(plan.input)), texts.markdown);
     if (texts.divisions) text += divisionsText(plan.divisions, texts.markdown);
     if (texts.flops) text += flopsText(plan.input.config.model, texts.markdown);
     if (texts.explain) text += rulesOfThumbText(plan.input.config) + kModelSources;
@@ -186,6 +188,9 @@ void addMore(Json& document, const ModelPlan& plan, const std::vector<StrategyPl
     if (texts.mostRanks > 0)
         document["projection"] = projectionJson(plan.input, plans, texts.mostRanks);
     if (texts.divisions) document["divisions"] = divisionsJson(plan.divisions);
+    if (texts.limits)
+        document["limits"] =
+            questions::rowsJson(questions::limitsTable(planning::limitsOf(plan.input)));
     if (texts.flops) document["flops"] = flopsJson(plan.input.config.model);
 }
 

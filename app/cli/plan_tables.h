@@ -15,6 +15,7 @@ struct PlanTexts {
     bool markdown = false;
     bool explain = false;        ///< formulas and their sources
     bool fitsOn = false;         ///< a second table, of devices
+    bool limits = false;         ///< largest batch and context, fewest ranks
     bool flops = false;          ///< by part, and as others count them
     bool divisions = false;      ///< by tensors and stages, as theory
     std::int32_t mostRanks = 0;  ///< tables of how it scales up to so many; 0: none

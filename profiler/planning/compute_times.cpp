@@ -147,6 +147,7 @@ Result<ComputeTimes> computeTimesOf(const RecordingSummary& summary,
     ComputeTimes found = timesOf(learner, *config);
     if (!woken.empty()) found.wake = medianOf(woken);
     found.ranksOnHost = mostOnAHost(*config);
+    found.config.hosts.clear();  // other numbers of ranks have other hosts
     if (!device && !summary.hosts.empty()) found.cores = summary.hosts.front().cores;
     found.steps = static_cast<std::int32_t>(steady.steps.size());
     return found;

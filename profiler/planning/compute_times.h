@@ -19,7 +19,7 @@
 namespace shardscope::planning {
 
 struct ComputeTimes {
-    run::RunConfig config;  ///< of the recording
+    run::RunConfig config;  ///< of the recording, without its hosts
     // A micro-step's.
     Duration data;
     Duration embed, embedBackward;       ///< all pieces of the token table

@@ -14,6 +14,7 @@ using run::RunConfig;
 using run::Strategy;
 
 constexpr std::int32_t kMostBatch = 1 << 16;
+constexpr std::int64_t kMostContext = 1 << 20;
 
 /// Simplest first; of the DDP variants the one that hides most.
 constexpr Strategy kBySimplicity[] = {
@@ -36,6 +37,25 @@ double peakBytes(const RunConfig& config) {
 
 bool fits(const RunConfig& config, Bytes memory) {
     return peakBytes(config) <= static_cast<double>(memory.count);
+}
+
+/// The largest value from 1 to `most` that fits, where what needs more memory is larger.
+template <class Number>
+std::optional<Number> largest(Number most, Strategy strategy, const ModelPlanInput& input,
+                              void (*set)(RunConfig&, Number)) {
+    const auto possible = [&](Number value) {
+        RunConfig config = input.config;
+        set(config, value);
+        const auto tried = with(std::move(config), strategy);
+        return tried && input.memory && fits(*tried, *input.memory);
+    };
+    if (!possible(1)) return std::nullopt;
+    Number low = 1, high = most;
+    while (low < high) {
+        const Number middle = low + (high - low + 1) / 2;
+        possible(middle) ? low = middle : high = middle - 1;
+    }
+    return low;
 }
 
 ForecastInput forecastInput(const RunConfig& config, const PlanTimes& times) {
@@ -95,19 +115,27 @@ std::vector<StrategyPlan> planModel(const ModelPlanInput& input) {
 }
 
 std::optional<std::int32_t> largestBatch(Strategy strategy, const ModelPlanInput& input) {
-    const auto possible = [&](std::int32_t batch) {
-        RunConfig config = input.config;
-        config.batch = batch;
-        const auto tried = with(std::move(config), strategy);
-        return tried && input.memory && fits(*tried, *input.memory);
-    };
-    if (!possible(1)) return std::nullopt;
-    std::int32_t low = 1, high = kMostBatch;
-    while (low < high) {
-        const std::int32_t middle = low + (high - low + 1) / 2;
-        possible(middle) ? low = middle : high = middle - 1;
-    }
-    return low;
+    return largest<std::int32_t>(
+        kMostBatch, strategy, input,
+        [](RunConfig& config, std::int32_t batch) { config.batch = batch; });
+}
+
+std::optional<std::int64_t> largestContext(Strategy strategy, const ModelPlanInput& input) {
+    return largest<std::int64_t>(
+        kMostContext, strategy, input,
+        [](RunConfig& config, std::int64_t context) { config.model.context = context; });
+}
+
+std::vector<StrategyLimits> limitsOf(const ModelPlanInput& input) {
+    std::vector<StrategyLimits> all;
+    if (!input.memory) return all;
+    ModelPlanInput few = input;
+    few.config.ranks = input.config.ranks == 1 ? 1 : 2;
+    for (const Strategy strategy : kBySimplicity)
+        if (with(input.config, strategy))
+            all.push_back({strategy, largestBatch(strategy, input), fewestRanksOf(strategy, few),
+                           largestContext(strategy, input)});
+    return all;
 }
 
 std::optional<std::int32_t> fewestRanksOf(Strategy strategy, const ModelPlanInput& input) {

@@ -43,9 +43,22 @@ inline constexpr Bytes kOutsideAllocator{1'400'000'000};
 [[nodiscard]] std::optional<std::int32_t> largestBatch(run::Strategy strategy,
                                                        const ModelPlanInput& input);
 
+/// The largest --context of it that fits, tokens; absent likewise.
+[[nodiscard]] std::optional<std::int64_t> largestContext(run::Strategy strategy,
+                                                         const ModelPlanInput& input);
+
 /// The fewest ranks, powers of two times those given, over which it fits; absent: up to
 /// kMostPlannedRanks none.
 [[nodiscard]] std::optional<std::int32_t> fewestRanksOf(run::Strategy strategy,
                                                         const ModelPlanInput& input);
+
+/// How far a strategy goes in the memory of the input.
+struct StrategyLimits {
+    run::Strategy strategy = run::Strategy::kSingle;
+    std::optional<std::int32_t> batch, ranks;
+    std::optional<std::int64_t> context;
+};
+/// Of the strategies that planModel() has, in its order; none where the memory is not known.
+[[nodiscard]] std::vector<StrategyLimits> limitsOf(const ModelPlanInput& input);
 
 }  // namespace shardscope::planning

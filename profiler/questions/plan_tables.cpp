@@ -77,6 +77,24 @@ Table strategyTable(const std::vector<StrategyPlan>& plans) {
     return table;
 }
 
+Table limitsTable(const std::vector<planning::StrategyLimits>& limits) {
+    Table table{"limits",
+                "How far each goes in this memory",
+                {{"strategy", "strategy"},
+                 {"largest_batch", "largest batch", Unit::kCount, "Sequences per rank."},
+                 {"largest_context", "largest context", Unit::kCount,
+                  "Tokens of a sequence, at the batch that was given."},
+                 {"fewest_ranks", "fewest ranks", Unit::kCount,
+                  "Powers of two, at that batch."}},
+                {}};
+    for (const planning::StrategyLimits& each : limits)
+        table.rows.push_back({entryOf(each.strategy)->name,
+                              each.batch ? Cell(std::int64_t{*each.batch}) : Cell(),
+                              each.context ? Cell(*each.context) : Cell(),
+                              each.ranks ? Cell(std::int64_t{*each.ranks}) : Cell()});
+    return table;
+}
+
 Table timeTable(const std::vector<StrategyPlan>& plans) {
     Table table{"times",
                 "Time of a step, estimated",

@@ -5,6 +5,7 @@
 #include "profiler/planning/fits_on.h"
 #include "profiler/planning/forecast.h"
 #include "profiler/planning/model_parallel.h"
+#include "profiler/planning/model_plan.h"
 #include "profiler/planning/strategy_plan.h"
 #include "profiler/questions/answer.h"
 
@@ -15,6 +16,8 @@ namespace shardscope::questions {
 
 /// Memory, traffic, whether it fits, and why.
 [[nodiscard]] Table strategyTable(const std::vector<planning::StrategyPlan>& plans);
+/// How far each goes in the memory.
+[[nodiscard]] Table limitsTable(const std::vector<planning::StrategyLimits>& limits);
 /// How long a step takes; rows of plans without a forecast say nothing.
 [[nodiscard]] Table timeTable(const std::vector<planning::StrategyPlan>& plans);
 [[nodiscard]] Table projectionTable(const std::vector<planning::ProjectionRow>& rows,

@@ -237,6 +237,8 @@ TEST_F(PlanProgram, KnowsTimesOnlyWhereSomethingSaysThem) {
     ends(2, "nothing says how fast",
          {"plan", "--model", "xl", "--memory", "80GB", "--project", "8"});
     ends(3, "missing.sscope", {"plan", "--from", "missing.sscope"});
+    ends(0, "largest context", {"plan", "--model", "xl", "--memory", "24GB", "--limits"});
+    ends(2, "--limits: say how much memory", {"plan", "--model", "xl", "--limits"});
     ends(2, "--from changes nothing", {"plan", "--model", "llama-7b", "--from", "x.sscope"});
 }
 

@@ -131,5 +131,32 @@ TEST(ModelPlan, SaysWhatWouldFit) {
     EXPECT_THAT(of(few, Strategy::kZero3).reason, HasSubstr("ranks"));
 }
 
+TEST(ModelPlan, LimitsAreTheLastThatFit) {
+    ModelPlanInput input = planned("large", 4, 24);
+    const auto limits = limitsOf(input);
+    ASSERT_EQ(limits.size(), planModel(input).size());
+    for (const StrategyLimits& each : limits) {
+        if (!each.batch) continue;
+        const auto fitsWith = [&](std::int32_t batch, std::int64_t context) {
+            ModelPlanInput tried = input;
+            tried.config.batch = batch;
+            tried.config.model.context = context;
+            return *of(planModel(tried), each.strategy).fits;
+        };
+        const std::int64_t context = input.config.model.context;
+        ModelPlanInput fewer = input;
+        fewer.config.ranks = *each.ranks;
+        EXPECT_TRUE(*of(planModel(fewer), each.strategy).fits) << toWord(each.strategy);
+        fewer.config.ranks /= 2;
+        EXPECT_TRUE(*each.ranks == 2 || !*of(planModel(fewer), each.strategy).fits);
+        EXPECT_TRUE(fitsWith(*each.batch, context)) << toWord(each.strategy);
+        EXPECT_FALSE(fitsWith(*each.batch + 1, context)) << toWord(each.strategy);
+        EXPECT_TRUE(fitsWith(input.config.batch, *each.context)) << toWord(each.strategy);
+        EXPECT_FALSE(fitsWith(input.config.batch, *each.context + 1)) << toWord(each.strategy);
+    }
+    input.memory.reset();
+    EXPECT_TRUE(limitsOf(input).empty());
+}
+
 }  // namespace
 }  // namespace shardscope::planning

@@ -185,6 +185,7 @@ QWidget* PlanPage::buildPlan(QWidget* parent) {
     layout->setContentsMargins(0, 0, kGap, 0);
     m_strategies = addBlock(m_plan, tr("Strategies"));
     m_times = addBlock(m_plan, tr("Time of a step"));
+    m_limits = addBlock(m_plan, tr("How far each goes in this memory"));
     layout->addWidget(sectionLabel(tr("Most that a rank holds, by strategy"), m_plan));
     m_memory = new StackedBars(m_plan);
     m_memory->setAccessibleName(tr("Most that a rank holds, by strategy"));

@@ -229,6 +229,7 @@ void PlanPage::showView() {
     m_legend->setEntries(m_view.legend);
     showTable(*m_strategies.table, *m_strategies.title, m_view.strategies);
     showTable(*m_times.table, *m_times.title, m_view.times);
+    showTable(*m_limits.table, *m_limits.title, m_view.limits);
     showTable(*m_weak.table, *m_weak.title, m_view.weak);
     showTable(*m_strong.table, *m_strong.title, m_view.strong);
     showTable(*m_fitsOn.table, *m_fitsOn.title, m_view.fitsOn);

@@ -93,7 +93,7 @@ private:
         DataTable* table = nullptr;
     };
     Block addBlock(QWidget* parent, const QString& name);
-    Block m_strategies, m_times, m_weak, m_strong, m_fitsOn, m_divisions;
+    Block m_strategies, m_times, m_limits, m_weak, m_strong, m_fitsOn, m_divisions;
     QWidget* m_charts = nullptr;
     ChartPanel *m_efficiency = nullptr, *m_throughput = nullptr, *m_ofRanks = nullptr;
     QPushButton* m_start = nullptr;

@@ -164,6 +164,7 @@ PlanView makePlanView(const PlanSettings& settings) {
     view.memory = stageBars(checked);
     view.legend = theoryLegend(view.memory);
     view.strategies = questions::strategyTable(plans);
+    view.limits = questions::limitsTable(planning::limitsOf(input));
     if (input.times) view.times = questions::timeTable(plans);
     if (input.times && input.times->link) project(input, strategyOfCurves(settings, plans), view);
     view.fitsOn = questions::fitsOnTable(planning::fitsOn(input));

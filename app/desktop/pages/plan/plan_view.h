@@ -32,7 +32,7 @@ struct PlanView {
     QString sources;   ///< of times and link, or what is missing for them
     std::vector<StackedBar> memory;
     std::vector<LegendEntry> legend;
-    questions::Table strategies, times, weak, strong, fitsOn, divisions;
+    questions::Table strategies, times, limits, weak, strong, fitsOn, divisions;
     std::vector<LineSeries> efficiency;  ///< percent over ranks, weak and strong
     std::vector<LineSeries> throughput;  ///< tokens/s over ranks
     std::vector<BandSeries> bands;       ///< of the throughput
