@@ -28,6 +28,16 @@ std::string scaled(double value, const char* unit) {
     return fmt::format("{:.2f} {}", value, unit);
 }
 
+}  // namespace
+
+std::string decimalBytesText(double bytes) {
+    if (bytes == 0) return "0 B";
+    return bytes < 1e9 ? fmt::format("{:.5g} MB", bytes * 1e-6)
+                       : fmt::format("{:.5g} GB", bytes * 1e-9);
+}
+
+namespace {
+
 std::string numberText(double value, Unit unit) {
     constexpr double kMicrosecond = 1000;
     switch (unit) {
@@ -37,6 +47,8 @@ std::string numberText(double value, Unit unit) {
             return durationText(std::llround(value * kMicrosecond));
         case Unit::kBytes:
             return bytesText(std::llround(value));
+        case Unit::kDecimalBytes:
+            return decimalBytesText(value);
         case Unit::kPercent:
         case Unit::kOfPeak:
             return fmt::format("{:.2f} %", value);

@@ -21,6 +21,9 @@ inline constexpr std::size_t kMostRows = 20;
 /// The same as Markdown, all rows.
 [[nodiscard]] std::string tableMarkdown(const questions::Table& table);
 
+/// "26.25 GB": powers of 1000, in five figures.
+[[nodiscard]] std::string decimalBytesText(double bytes);
+
 /// What the question is, how it is answered, and what each column means.
 [[nodiscard]] std::string explanation(const questions::Question& question,
                                       const questions::Answer& answer);

@@ -1,5 +1,6 @@
 #include "app/cli/plan_tables.h"
 
+#include "app/cli/answer_text.h"
 #include "app/cli/plan_time_tables.h"
 #include "app/cli/report_table.h"
 #include "engine/run/theory/theory.h"
@@ -22,12 +23,6 @@ using planning::ModelPlanInput;
 using planning::ParameterPlanInput;
 using planning::StrategyPlan;
 
-/// As papers write them: powers of 1000.
-std::string bytesAsIn(double bytes) {
-    return bytes < 1e9 ? fmt::format("{:.5g} MB", bytes * 1e-6)
-                       : fmt::format("{:.5g} GB", bytes * 1e-9);
-}
-
 std::string fitsText(const StrategyPlan& plan) {
     if (!plan.fits) return "not known";
     return *plan.fits ? plan.recommended ? "yes, recommended" : "yes" : "no";
@@ -46,9 +41,10 @@ std::vector<std::string> header(bool peaks) {
 }
 
 std::vector<std::string> rowOf(const StrategyPlan& plan, bool peaks) {
-    std::vector<std::string> row{plan.name, bytesAsIn(plan.stateBytesPerRank)};
-    if (peaks) row.push_back(plan.peakBytesPerRank ? bytesAsIn(*plan.peakBytesPerRank) : "n/a");
-    row.push_back(bytesAsIn(plan.communicationBytesPerStep));
+    std::vector<std::string> row{plan.name, decimalBytesText(plan.stateBytesPerRank)};
+    if (peaks)
+        row.push_back(plan.peakBytesPerRank ? decimalBytesText(*plan.peakBytesPerRank) : "n/a");
+    row.push_back(decimalBytesText(plan.communicationBytesPerStep));
     row.push_back(fitsText(plan));
     return row;
 }

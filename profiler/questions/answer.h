@@ -21,7 +21,8 @@ enum class Unit : std::uint8_t {
     kNanoseconds,
     kMicroseconds,
     kBytes,
-    kPercent,  ///< 0 to 100 of what the definition says
+    kDecimalBytes,  ///< as papers and data sheets have them: powers of 1000
+    kPercent,       ///< 0 to 100 of what the definition says
     /// Percent of a peak or of another run, stated or measured: beyond 100 of a peak one is wrong.
     kOfPeak,
     kBytesPerSecond,

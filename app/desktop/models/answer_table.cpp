@@ -28,6 +28,8 @@ QString numberText(double value, Unit unit) {
             return formatDuration({std::llround(value * kMicrosecond)});
         case Unit::kBytes:
             return formatBytes({std::llround(value)});
+        case Unit::kDecimalBytes:
+            return formatSi(value, u"B"_s);
         case Unit::kPercent:
         case Unit::kOfPeak:
             return formatPercent(value / 100);
