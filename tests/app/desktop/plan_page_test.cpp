@@ -120,6 +120,7 @@ TEST_F(PlanPageTest, PlansForTheDeviceThatIsChosen) {
     EXPECT_EQ(m_page->settings().config.precision, run::Precision::kBFloat16);
     EXPECT_TRUE(table(u"Time of a step"_s)->isVisibleTo(m_page));
     EXPECT_GT(table(u"Strategies"_s)->table()->allRows(), 3);
+    keepPicture(u"plan-h100"_s);
     m_page->chooseDevice(QString());
     planned();
     EXPECT_FALSE(table(u"Time of a step"_s)->isVisibleTo(m_page));

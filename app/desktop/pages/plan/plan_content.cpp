@@ -184,7 +184,12 @@ QWidget* PlanPage::buildPlan(QWidget* parent) {
     auto* layout = plainLayout(m_plan);
     layout->setContentsMargins(0, 0, kGap, 0);
     m_strategies = addBlock(m_plan, tr("Strategies"));
+    m_reasons = quietLabel({}, m_plan);
+    m_reasons->setAccessibleName(tr("Why each strategy, or why not"));
+    layout->addWidget(m_reasons);
     m_times = addBlock(m_plan, tr("Time of a step"));
+    m_charts = buildCharts(m_plan);
+    layout->addWidget(m_charts);
     m_limits = addBlock(m_plan, tr("How far each goes in this memory"));
     layout->addWidget(sectionLabel(tr("Most that a rank holds, by strategy"), m_plan));
     m_memory = new StackedBars(m_plan);
@@ -198,8 +203,6 @@ QWidget* PlanPage::buildPlan(QWidget* parent) {
     m_ofRanks->setTitles(tr("Memory per rank over ranks"), tr("MiB"), tr("ranks"));
     m_ofRanks->setLogarithmic(true, true);
     layout->addWidget(m_ofRanks);
-    m_charts = buildCharts(m_plan);
-    layout->addWidget(m_charts);
     m_weak = addBlock(m_plan, tr("Weak scaling"));
     m_strong = addBlock(m_plan, tr("Strong scaling"));
     m_fitsOn = addBlock(m_plan, tr("Fits on"));

@@ -227,7 +227,10 @@ void PlanPage::showView() {
     m_sources->setText(m_view.sources);
     m_memory->setBars(m_view.memory);
     m_legend->setEntries(m_view.legend);
-    showTable(*m_strategies.table, *m_strategies.title, m_view.strategies);
+    showTable(*m_strategies.table, *m_strategies.title, m_view.strategies,
+              {"strategy", "state_bytes_per_rank", "peak_bytes_per_rank",
+               "communication_bytes_per_step", "fits"});
+    m_reasons->setText(m_view.reasons.join(u'\n'));
     showTable(*m_times.table, *m_times.title, m_view.times);
     showTable(*m_limits.table, *m_limits.title, m_view.limits);
     showTable(*m_weak.table, *m_weak.title, m_view.weak);
@@ -245,13 +248,14 @@ void PlanPage::showView() {
     m_throughput->setSeries(m_view.throughput);
 }
 
-void PlanPage::showTable(DataTable& table, QLabel& title, const questions::Table& shown) {
+void PlanPage::showTable(DataTable& table, QLabel& title, const questions::Table& shown,
+                         const std::vector<const char*>& keys) {
     const bool any = !shown.rows.empty();
     table.setVisible(any);
     title.setVisible(any);
     if (!any) return;
     title.setText(fromUtf8(shown.title));
-    AnswerTable made = answerTable(shown);
+    AnswerTable made = answerTable(shown, 0, keys);
     table.updateTable(std::move(made.columns), std::move(made.rows));
 }
 

@@ -66,7 +66,8 @@ private:
     void make();
     void take(PlanView view);
     void showView();
-    void showTable(DataTable& table, QLabel& title, const questions::Table& shown);
+    void showTable(DataTable& table, QLabel& title, const questions::Table& shown,
+                   const std::vector<const char*>& keys = {});
 
     RecordingLoader& m_loader;
     Topic m_topic;
@@ -83,7 +84,7 @@ private:
     QSpinBox* m_perHost = nullptr;
     QSlider* m_ranks = nullptr;
     QCheckBox* m_ofRecommended = nullptr;
-    QLabel *m_headline = nullptr, *m_sources = nullptr;
+    QLabel *m_headline = nullptr, *m_sources = nullptr, *m_reasons = nullptr;
     Banner* m_problem = nullptr;
     QWidget* m_plan = nullptr;
     StackedBars* m_memory = nullptr;

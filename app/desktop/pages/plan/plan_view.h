@@ -9,6 +9,7 @@
 #include "profiler/questions/answer.h"
 
 #include <QString>
+#include <QStringList>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -27,9 +28,10 @@ struct PlanSettings {
 };
 
 struct PlanView {
-    QString problem;   ///< why there is no plan, in the words of the form; empty: there is
-    QString headline;  ///< what to take, and why
-    QString sources;   ///< of times and link, or what is missing for them
+    QString problem;      ///< why there is no plan, in the words of the form; empty: there is
+    QString headline;     ///< what to take, and why
+    QStringList reasons;  ///< a sentence for each strategy
+    QString sources;      ///< of times and link, or what is missing for them
     std::vector<StackedBar> memory;
     std::vector<LegendEntry> legend;
     questions::Table strategies, times, limits, weak, strong, fitsOn, divisions;
