@@ -139,22 +139,32 @@ void MachineMeasurement::productsIn(Precision precision) {
         what.rows = shape.rows;
         what.inner = shape.inner;
         what.columns = shape.columns;
-        const at::ScalarType type = computeType(precision);
-        at::Tensor a, b, out;
-        if (!onGpu()) {
-            a = at::randn({shape.rows, shape.inner}).to(type);
-            b = at::randn({shape.inner, shape.columns}).to(type);
-            out = at::empty({shape.rows, shape.columns}, type);
-        }
+        const std::function<double()> take = onGpu() ? deviceProduct(what) : hostProduct(what);
         sample(what, [&] {
-            rate = onGpu() ? m_parts.deviceProduct(shape.rows, shape.inner, shape.columns,
-                                                   precision, m_seconds / (m_parts.samples + 1))
-                           : shape.flops() / secondsOf([&] { kernels::matmul(a, b, out); });
+            const double rate = take();
             best = std::max(best, rate);
             return rate;
         });
     }
     if (!onGpu() && best > 0) keepPeak(precision, m_parts.threads, best);
+}
+
+/// FLOP/s of one product.
+std::function<double()> MachineMeasurement::hostProduct(const run::MeasuredFigure& what) const {
+    const at::ScalarType type = computeType(what.precision);
+    const at::Tensor a = at::randn({what.rows, what.inner}).to(type);
+    const at::Tensor b = at::randn({what.inner, what.columns}).to(type);
+    const at::Tensor out = at::empty({what.rows, what.columns}, type);
+    const double flops = Shape{what.rows, what.inner, what.columns}.flops();
+    return [=, this] { return flops / secondsOf([&] { kernels::matmul(a, b, out); }); };
+}
+
+/// The best of a part of a figure's time.
+std::function<double()> MachineMeasurement::deviceProduct(const run::MeasuredFigure& what) const {
+    const double seconds = m_seconds / (m_parts.samples + 1);
+    return [this, what, seconds] {
+        return m_parts.deviceProduct(what.rows, what.inner, what.columns, what.precision, seconds);
+    };
 }
 
 void MachineMeasurement::memory() {

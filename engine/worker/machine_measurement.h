@@ -45,6 +45,8 @@ public:
 private:
     void products();
     void productsIn(run::Precision precision);
+    [[nodiscard]] std::function<double()> hostProduct(const run::MeasuredFigure& what) const;
+    [[nodiscard]] std::function<double()> deviceProduct(const run::MeasuredFigure& what) const;
     void memory();
     void deviceCopies();
     void launches();
