@@ -102,7 +102,7 @@ Result<run::RunConfig> baseConfig(const CalibrateOptions& options) {
         options.quick ? "16kB,256kB,4MB" : "4kB,16kB,64kB,256kB,1MB,4MB,16MB,64MB";
     config.measureRounds = options.quick ? 5 : 15;
     config.measureWarmup = options.quick ? 1 : 2;
-    config.measureSeconds = options.quick ? 0.03 : 0.4;
+    config.measureSeconds = options.quick ? 0.03 : 0.3;
     config.measureMachine = true;
     config = run::measuring(config);
     if (auto valid = run::validate(config); !valid) return failure(valid);

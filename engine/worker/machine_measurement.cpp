@@ -11,6 +11,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,10 +53,14 @@ std::vector<Precision> precisionsOf(bool gpu) {
     return all;
 }
 
-/// Of narrow types on a CPU by the faster of its two ways, as a run does.
-void chooseWay(Precision precision) {
+/// Of narrow types on a CPU by the faster of its two ways, as a run does. Where that takes long, by
+/// a smaller product.
+void chooseWay(Precision precision, double seconds) {
     if (precision == Precision::kFloat32) return;
-    kernels::useNarrowProducts(kernels::slowdownOf(computeType(precision), 128, 256).faster());
+    constexpr double kLittle = 0.1;
+    const auto slowdown = seconds < kLittle ? kernels::slowdownOf(computeType(precision), 128, 256)
+                                            : kernels::slowdownOf(computeType(precision), 256, 384);
+    kernels::useNarrowProducts(slowdown.faster());
 }
 
 std::int64_t lastCacheBytes() {
@@ -125,12 +130,13 @@ double MachineMeasurement::secondsOf(const std::function<void()>& work) const {
 void MachineMeasurement::products() {
     for (const Precision precision : precisionsOf(onGpu())) {
         if (m_parts.stopWanted()) return;
-        if (!onGpu()) chooseWay(precision);
-        productsIn(precision);
+        if (!onGpu()) chooseWay(precision, m_seconds);
+        const double best = productsIn(precision);
+        if (!onGpu() && precision == Precision::kFloat32) warnOfBusyCores(best);
     }
 }
 
-void MachineMeasurement::productsIn(Precision precision) {
+double MachineMeasurement::productsIn(Precision precision) {
     double best = 0;
     for (const Shape& shape : onGpu() ? kDeviceShapes : kHostShapes) {
         if (best > 0 && shape.flops() / best > kFarTooLong * m_seconds) break;
@@ -147,6 +153,26 @@ void MachineMeasurement::productsIn(Precision precision) {
         });
     }
     if (!onGpu() && best > 0) keepPeak(precision, m_parts.threads, best);
+    return best;
+}
+
+/// Threads that wait for each other are slowed down by whoever takes a core from one of them.
+void MachineMeasurement::warnOfBusyCores(double together) const {
+    constexpr std::int64_t kSide = 512;
+    constexpr int kTries = 5;
+    if (m_parts.threads == 1) return;
+    at::set_num_threads(1);
+    const kernels::MatmulBurst burst(kSide, at::kFloat);
+    double alone = 0;
+    for (int i = 0; i < kTries; ++i) alone = std::max(alone, burst.run());
+    at::set_num_threads(m_parts.threads);
+    HostPeak peak;
+    peak.flops = together;
+    if (isPlausible(peak, alone, m_parts.threads)) return;
+    m_parts.warn(fmt::format(
+        "{} threads together reached {:.3g} GFLOP/s in fp32 products where one alone reaches "
+        "{:.3g}: other work had some of the cores, and figures are too low",
+        m_parts.threads, together * 1e-9, alone * 1e-9));
 }
 
 /// FLOP/s of one product.

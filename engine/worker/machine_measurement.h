@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace shardscope::worker {
@@ -29,6 +30,7 @@ struct MachineParts {
     double seconds = 0;          ///< for a figure; 0: none given
     std::int64_t freeBytes = 0;  ///< of the memory measured
     std::function<void(const run::MeasuredFigure&, double)> tell;
+    std::function<void(const std::string&)> warn;  ///< of figures that are too low
     std::function<bool()> stopWanted;
 };
 
@@ -44,7 +46,9 @@ public:
 
 private:
     void products();
-    void productsIn(run::Precision precision);
+    /// FLOP/s of the best.
+    double productsIn(run::Precision precision);
+    void warnOfBusyCores(double together) const;
     [[nodiscard]] std::function<double()> hostProduct(const run::MeasuredFigure& what) const;
     [[nodiscard]] std::function<double()> deviceProduct(const run::MeasuredFigure& what) const;
     void memory();

@@ -73,6 +73,9 @@ void MeasuringRun::onThisMachine(const run::MeasurementPlan& plan) {
         m_parts.outbox.post(run::MetricReported{
             {run::metricName(figure), StepIndex{0}, m_parts.session.at(hostNow()), value}});
     };
+    machine.warn = [this](const std::string& sentence) {
+        note("measured-busy", sentence, "Measure again when the machine has nothing else to do.");
+    };
     machine.stopWanted = [this] { return m_parts.commands.stopWanted(); };
     MachineMeasurement(machine).run();
     at::set_num_threads(m_config.threads);

@@ -11,6 +11,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <set>
+#include <string>
+#include <thread>
+#include <vector>
 
 namespace shardscope::worker {
 namespace {
@@ -36,6 +39,7 @@ protected:
         parts.tell = [this](const run::MeasuredFigure& figure, double value) {
             told.push_back({figure, value});
         };
+        parts.warn = [this](const std::string& sentence) { warned.push_back(sentence); };
         parts.stopWanted = [] { return false; };
         return parts;
     }
@@ -46,6 +50,7 @@ protected:
     }
 
     std::vector<Told> told;
+    std::vector<std::string> warned;
     test::TemporaryFolder m_folder;
 };
 
@@ -80,6 +85,21 @@ TEST_F(MachineMeasured, ADeviceTellsItsCopiesToo) {
         tf32 |= each.figure.precision == Precision::kTf32 && each.value == 2e12;
     EXPECT_TRUE(tf32);
     EXPECT_FALSE(std::filesystem::exists(peakStorePath()));  // that is about CPUs
+}
+
+TEST_F(MachineMeasured, OneThreadHasNobodyToWaitFor) {
+    MachineMeasurement(parts()).run();
+    EXPECT_TRUE(warned.empty());
+}
+
+/// More threads than any machine has cores.
+TEST_F(MachineMeasured, SaysThatThreadsHadNoCoresOfTheirOwn) {
+    MachineParts many = parts();
+    many.threads = 4 * static_cast<int>(std::thread::hardware_concurrency());
+    MachineMeasurement(many).run();
+    at::set_num_threads(1);
+    ASSERT_EQ(warned.size(), 1u);
+    EXPECT_THAT(warned.front(), testing::HasSubstr("other work had some of the cores"));
 }
 
 TEST_F(MachineMeasured, StopsWhenAskedTo) {
