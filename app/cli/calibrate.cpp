@@ -18,10 +18,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace shardscope::cli {
@@ -70,10 +75,11 @@ public:
         std::string path =
             (std::filesystem::temp_directory_path(error) / "shardscope-calibrate-XXXXXX").string();
         if (error || ::mkdtemp(path.data()) == nullptr)
-            return failure(ErrorCode::kFailure,
-                           fmt::format("there is no room for recordings at {}; set TMPDIR to a "
-                                       "folder that can be written",
-                                       path));
+            return failure(
+                ErrorCode::kFailure,
+                fmt::format("no folder for recordings can be made: {}; set TMPDIR to one "
+                            "that can be written",
+                            error ? error.message() : std::strerror(errno)));
         return std::unique_ptr<ScratchFolder>(new ScratchFolder(std::move(path)));
     }
     ScratchFolder(const ScratchFolder&) = delete;
@@ -132,14 +138,15 @@ std::string subjectOf(const run::RunConfig& config) {
     return fmt::format("{}", fmt::join(parts, " and "));
 }
 
+/// Adds to `said` what is to be minded.
 Result<Calibration> measure(run::RunConfig config, const ScratchFolder& folder,
-                            const CalibrateOptions& options) {
+                            const CalibrateOptions& options, std::set<std::string>& said) {
     config.output = folder.file(fmt::format("{}.sscope", toWord(run::communicatorOf(config))));
     if (!options.quiet) tell(fmt::format("Measuring {}.\n", subjectOf(config)));
     if (auto done = measureRun(config); !done) return failure(done);
     const auto recording = readMeasuredRecording(config.output);
     if (!recording) return failure(recording);
-    for (const std::string& limit : limitsOf(recording->summary)) tell(limit + '\n');
+    for (const std::string& limit : limitsOf(recording->summary)) said.insert(limit);
     Calibration calibration = planning::calibrationOf(*recording);
     calibration.quick = options.quick;
     if (calibration.rates.empty() && calibration.collectives.empty())
@@ -158,18 +165,24 @@ Result<void> measureAll(const CalibrateOptions& options, std::optional<Calibrati
     auto folder = ScratchFolder::make();
     if (!folder) return failure(folder);
     const InterruptGuard guard;
+    std::set<std::string> said;
     for (const run::RunConfig& config : runsOf(*base, options.flags.given("transport"))) {
-        auto found = measure(config, **folder, options);
-        if (!found && (!all || found.error().code == ErrorCode::kInterrupted))
-            return failure(found);
+        auto found = measure(config, **folder, options, said);
+        if (!found && found.error().code == ErrorCode::kInterrupted)
+            return failure(
+                ErrorCode::kInterrupted,
+                fmt::format("interrupted while {} was measured; {}", subjectOf(config),
+                            all ? "what was measured before is kept" : "nothing is kept of it"));
+        if (!found && !all) return failure(found);
         if (!found) tell(fmt::format("Not measured: {}\n", found.error().message));
         if (found) all = all ? planning::merged(std::move(*found), *all) : std::move(*found);
     }
+    for (const std::string& each : said) tell(each + '\n');
     return {};
 }
 
-/// With what is kept already; a damaged file is replaced.
-Result<Calibration> keep(Calibration calibration, const CalibrateOptions& options) {
+/// Puts what is kept already to it, and keeps both; a damaged file is replaced.
+Result<void> keep(Calibration& calibration, const CalibrateOptions& options) {
     const auto before =
         planning::findCalibration(calibration.host, calibration.kind, calibration.device);
     if (!before) tell(before.error().message + '\n');
@@ -178,7 +191,7 @@ Result<Calibration> keep(Calibration calibration, const CalibrateOptions& option
     const auto path = planning::keepCalibration(calibration);
     if (!path) return failure(path);
     if (!options.quiet) tell(fmt::format("Kept in {}.\n", *path));
-    return calibration;
+    return {};
 }
 
 Result<Calibration> kept(const CalibrateOptions& options) {
@@ -194,23 +207,31 @@ Result<Calibration> kept(const CalibrateOptions& options) {
                                config.device == run::Device::kCuda ? " --device cuda" : ""));
 }
 
-Result<Calibration> calibrate(const CalibrateOptions& options) {
-    if (options.show) return kept(options);
+int show(const Calibration& calibration, const CalibrateOptions& options) {
+    return printLast(options.json ? planning::toJson(calibration)
+                                  : calibrationText(calibration, nowS()));
+}
+
+int refuse(const Error& error) {
+    tellError(error.message);
+    return exitStatus(error);
+}
+
+/// What was measured is shown whether it can be kept or not.
+int calibrate(const CalibrateOptions& options) {
     std::optional<Calibration> measured;
     const auto done = measureAll(options, measured);
-    if (!measured) return failure(done);
-    auto all = keep(std::move(*measured), options);
-    if (!done) return failure(done);
-    return all;
+    if (!measured) return refuse(done.error());
+    const auto isKept = keep(*measured, options);
+    if (!done) return refuse(done.error());
+    const int status = show(*measured, options);
+    return isKept ? status : refuse(isKept.error());
 }
 
 int run(const CalibrateOptions& options) {
-    const auto calibration = calibrate(options);
-    if (calibration)
-        return printLast(options.json ? planning::toJson(*calibration)
-                                      : calibrationText(*calibration, nowS()));
-    tellError(calibration.error().message);
-    return exitStatus(calibration.error());
+    if (!options.show) return calibrate(options);
+    const auto calibration = kept(options);
+    return calibration ? show(*calibration, options) : refuse(calibration.error());
 }
 
 }  // namespace
