@@ -62,6 +62,7 @@ RunFacts runFacts(const run::RunConfig& config, const std::string& commandLine) 
 
 /// Fills in what was left open and is not the same on every machine, saying so.
 Result<void> settle(run::RunConfig& config, RunProgress& progress) {
+    if (config.work == run::Work::kMeasuring) config.data = run::kSyntheticData;
     if (config.data.empty()) {
         const auto tree = ownSourceTree();
         if (!tree) return failure(tree);
@@ -227,7 +228,12 @@ Result<RunEnd> recordTasks(RecordOptions& options, const launch::TaskPlace& task
 Result<run::RunConfig> dryConfig(RecordOptions& options,
                                  const std::optional<launch::TaskPlace>& task) {
     if (task) options.tasks = onOneHost(*task);
-    return options.config();
+    auto config = options.config();
+    if (config && config->work != run::Work::kTraining)
+        return failure(ErrorCode::kUsage,
+                       "--dry-run is about training, and this run measures with what memory there "
+                       "is; leave it out");
+    return config;
 }
 
 /// What is wrong wherever the tasks are, before anybody waits for them.

@@ -6,6 +6,7 @@
 #include "engine/launch/processor_level.h"
 #include "engine/launch/usable_cores.h"
 #include "engine/run/config/host_list.h"
+#include "engine/run/config/measurement_plan.h"
 #include "engine/run/theory/theory.h"
 #include "storage/model/host_clock.h"
 
@@ -28,11 +29,18 @@ constexpr std::int64_t kMebibyte = 1 << 20;
 /// staging of every rank many times over.
 constexpr std::int64_t kSegmentBytesPerParameter = 64;
 
+/// A measuring run has no model but payloads, of which a rank allocates the largest that it has
+/// memory for.
+std::int64_t sharedBytesOfRank(const run::RunConfig& config) {
+    if (config.work == run::Work::kTraining)
+        return kSegmentBytesPerParameter * theory::parameterCount(config.model);
+    const auto plan = run::measurementPlan(config);
+    return plan ? run::payloadOf(plan->sizes.back(), config.ranks).count : 0;
+}
+
 /// Of the memory that `ranks` ranks of one host share.
 std::int64_t segmentBytes(const run::RunConfig& config, std::int32_t ranks) {
-    return 64 * kMebibyte +
-           ranks *
-               (kSegmentBytesPerParameter * theory::parameterCount(config.model) + 64 * kMebibyte);
+    return 64 * kMebibyte + ranks * (sharedBytesOfRank(config) + 64 * kMebibyte);
 }
 
 Result<launch::HostRun> here(bool launched) {
@@ -59,9 +67,10 @@ std::string dataBelowRoot(const run::HostConfig& host, const run::RunConfig& con
         .string();
 }
 
-/// Of memory, by theory; of ranks on GPUs it is not the host's.
+/// Of memory, by theory; of ranks on GPUs it is not the host's, and what measures takes no more
+/// than there is.
 std::int64_t needBytes(const run::RunConfig& config, std::int32_t ranks) {
-    if (config.device != run::Device::kCpu) return 0;
+    if (config.device != run::Device::kCpu || config.work != run::Work::kTraining) return 0;
     return ranks * theory::total(theory::memoryTheory(config)).count;
 }
 

@@ -128,7 +128,12 @@ Result<pid_t> spawn(const SpawnRequest& request) {
     }
     writeEnd.reset();
     int error = 0;
-    if (::read(readEnd.get(), &error, sizeof error) == sizeof error) {
+    ssize_t told = 0;
+    // A signal handed on before the program is there would meet our own handlers, and be lost.
+    do {
+        told = ::read(readEnd.get(), &error, sizeof error);
+    } while (told < 0 && errno == EINTR);
+    if (told == sizeof error) {
         ::waitpid(pid, nullptr, 0);
         return failure(ErrorCode::kLaunch,
                        fmt::format("{} cannot be started: {}", request.program, reason(error)));

@@ -13,12 +13,18 @@ constexpr double kPeakSeconds = 0.4;
 
 }  // namespace
 
+double productRate(const CudaModule& module, const ProductShape& shape, run::Precision precision,
+                   double seconds) {
+    return module.measureMatmul(shape.rows, shape.columns, shape.inner,
+                                kernels::dataTypeOf(computeType(precision)),
+                                precision == run::Precision::kTf32, seconds);
+}
+
 void measurePeak(const CudaModule& module, const run::RunConfig& config, DeviceFacts& facts) {
     const run::ModelConfig& model = config.model;
     const std::int64_t rows = config.batch * model.context;
-    facts.measuredPeak = module.measureMatmul(
-        rows, 4 * model.hidden, model.hidden, kernels::dataTypeOf(computeType(config.precision)),
-        config.precision == run::Precision::kTf32, kPeakSeconds);
+    facts.measuredPeak =
+        productRate(module, {rows, model.hidden, 4 * model.hidden}, config.precision, kPeakSeconds);
     facts.measuredPeakSource = fmt::format(
         "measured: best {} ({} x {}) x ({} x {}) matrix product of random data before "
         "the first step",

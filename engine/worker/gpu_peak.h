@@ -6,11 +6,21 @@
 #include "engine/worker/cuda_module.h"
 #include "storage/model/recording.h"
 
+#include <cstdint>
+
 namespace shardscope::worker {
 
 /// Notes the best rate of matrix products at the run's own shapes; on the open device, for less
 /// than a second. Step thread.
 void measurePeak(const CudaModule& module, const run::RunConfig& config, DeviceFacts& facts);
+
+/// (rows x inner) by (inner x columns).
+struct ProductShape {
+    std::int64_t rows = 0, inner = 0, columns = 0;
+};
+/// FLOP/s of such products on the open device, the best of about `seconds`. Step thread.
+[[nodiscard]] double productRate(const CudaModule& module, const ProductShape& shape,
+                                 run::Precision precision, double seconds);
 
 /// Notes the vendor's figure at this precision, or why there is none. Pure.
 void lookUpPeak(run::Precision precision, DeviceFacts& facts);

@@ -170,6 +170,11 @@ run::PeakMeasured GpuRank::peak(bool measure) {
     return peakOf(facts);
 }
 
+double GpuRank::productRate(std::int64_t rows, std::int64_t inner, std::int64_t columns,
+                            run::Precision precision, double seconds) const {
+    return worker::productRate(m_device.module(), {rows, inner, columns}, precision, seconds);
+}
+
 void GpuRank::followDevice(bool everything) {
     try {
         m_observer.tellPassed(everything);

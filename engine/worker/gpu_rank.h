@@ -58,6 +58,9 @@ public:
     /// The vendor's figure for the run's precision; when `measure`, matrix products at the run's
     /// own shapes as well.
     run::PeakMeasured peak(bool measure);
+    /// FLOP/s of (rows x inner) by (inner x columns) products, the best of about `seconds`.
+    [[nodiscard]] double productRate(std::int64_t rows, std::int64_t inner, std::int64_t columns,
+                                     run::Precision precision, double seconds) const;
 
     /// Switches tracing, between steps; to end it waits for the device.
     void setCaptured(bool captured);

@@ -4,13 +4,13 @@
 #include "engine/data/reference.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/matmul.h"
-#include "engine/launch/host_facts.h"
 #include "engine/launch/usable_cores.h"
 #include "engine/training/session.h"
 #include "engine/training/verification.h"
 #include "engine/worker/failure_words.h"
+#include "engine/worker/host_peak_key.h"
 #include "engine/worker/instruction_sets.h"
-#include "engine/worker/training_run.h"
+#include "engine/worker/measuring_run.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
 #include "profiler/collectors/host/process_usage.h"
 #include "storage/model/host_clock.h"
@@ -194,13 +194,18 @@ bool RankWorker::choosesBlockedAttention(bool narrow) {
                                    kernels::AttentionKind::kBlocked);
 }
 
-void RankWorker::chooseHostKernels() {
+void RankWorker::chooseMatmulLibrary() {
     const run::RunConfig& config = m_start.config;
-    const run::ModelConfig& model = config.model;
-    const auto library = kernels::fasterMatmulLibrary(config.batch * model.context, model.hidden);
+    const auto library =
+        kernels::fasterMatmulLibrary(config.batch * config.model.context, config.model.hidden);
     const bool oneDnn = majority(library == kernels::MatmulLibrary::kOneDnn);
     kernels::useMatmulLibrary(oneDnn ? kernels::MatmulLibrary::kOneDnn
                                      : kernels::MatmulLibrary::kMkl);
+}
+
+void RankWorker::chooseHostKernels() {
+    chooseMatmulLibrary();
+    const run::RunConfig& config = m_start.config;
     const bool narrow = training::placementOf(config, m_device).copies();
     if (narrow) chooseNarrowProducts();
     const bool blocked = choosesBlockedAttention(narrow);
@@ -209,7 +214,7 @@ void RankWorker::chooseHostKernels() {
     if (m_start.rank != 0) return;
     m_outbox.post(run::LogLine{
         "info", fmt::format("the faster here: matrix products by {}, {} attention",
-                            oneDnn ? "oneDNN" : "MKL", blocked ? "blocked" : "flash")});
+                            toWord(kernels::matmulLibraryInUse()), blocked ? "blocked" : "flash")});
 }
 
 void RankWorker::calibrate() {
@@ -277,9 +282,7 @@ ChosenPeak RankWorker::hostPeak(int threads) const {
     measured.stable = measured.stable && isPlausible(measured, alone, threads);
     const std::string library = toWord(kernels::matmulLibraryInUse());
     const PeakStore store(peakStorePath());
-    const std::string key = fmt::format("{}, {} {}, {} threads, {}", launch::hostFacts().cpu,
-                                        library, word, threads, at::get_cpu_capability()) +
-                            heldInstructions();
+    const std::string key = hostPeakKey(m_start.config.precision, threads);
     ChosenPeak chosen = choosePeak(store.find(key, measured.unixS), measured,
                                    fmt::format("{} matrix product by {} on {} thread{} together",
                                                word, library, threads, threads == 1 ? "" : "s"));
@@ -316,8 +319,11 @@ Result<void> RankWorker::run() {
             reportFailure(prepared.error(), launch ? "launch" : "failure");
             return prepared;
         }
-        chooseKernels();
-        auto result = m_start.config.reference.empty() ? train() : followReference();
+        const bool measures = m_start.config.work == run::Work::kMeasuring;
+        if (!measures) chooseKernels();
+        auto result = measures                           ? measure()
+                      : m_start.config.reference.empty() ? train()
+                                                         : followReference();
         if (!result) {
             giveUp();
             return result;
@@ -374,10 +380,26 @@ void RankWorker::changeCapture() {
 Result<void> RankWorker::train() {
     calibrate();
     reportTheory();
-    TrainingRun run({m_start, m_device, *m_links.training, m_session, m_observer, m_outbox,
-                     m_commands, m_gpu.get(), [this](std::int32_t step) { captureStep(step); },
-                     [this] { changeCapture(); }, [this] { giveUp(); }});
-    return run.run();
+    return TrainingRun(runParts()).run();
+}
+
+Result<void> RankWorker::measure() {
+    if (!m_gpu) chooseMatmulLibrary();
+    return MeasuringRun(runParts()).run();
+}
+
+RunParts RankWorker::runParts() {
+    return {m_start,
+            m_device,
+            *m_links.training,
+            m_session,
+            m_observer,
+            m_outbox,
+            m_commands,
+            m_gpu.get(),
+            [this](std::int32_t step) { captureStep(step); },
+            [this] { changeCapture(); },
+            [this] { giveUp(); }};
 }
 
 Result<void> RankWorker::followReference() {

@@ -12,6 +12,7 @@
 #include "engine/worker/outbox.h"
 #include "engine/worker/rank_links.h"
 #include "engine/worker/recording_observer.h"
+#include "engine/worker/training_run.h"
 #include "profiler/capture/capture_session.h"
 #include "profiler/collectors/operators/backward_contexts.h"
 #include "profiler/collectors/operators/operator_collector.h"
@@ -28,19 +29,23 @@ public:
     RankWorker(int fd, run::RankStart start, CommandReader& commands);
     ~RankWorker();
 
-    /// Trains, or follows a reference. What goes wrong has been reported when this returns.
+    /// Trains, follows a reference, or measures. What goes wrong has been reported when this
+    /// returns.
     Result<void> run();
 
 private:
     Result<void> prepare();
     Result<void> train();
     Result<void> followReference();
+    Result<void> measure();
+    [[nodiscard]] RunParts runParts();
     /// Opens the GPU before LibTorch is asked about it; nothing on a CPU.
     Result<void> openDevice();
     void tellActivity();
     bool majority(bool vote);
     void chooseKernels();
     void chooseHostKernels();
+    void chooseMatmulLibrary();
     [[nodiscard]] bool choosesBlockedAttention(bool narrow);
     void chooseNarrowProducts();
     void calibrate();

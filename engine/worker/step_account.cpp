@@ -16,7 +16,7 @@ void StepAccount::begin() {
 
 /// Only a step that was captured from its beginning must be whole.
 void StepAccount::expect(StepFacts& facts, bool skipped) const {
-    if (!m_level.whole()) return;
+    if (!m_trains || !m_level.whole()) return;
     facts.expectedGathers = m_contents.gathers - (skipped ? m_contents.updateGathers : 0);
     facts.expectedReductions = m_contents.reductions;
     facts.expectedPhases = m_contents.phases;

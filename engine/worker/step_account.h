@@ -24,7 +24,10 @@ class StepAccount {
 public:
     /// `level` outlives it.
     StepAccount(const run::RunConfig& config, RankId rank, const StepLevel& level)
-        : m_rank(rank), m_contents(theory::stepContents(config)), m_level(level) {}
+        : m_rank(rank),
+          m_trains(config.work == run::Work::kTraining),
+          m_contents(theory::stepContents(config)),
+          m_level(level) {}
 
     /// Gives the bytes that peaked on the device since its last call; before the first step. The
     /// host's allocator is asked otherwise.
@@ -45,6 +48,7 @@ private:
     void tellWithoutCore(StepFacts& facts, std::int64_t nowNs);
 
     const RankId m_rank;
+    const bool m_trains;  ///< else theory knows nothing of what a step holds
     const theory::StepContents m_contents;
     const StepLevel& m_level;
     std::function<std::int64_t()> m_devicePeak;

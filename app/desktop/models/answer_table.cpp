@@ -114,6 +114,10 @@ bool saysNothing(const questions::Table& table, std::size_t column) {
     });
 }
 
+bool isSpeed(Unit unit) {
+    return unit == Unit::kFlops || unit == Unit::kTokensPerSecond;
+}
+
 }  // namespace
 
 AnswerTable answerTable(const questions::Table& table, std::size_t mostRows,
@@ -132,7 +136,7 @@ AnswerTable answerTable(const questions::Table& table, std::size_t mostRows,
         shown.columns.push_back({answerText(column.title), answerText(column.definition), numeric,
                                  key == "name" || key == "kernel" || key == "operator", false,
                                  std::max(widthOf(key, answerText(column.title), numeric),
-                                          column.unit == Unit::kFlops ? kSpeedWidth : 0)});
+                                          isSpeed(column.unit) ? kSpeedWidth : 0)});
     }
     const std::size_t count =
         mostRows == 0 ? table.rows.size() : std::min(mostRows, table.rows.size());

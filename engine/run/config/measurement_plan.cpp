@@ -11,6 +11,8 @@
 namespace shardscope::run {
 namespace {
 
+/// Shared memory is mapped for the largest, whether it fits or not.
+constexpr Bytes kMostPayload{1'000'000'000'000};
 /// More than 40 doublings are no sizes any more.
 constexpr std::size_t kMostSizes = 64;
 
@@ -31,6 +33,10 @@ Result<Bytes> sizeFrom(std::string_view text) {
     auto size = parseSize(text);
     if (size && size->count < 1)
         return failure(ErrorCode::kUsage, fmt::format("'{}' is no payload; use 4B or more", text));
+    if (size && *size > kMostPayload)
+        return failure(ErrorCode::kUsage,
+                       fmt::format("{} is more than any rank holds; use {} or less", text,
+                                   sizeText(kMostPayload)));
     return size;
 }
 

@@ -18,6 +18,9 @@ std::vector<Setting> settingsOf(const RunConfig& config) {
         {"data", config.data.empty() ? "the project's own source tree" : config.data},
         {"seed", std::to_string(config.seed)},
     };
+    // What is said of model, strategy and batch is not what such a run did.
+    if (config.work != Work::kTraining)
+        settings.insert(settings.begin(), {"work", "measuring the machine: nothing was trained"});
     // settled before a run starts; not so in old recordings
     if (config.threads > 0)
         settings.push_back({"threads", fmt::format("{} per rank", config.threads)});

@@ -13,8 +13,8 @@ struct Setting {
     std::string text;  ///< "8 sequences x 128 tokens per rank, 1 micro-step per step"
 };
 
-/// Batch, precision, data, seed, threads and capture level; the link where it is modelled. Model,
-/// strategy and ranks are columns of the recording (RunFacts).
+/// Batch, precision, data, seed, threads and capture level; the link where it is modelled; of a run
+/// that measures, that it does. Model, strategy and ranks are columns of the recording (RunFacts).
 [[nodiscard]] std::vector<Setting> settingsOf(const RunConfig& config);
 
 }  // namespace shardscope::run

@@ -61,6 +61,7 @@ TEST(MeasurementPlan, RefusesSizesAndOperationsInWords) {
     EXPECT_THAT(refusal(config("all-reduce", "")), HasSubstr("no size is named"));
     EXPECT_THAT(refusal(config("all-reduce", "many")), HasSubstr("measure_sizes: 'many'"));
     EXPECT_THAT(refusal(config("all-reduce", "0")), HasSubstr("'0' is no payload"));
+    EXPECT_THAT(refusal(config("all-reduce", "1.1TB")), HasSubstr("use 1 TB or less"));
     EXPECT_THAT(refusal(config("all-reduce", "2MB-1MB")), HasSubstr("smaller size first"));
     EXPECT_THAT(refusal(config("all-reduce", "1kB-")), HasSubstr("is not a size"));
     EXPECT_THAT(refusal(config("all-reduse", "1MB")), HasSubstr("did you mean 'all-reduce'"));

@@ -34,6 +34,9 @@ TEST(RunSettings, SayWhatARunWasSetToDo) {
     config.linkGigabytesPerSecond = 1.25;
     EXPECT_EQ(textOf(config, "threads"), "3 per rank");
     EXPECT_EQ(textOf(config, "link"), "modelled: 0 us, 1.25 GB/s");
+    EXPECT_EQ(textOf(config, "work"), std::nullopt);
+    config.work = Work::kMeasuring;
+    EXPECT_EQ(textOf(config, "work"), "measuring the machine: nothing was trained");
 }
 
 }  // namespace

@@ -243,7 +243,7 @@ void PlanPage::showView() {
     if (!curves) return;
     m_efficiency->setTitles(tr("Efficiency of %1").arg(m_view.curvesOf), tr("%"), tr("ranks"));
     m_efficiency->setSeries(m_view.efficiency);
-    m_throughput->setTitles(tr("Throughput of %1").arg(m_view.curvesOf), tr("tok/s"), tr("ranks"));
+    m_throughput->setTitles(tr("Throughput of %1").arg(m_view.curvesOf), tr("ktok/s"), tr("ranks"));
     m_throughput->setBands(m_view.bands);
     m_throughput->setSeries(m_view.throughput);
 }

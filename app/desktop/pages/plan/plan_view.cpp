@@ -23,6 +23,7 @@ using planning::Scaled;
 using planning::StrategyPlan;
 
 constexpr std::int32_t kMostRanks = 1024;
+constexpr double kThousandth = 1e-3;
 
 /// The link of the form, taken out of the configuration: to a plan it is no modelled one.
 std::optional<planning::LinkTimes> takeLink(run::RunConfig& config) {
@@ -105,9 +106,10 @@ void addCurves(const std::vector<ProjectionRow>& rows, const QString& name, Mean
     BandSeries band{name, {}, {}, meaning};
     for (const ProjectionRow& row : rows) {
         const planning::Forecast& made = row.forecast;
-        const double tokens = made.tokensPerSecond * made.step.time.seconds();
+        const double perSecond = made.tokensPerSecond * kThousandth;
+        const double tokens = perSecond * made.step.time.seconds();
         efficiency.points << QPointF(row.ranks, 100 * row.efficiency);
-        throughput.points << QPointF(row.ranks, made.tokensPerSecond);
+        throughput.points << QPointF(row.ranks, perSecond);
         band.low << QPointF(row.ranks, tokens / made.high.seconds());
         band.high << QPointF(row.ranks, tokens / made.low.seconds());
     }

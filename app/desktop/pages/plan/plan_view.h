@@ -36,7 +36,7 @@ struct PlanView {
     std::vector<LegendEntry> legend;
     questions::Table strategies, times, limits, weak, strong, fitsOn, divisions;
     std::vector<LineSeries> efficiency;  ///< percent over ranks, weak and strong
-    std::vector<LineSeries> throughput;  ///< tokens/s over ranks
+    std::vector<LineSeries> throughput;  ///< thousand tokens/s over ranks
     std::vector<BandSeries> bands;       ///< of the throughput
     QString curvesOf;                    ///< the strategy's name
     run::RunConfig start;                ///< the recommended run, or the one that was set

@@ -1,0 +1,18 @@
+// The recording of a measuring run, read for calibrate and bench.
+#pragma once
+
+#include "profiler/planning/calibration.h"
+#include "storage/model/result.h"
+
+#include <string>
+#include <vector>
+
+namespace shardscope::cli {
+
+/// Of a recording that may have been interrupted. kUnreadable: it is none of a measuring run.
+[[nodiscard]] Result<planning::MeasuredRecording> readMeasuredRecording(const std::string& path);
+
+/// What the run could not measure or measured shorter, in the words of its ranks.
+[[nodiscard]] std::vector<std::string> limitsOf(const RecordingSummary& summary);
+
+}  // namespace shardscope::cli
