@@ -20,6 +20,7 @@ Command addRepair(CLI::App& root);
 Command addExport(CLI::App& root);
 Command addTokenize(CLI::App& root);
 Command addPlan(CLI::App& root);
+Command addBench(CLI::App& root);
 Command addDoctor(CLI::App& root);
 Command addAgent(CLI::App& root);
 Command addDataSum(CLI::App& root);
@@ -27,7 +28,7 @@ Command addServe(CLI::App& root);
 
 inline constexpr std::array kVerbs{addRecord,  addControl,  addImport, addReport, addAnalyze,
                                    addCompare, addVerify,   addInfo,   addQuery,  addRepair,
-                                   addExport,  addTokenize, addPlan,   addDoctor, addAgent,
-                                   addDataSum, addServe};
+                                   addExport,  addTokenize, addPlan,   addBench,  addDoctor,
+                                   addAgent,   addDataSum,  addServe};
 
 }  // namespace shardscope::cli
