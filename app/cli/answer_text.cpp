@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -115,6 +117,12 @@ void addColumns(const std::vector<Column>& columns, std::string& text) {
             text += fmt::format("  {}: {}\n", column.title, column.definition);
 }
 
+std::string inCell(std::string text) {
+    for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2))
+        text.insert(at, 1, '\\');
+    return text;
+}
+
 }  // namespace
 
 std::string tableText(const Table& table, std::size_t mostRows) {
@@ -130,11 +138,13 @@ std::string tableText(const Table& table, std::size_t mostRows) {
 }
 
 std::string tableMarkdown(const Table& table) {
-    std::string text = fmt::format("{}\n\n", table.title), rule = "|";
+    std::string text, rule = "|";
     for (std::size_t c = 0; c < table.columns.size(); ++c)
         if (table.shows(c)) rule += table.columns[c].unit == Unit::kNone ? "---|" : "---:|";
     for (const auto& row : textsOf(table, table.rows.size())) {
-        text += fmt::format("| {} |\n", fmt::join(row, " | "));
+        text += "|";
+        for (const std::string& cell : row) text += fmt::format(" {} |", inCell(cell));
+        text += '\n';
         if (!rule.empty()) text += std::exchange(rule, {}) + "\n";
     }
     return text;
@@ -153,6 +163,39 @@ std::string answerText(const Answer& answer, std::size_t mostRows) {
     }
     if (!answer.untold.empty() && !text.empty()) text += '\n';
     for (const std::string& untold : answer.untold) text += untold + ".\n";
+    return text;
+}
+
+std::string columnDefinitions(const Answer& answer) {
+    std::string text;
+    const auto add = [&](const std::vector<Column>& columns) {
+        for (const Column& column : columns) {
+            std::string line;
+            addColumns({column}, line);
+            if (text.find(line) == std::string::npos) text += line;
+        }
+    };
+    for (const auto& [what, value] : answer.figures) add({what});
+    for (const Table& table : answer.tables) add(table.columns);
+    return text;
+}
+
+std::string answerMarkdown(const Answer& answer) {
+    std::string text;
+    for (const std::string& sentence : answer.sentences) text += sentence + "\n\n";
+    for (const auto& [what, value] : answer.figures)
+        if (!value.isNone())
+            text += fmt::format("- {}: {}\n", what.title, cellText(value, what.unit));
+    for (const Table& table : answer.tables) {
+        if (table.rows.empty()) continue;
+        text += fmt::format("\n## {}\n\n{}", table.title, tableMarkdown(table));
+    }
+    for (const std::string& untold : answer.untold) text += '\n' + untold + ".\n";
+    const std::string definitions = columnDefinitions(answer);
+    if (!definitions.empty()) text += "\nWhat columns mean:\n\n";
+    std::istringstream lines(definitions);
+    for (std::string line; std::getline(lines, line);)
+        text += fmt::format("- {}\n", line.substr(2));
     return text;
 }
 

@@ -18,11 +18,17 @@ inline constexpr std::size_t kMostRows = 20;
 
 /// Title and rows; a table of an answer likewise.
 [[nodiscard]] std::string tableText(const questions::Table& table, std::size_t mostRows = 0);
-/// The same as Markdown, all rows.
+/// All rows as a table of Markdown, without the title.
 [[nodiscard]] std::string tableMarkdown(const questions::Table& table);
 
 /// "26.25 GB": powers of 1000, in five figures.
 [[nodiscard]] std::string decimalBytesText(double bytes);
+
+/// The same with tables as Markdown has them, all of their rows, and what each column means.
+[[nodiscard]] std::string answerMarkdown(const questions::Answer& answer);
+
+/// "  TITLE: what it means" a line, of figures and columns that say it; each line once.
+[[nodiscard]] std::string columnDefinitions(const questions::Answer& answer);
 
 /// What the question is, how it is answered, and what each column means.
 [[nodiscard]] std::string explanation(const questions::Question& question,

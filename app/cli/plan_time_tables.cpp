@@ -46,7 +46,8 @@ std::string sourcesText(const planning::PlanTimes& times) {
 }  // namespace
 
 std::string moreTable(const questions::Table& table, bool markdown) {
-    return "\n" + (markdown ? tableMarkdown(table) : tableText(table));
+    if (!markdown) return "\n" + tableText(table);
+    return fmt::format("\n{}\n\n{}", table.title, tableMarkdown(table));
 }
 
 std::string timeText(const ModelPlanInput& input, const std::vector<StrategyPlan>& plans,
