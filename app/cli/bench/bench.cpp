@@ -273,6 +273,7 @@ Command addBench(CLI::App& root) {
     const auto number = [&](const char* flag, std::int32_t& value, int least, const char* help) {
         app->add_option(flag, value, fmt::format("{} [{}]", help, value))
             ->type_name("NUMBER")
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
             ->check(CLI::Range(least, 1'000'000));
     };
     number("--steps", request.steps, 1, "steps of each run that are measured");
@@ -280,6 +281,7 @@ Command addBench(CLI::App& root) {
     app->add_option("--repetitions", request.repetitions,
                     "whole runs of each, in turn [as the kind says: 3, or 1 where bytes are told]")
         ->type_name("NUMBER")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
         ->check(CLI::Range(1, 1'000'000));
     app->add_option("-o,--output", options->output,
                     "folder of recordings, tables and pictures [bench-KIND-DATE]")
