@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -105,6 +107,36 @@ void addColumns(const std::vector<Column>& columns, std::string& text) {
             text += fmt::format("  {}: {}\n", column.title, column.definition);
 }
 
+std::string inCell(std::string text) {
+    for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2))
+        text.insert(at, 1, '\\');
+    return text;
+}
+
+std::string markdownRow(const std::vector<std::string>& cells) {
+    std::string row = "|";
+    for (const std::string& cell : cells) row += fmt::format(" {} |", inCell(cell));
+    return row + '\n';
+}
+
+std::string tableMarkdown(const Table& table) {
+    std::vector<std::string> header, line;
+    std::vector<std::size_t> columns;
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        if (!table.shows(c)) continue;
+        columns.push_back(c);
+        header.emplace_back(table.columns[c].title);
+        line.emplace_back("---");
+    }
+    std::string text = markdownRow(header) + markdownRow(line);
+    for (const auto& row : table.rows) {
+        std::vector<std::string> cells;
+        for (const std::size_t c : columns) cells.push_back(cellText(row[c], table.unitOf(row, c)));
+        text += markdownRow(cells);
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string answerText(const Answer& answer, std::size_t mostRows) {
@@ -120,6 +152,39 @@ std::string answerText(const Answer& answer, std::size_t mostRows) {
     }
     if (!answer.untold.empty() && !text.empty()) text += '\n';
     for (const std::string& untold : answer.untold) text += untold + ".\n";
+    return text;
+}
+
+std::string columnDefinitions(const Answer& answer) {
+    std::string text;
+    const auto add = [&](const std::vector<Column>& columns) {
+        for (const Column& column : columns) {
+            std::string line;
+            addColumns({column}, line);
+            if (text.find(line) == std::string::npos) text += line;
+        }
+    };
+    for (const auto& [what, value] : answer.figures) add({what});
+    for (const Table& table : answer.tables) add(table.columns);
+    return text;
+}
+
+std::string answerMarkdown(const Answer& answer) {
+    std::string text;
+    for (const std::string& sentence : answer.sentences) text += sentence + "\n\n";
+    for (const auto& [what, value] : answer.figures)
+        if (!value.isNone())
+            text += fmt::format("- {}: {}\n", what.title, cellText(value, what.unit));
+    for (const Table& table : answer.tables) {
+        if (table.rows.empty()) continue;
+        text += fmt::format("\n## {}\n\n{}", table.title, tableMarkdown(table));
+    }
+    for (const std::string& untold : answer.untold) text += '\n' + untold + ".\n";
+    const std::string definitions = columnDefinitions(answer);
+    if (!definitions.empty()) text += "\nWhat columns mean:\n\n";
+    std::istringstream lines(definitions);
+    for (std::string line; std::getline(lines, line);)
+        text += fmt::format("- {}\n", line.substr(2));
     return text;
 }
 

@@ -16,6 +16,12 @@ inline constexpr std::size_t kMostRows = 20;
 /// most `mostRows` rows and say how many they leave out; 0: all.
 [[nodiscard]] std::string answerText(const questions::Answer& answer, std::size_t mostRows);
 
+/// The same with tables as Markdown has them, all of their rows, and what each column means.
+[[nodiscard]] std::string answerMarkdown(const questions::Answer& answer);
+
+/// "  TITLE: what it means" a line, of figures and columns that say it; each line once.
+[[nodiscard]] std::string columnDefinitions(const questions::Answer& answer);
+
 /// What the question is, how it is answered, and what each column means.
 [[nodiscard]] std::string explanation(const questions::Question& question,
                                       const questions::Answer& answer);

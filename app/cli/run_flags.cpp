@@ -81,21 +81,31 @@ std::string RunFlags::text(const std::string& key) const {
     return given(key) ? m_texts.at(key) : std::string();
 }
 
-Result<void> RunFlags::apply(run::RunConfig& config) const {
+Result<void> RunFlags::applySwitches(run::RunConfig& config) const {
     const run::RunConfig standard;
     for (const auto& [key, option] : m_options) {
-        if (option->count() == 0) continue;
         const run::RunOption& each = *run::findRunOption(key);
-        Result<void> done;
-        if (!each.isSwitch()) {
-            done = run::setFromText(each, config, m_texts.at(key));
-        } else {
-            // A switch turns its field away from the default.
-            done = each.set(config, m_switches.at(key) != std::get<bool>(each.get(standard)));
-        }
+        if (option->count() == 0 || !each.isSwitch()) continue;
+        // A switch turns its field away from the default.
+        auto done = each.set(config, m_switches.at(key) != std::get<bool>(each.get(standard)));
         if (!done) return done;
     }
     return {};
+}
+
+std::vector<std::string> RunFlags::givenTexts() const {
+    std::vector<std::string> keys;
+    for (const run::RunOption& option : run::runOptions())
+        if (!option.isSwitch() && given(option.key)) keys.emplace_back(option.key);
+    return keys;
+}
+
+Result<void> RunFlags::apply(run::RunConfig& config) const {
+    for (const std::string& key : givenTexts()) {
+        auto done = run::setFromText(*run::findRunOption(key), config, m_texts.at(key));
+        if (!done) return done;
+    }
+    return applySwitches(config);
 }
 
 }  // namespace shardscope::cli

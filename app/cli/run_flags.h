@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace shardscope::cli {
 
@@ -22,6 +23,11 @@ public:
 
     /// Sets what was given on the command line, nothing else.
     Result<void> apply(run::RunConfig& config) const;
+
+    /// Of what was given only the switches.
+    Result<void> applySwitches(run::RunConfig& config) const;
+    /// Keys that were given, but for switches, in the order of run::runOptions().
+    [[nodiscard]] std::vector<std::string> givenTexts() const;
 
     [[nodiscard]] bool given(const std::string& key) const;
     /// What followed the flag; empty when it was not given.

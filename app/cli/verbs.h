@@ -20,15 +20,16 @@ Command addRepair(CLI::App& root);
 Command addExport(CLI::App& root);
 Command addTokenize(CLI::App& root);
 Command addPlan(CLI::App& root);
+Command addBench(CLI::App& root);
 Command addCalibrate(CLI::App& root);
 Command addDoctor(CLI::App& root);
 Command addAgent(CLI::App& root);
 Command addDataSum(CLI::App& root);
 Command addServe(CLI::App& root);
 
-inline constexpr std::array kVerbs{addRecord,  addControl,  addImport, addReport,    addAnalyze,
-                                   addCompare, addVerify,   addInfo,   addQuery,     addRepair,
-                                   addExport,  addTokenize, addPlan,   addCalibrate, addDoctor,
-                                   addAgent,   addDataSum,  addServe};
+inline constexpr std::array kVerbs{addRecord,  addControl,  addImport,  addReport, addAnalyze,
+                                   addCompare, addVerify,   addInfo,    addQuery,  addRepair,
+                                   addExport,  addTokenize, addPlan,    addBench,  addCalibrate,
+                                   addDoctor,  addAgent,    addDataSum, addServe};
 
 }  // namespace shardscope::cli

@@ -28,6 +28,15 @@ std::size_t stepsBefore(const RecordingSummary& summary) {
     return static_cast<std::size_t>(std::max(0, first->step.value));
 }
 
+void keepAllSteps(RecordingSummary& summary) {
+    // More than any rule leaves out.
+    constexpr std::int64_t kMany = 1'000'000;
+    std::erase_if(summary.diagnostics,
+                  [](const Diagnostic& each) { return each.code == kSelectedPart; });
+    summary.diagnostics.push_back({Severity::kNote, kSelectedPart, "warm-up was left out", "",
+                                   std::nullopt, Timestamp{0}, kMany});
+}
+
 void takeTrust(const Report& whole, Report& part) {
     part.completeness = whole.completeness;
     part.diagnostics = whole.diagnostics;

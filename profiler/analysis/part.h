@@ -17,6 +17,9 @@ inline constexpr const char* kSelectedRanks = "selected-ranks";
 /// How many of the run's steps lie before the first of `summary`, as far as it tells.
 [[nodiscard]] std::size_t stepsBefore(const RecordingSummary& summary);
 
+/// Of whoever has left the warm-up out already: every step that is left counts as steady.
+void keepAllSteps(RecordingSummary& summary);
+
 /// Gives the report of a part what is true of the whole recording only: its certificate, what was
 /// dropped and noted, how much there is of it, whether it is finished.
 void takeTrust(const Report& whole, Report& part);

@@ -38,4 +38,15 @@ PartTimes partTimes(PartRanges ranges) {
     return times;
 }
 
+std::map<StepIndex, PartTimes> partTimesByStep(const RankEvents& events) {
+    std::map<StepIndex, PartRanges> ranges;
+    for (const SpanEvent& phase : events.phases)
+        if (phase.step != kNoStep)
+            ranges[phase.step][static_cast<std::size_t>(stepPartOf(phase.phase))].push_back(
+                phase.range());
+    std::map<StepIndex, PartTimes> times;
+    for (auto& [step, parts] : ranges) times[step] = partTimes(std::move(parts));
+    return times;
+}
+
 }  // namespace shardscope::analysis

@@ -7,8 +7,10 @@
 #pragma once
 
 #include "profiler/analysis/span_totals.h"
+#include "storage/model/recording.h"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -24,5 +26,8 @@ using PartRanges = std::array<std::vector<TimeRange>, kPlaces<StepPart>>;
 using PartTimes = std::array<Duration, kPlaces<StepPart>>;
 /// What lies in several counts for backward, else for the optimizer, else for forward.
 [[nodiscard]] PartTimes partTimes(PartRanges ranges);
+
+/// Of a rank's phases, by step; phases that belong to none are left out.
+[[nodiscard]] std::map<StepIndex, PartTimes> partTimesByStep(const RankEvents& events);
 
 }  // namespace shardscope::analysis

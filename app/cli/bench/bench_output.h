@@ -1,0 +1,34 @@
+// A bench's result as text, Markdown, CSV, JSON and pictures.
+#pragma once
+
+#include "app/cli/bench/bench_kind.h"
+#include "storage/model/result.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::cli {
+
+/// What it was measured on, from a recording: a figure for each of host, processor, cores, memory,
+/// devices, system libraries and program.
+[[nodiscard]] Result<std::vector<questions::Figure>> machineOf(const std::string& recording);
+
+enum class BenchFormat { kText, kMarkdown, kCsv, kJson };
+
+struct BenchDocument {
+    const BenchKind* kind = nullptr;
+    BenchResult result;  ///< with the machine among its figures
+    std::vector<RunResult> runs;
+};
+/// Where a run stands, what is missing of it, and its recordings.
+[[nodiscard]] questions::Table tableOf(const std::vector<RunResult>& runs);
+
+/// JSON: schema shardscope.bench/1. `explain`: of text, what each column means.
+[[nodiscard]] std::string textOf(const BenchDocument& document, BenchFormat format, bool explain);
+
+/// bench.md, bench.csv, bench.json and a picture each; replaces what is there. kFailure, with the
+/// file's name.
+[[nodiscard]] Result<void> writeFiles(const BenchDocument& document, const std::string& folder);
+
+}  // namespace shardscope::cli

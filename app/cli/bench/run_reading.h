@@ -1,0 +1,64 @@
+// The figures of measured runs, from their recordings by the analyses that report and compare use.
+#pragma once
+
+#include "app/cli/bench/bench_kind.h"
+#include "profiler/analysis/mean_interval.h"
+#include "profiler/analysis/report.h"
+#include "profiler/analysis/run_figures.h"
+#include "storage/model/recording.h"
+#include "storage/model/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardscope::cli {
+
+/// A recording's steps from a first one on, every one of which counts.
+struct RunReading {
+    RecordingSummary whole;         ///< all of it
+    RecordingSummary summary;       ///< of these steps
+    std::vector<RankEvents> ranks;  ///< their events
+    analysis::Report report;        ///< of these steps
+    std::vector<analysis::RunFigure> figures;
+};
+[[nodiscard]] Result<RunReading> readRun(const std::string& recording, std::int32_t firstStep);
+
+/// The repetitions of a run: of each figure the samples of every repetition.
+class RepeatedRun {
+public:
+    void add(const RunReading& reading);
+    [[nodiscard]] bool empty() const { return m_figures.empty(); }
+    /// Of figures by step: by repetition.
+    [[nodiscard]] std::vector<std::vector<double>> samples(std::string_view key) const;
+    [[nodiscard]] std::optional<analysis::MeanInterval> mean(std::string_view key) const {
+        return analysis::meanOfRuns(samples(key));
+    }
+    /// Of figures of a run as a whole, the largest; of figures by step likewise.
+    [[nodiscard]] std::optional<double> largest(std::string_view key) const;
+
+private:
+    std::vector<std::vector<analysis::RunFigure>> m_figures;
+};
+
+/// Reads all of a run's recordings, telling each to `also` besides.
+template <class Also>
+[[nodiscard]] Result<RepeatedRun> readRepeated(const RunResult& result, std::int32_t firstStep,
+                                               Also also) {
+    RepeatedRun repeated;
+    for (const std::string& recording : result.recordings) {
+        const auto reading = readRun(recording, firstStep);
+        if (!reading) return failure(reading);
+        repeated.add(*reading);
+        also(*reading);
+    }
+    return repeated;
+}
+[[nodiscard]] inline Result<RepeatedRun> readRepeated(const RunResult& result,
+                                                      std::int32_t firstStep) {
+    return readRepeated(result, firstStep, [](const RunReading&) {});
+}
+
+}  // namespace shardscope::cli
