@@ -46,7 +46,7 @@ Result<planning::MeasuredRecording> readMeasuredRecording(const std::string& pat
 std::vector<std::string> limitsOf(const RecordingSummary& summary) {
     std::vector<std::string> limits;
     for (const Diagnostic& each : summary.diagnostics)
-        if (each.severity != Severity::kNote || each.code.starts_with("measured-"))
+        if (each.severity != Severity::kNote || each.code.starts_with(kLimitCode))
             limits.push_back(each.message);
     return limits;
 }

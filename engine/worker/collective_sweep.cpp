@@ -32,34 +32,43 @@ float sumOverRanks(std::int64_t ranks, std::int64_t index) {
            static_cast<float>(ranks + 3 * ranks * (ranks - 1) / 2);
 }
 
-/// Where an operation's result lies, and what it is.
-struct Expected {
+/// Where an operation's result lies: rows of one rank each, or one row.
+struct Layout {
     bool inPlace = false;
-    std::int64_t elements = 0;
-    std::function<float(std::int64_t)> at;
+    std::int64_t elements = 0, rowLength = 0;
 };
 
-Expected expectedOf(CollectiveOp operation, std::int64_t whole, std::int64_t rank,
-                    std::int64_t ranks) {
+/// Calls `use` with the layout and with what gives an element: its row, its place in that. A
+/// template, so that a gigabyte is looked at as fast as it is read.
+template <class Use>
+auto withExpected(CollectiveOp operation, std::int64_t whole, std::int64_t rank, std::int64_t ranks,
+                  Use use) {
     const std::int64_t part = whole / ranks;
     switch (operation) {
         case CollectiveOp::kAllGather:
-            return {false, whole, [=](std::int64_t i) { return broughtBy(i / part, i); }};
+            return use(Layout{false, whole, part}, [=](std::int64_t row, std::int64_t i) {
+                return broughtBy(row, row * part + i);
+            });
         case CollectiveOp::kReduceScatter:
-            return {false, part,
-                    [=](std::int64_t i) { return sumOverRanks(ranks, rank * part + i); }};
+            return use(Layout{false, part, part}, [=](std::int64_t, std::int64_t i) {
+                return sumOverRanks(ranks, rank * part + i);
+            });
         case CollectiveOp::kBroadcast:
-            return {true, whole, [](std::int64_t i) { return broughtBy(0, i); }};
+            return use(Layout{true, whole, whole},
+                       [](std::int64_t, std::int64_t i) { return broughtBy(0, i); });
         case CollectiveOp::kAllToAll:
-            return {false, whole,
-                    [=](std::int64_t i) { return broughtBy(i / part, rank * part + i % part); }};
+            return use(Layout{false, whole, part}, [=](std::int64_t row, std::int64_t i) {
+                return broughtBy(row, rank * part + i);
+            });
         default:
-            return {true, whole, [=](std::int64_t i) { return sumOverRanks(ranks, i); }};
+            return use(Layout{true, whole, whole},
+                       [=](std::int64_t, std::int64_t i) { return sumOverRanks(ranks, i); });
     }
 }
 
-/// Of host memory, or through a buffer there.
-void write(at::Tensor to, const std::function<float(std::int64_t)>& value) {
+/// Of memory of the host or a device, through a buffer here.
+template <class Value>
+void write(at::Tensor to, Value value) {
     std::vector<float> chunk(static_cast<std::size_t>(std::min(kChunk, to.numel())));
     for (std::int64_t begin = 0; begin < to.numel(); begin += kChunk) {
         const std::int64_t count = std::min(kChunk, to.numel() - begin);
@@ -73,16 +82,35 @@ struct Difference {
     std::int64_t element = 0;
     float found = 0, expected = 0;
 };
-std::optional<Difference> firstDifference(const at::Tensor& found,
-                                          const std::function<float(std::int64_t)>& expected) {
-    std::vector<float> chunk(static_cast<std::size_t>(std::min(kChunk, found.numel())));
-    for (std::int64_t begin = 0; begin < found.numel(); begin += kChunk) {
-        const std::int64_t count = std::min(kChunk, found.numel() - begin);
-        at::from_blob(chunk.data(), {count}).copy_(found.narrow(0, begin, count));
-        for (std::int64_t i = 0; i < count; ++i) {
-            const float value = chunk[static_cast<std::size_t>(i)], wanted = expected(begin + i);
-            if (value != wanted) return Difference{begin + i, value, wanted};
+
+/// In one row.
+template <class Value>
+std::optional<Difference> firstDifference(const at::Tensor& row, Value value) {
+    std::vector<float> chunk(static_cast<std::size_t>(std::min(kChunk, row.numel())));
+    for (std::int64_t begin = 0; begin < row.numel(); begin += kChunk) {
+        const std::int64_t count = std::min(kChunk, row.numel() - begin);
+        at::from_blob(chunk.data(), {count}).copy_(row.narrow(0, begin, count));
+        std::int64_t wrong = 0;
+        for (std::int64_t i = 0; i < count; ++i)
+            wrong += chunk[static_cast<std::size_t>(i)] != value(begin + i);
+        for (std::int64_t i = 0; i < count && wrong > 0; ++i) {
+            const float found = chunk[static_cast<std::size_t>(i)];
+            if (found != value(begin + i)) return Difference{begin + i, found, value(begin + i)};
         }
+    }
+    return std::nullopt;
+}
+
+template <class Value>
+std::optional<Difference> firstDifference(const at::Tensor& result, const Layout& layout,
+                                          Value value) {
+    for (std::int64_t row = 0; row * layout.rowLength < layout.elements; ++row) {
+        const std::int64_t first = row * layout.rowLength;
+        auto found = firstDifference(result.narrow(0, first, layout.rowLength),
+                                     [&](std::int64_t i) { return value(row, i); });
+        if (!found) continue;
+        found->element += first;
+        return found;
     }
     return std::nullopt;
 }
@@ -124,14 +152,14 @@ bool CollectiveSweep::fits(Bytes size) const {
 Result<void> CollectiveSweep::step(std::int32_t step, const Item& item) {
     m_parts.beforeStep(step);
     m_parts.observer.stepBegin(step);
-    m_stepStartNs = hostNow();
+    const std::int64_t start = m_clockNs = hostNow();
     m_roundsDone = 0;
     Result<void> done;
     if (fits(item.size))
         done = rounds(step, item);
     else
         m_outcome.skipped.push_back(item);
-    m_parts.observer.stepEnd({step, m_stepStartNs, hostNow(), 0, false});
+    m_parts.observer.stepEnd({step, start, hostNow(), 0, false});
     return done;
 }
 
@@ -156,19 +184,23 @@ Result<bool> CollectiveSweep::round(std::int32_t step, const Item& item, std::in
     const bool last = counts && (met.timeUp || number + 1 >= m_plan.rounds);
     const bool looks = last || (number == -m_plan.warmup && m_roundsDone == 0);
     if (looks) {
+        const std::int64_t start = hostNow();
         fill(item);
+        m_clockNs += hostNow() - start;
         static_cast<void>(meet(step));
     }
-    start(item, {counts ? Cause::kNone : Cause::kStart, kNoLayer, step}).wait();
+    launch(item, {counts ? Cause::kNone : Cause::kStart, kNoLayer, step}).wait();
     m_roundsDone += counts;
-    if (looks)
-        if (auto right = check(item); !right) return failure(right);
+    if (!looks) return last;
+    const std::int64_t start = hostNow();
+    if (auto right = check(item); !right) return failure(right);
+    m_clockNs += hostNow() - start;
     return last;
 }
 
 /// Peers have read what they wanted of this rank's payload when it returns.
 CollectiveSweep::Meeting CollectiveSweep::meet(std::int32_t step) {
-    const double seconds = static_cast<double>(hostNow() - m_stepStartNs) * 1e-9;
+    const double seconds = static_cast<double>(hostNow() - m_clockNs) * 1e-9;
     const bool timeUp = m_plan.seconds > 0 && seconds > m_plan.seconds;
     std::array<double, 2> votes{m_parts.stopWanted() ? 1.0 : 0.0, timeUp ? 1.0 : 0.0};
     m_parts.communicator
@@ -177,7 +209,7 @@ CollectiveSweep::Meeting CollectiveSweep::meet(std::int32_t step) {
     return {votes[0] > 0, votes[1] > 0};
 }
 
-comm::Work CollectiveSweep::start(const Item& item, comm::CollectiveTag tag) {
+comm::Work CollectiveSweep::launch(const Item& item, comm::CollectiveTag tag) {
     comm::Communicator& ranks = m_parts.communicator;
     const std::int64_t whole = elementsOf(item);
     void* const result = m_result.mutable_data_ptr();
@@ -212,11 +244,13 @@ void CollectiveSweep::fill(const Item& item) {
 
 Result<void> CollectiveSweep::check(const Item& item) const {
     const int rank = m_parts.communicator.rank();
-    const Expected expected =
-        expectedOf(item.operation, elementsOf(item), rank, m_parts.communicator.size());
-    const at::Tensor found = expected.inPlace ? tensorAt(m_buffer.local, expected.elements)
-                                              : m_result.narrow(0, 0, expected.elements);
-    const auto wrong = firstDifference(found, expected.at);
+    const auto wrong = withExpected(
+        item.operation, elementsOf(item), rank, m_parts.communicator.size(),
+        [&](const Layout& layout, auto value) {
+            const at::Tensor found = layout.inPlace ? tensorAt(m_buffer.local, layout.elements)
+                                                    : m_result.narrow(0, 0, layout.elements);
+            return firstDifference(found, layout, value);
+        });
     if (!wrong) return {};
     return failure(
         ErrorCode::kRank,

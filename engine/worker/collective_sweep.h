@@ -69,7 +69,7 @@ private:
     Result<void> rounds(std::int32_t step, const Item& item);
     Result<bool> round(std::int32_t step, const Item& item, std::int32_t number, Meeting met);
     [[nodiscard]] Meeting meet(std::int32_t step);
-    [[nodiscard]] comm::Work start(const Item& item, comm::CollectiveTag tag);
+    [[nodiscard]] comm::Work launch(const Item& item, comm::CollectiveTag tag);
     void fill(const Item& item);
     [[nodiscard]] Result<void> check(const Item& item) const;
 
@@ -82,7 +82,7 @@ private:
     comm::SymmetricBuffer m_buffer;  ///< of the largest payload
     at::Tensor m_result;             ///< likewise
     SweepOutcome m_outcome;
-    std::int64_t m_stepStartNs = 0;
+    std::int64_t m_clockNs = 0;     ///< when the step began, later by what was not measuring
     std::int32_t m_roundsDone = 0;  ///< timed, of the step
 };
 

@@ -8,6 +8,7 @@
 #include "app/cli/run_flags.h"
 #include "app/cli/shared_options.h"
 #include "engine/launch/host_facts.h"
+#include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/near_miss.h"
 #include "engine/run/theory/theory.h"
 #include "storage/recording/read/recording_reader.h"
@@ -29,6 +30,7 @@ using questions::Unit;
 
 struct BenchOptions {
     std::string kind, model, output;
+    std::string operations, sizes;  ///< of collectives
     RunFlags flags;
     BenchRequest request;
     bool markdown = false, csv = false, json = false, explain = false;
@@ -91,6 +93,9 @@ Result<void> fillIn(BenchOptions& options) {
         const bool list = takesList(*run::findRunOption(key));
         request.given[key] = list ? valuesIn(text) : std::vector<std::string>{text};
     }
+    for (const auto& [key, text] : {std::pair("measure_operations", options.operations),
+                                    std::pair("measure_sizes", options.sizes)})
+        if (!text.empty()) request.given[key] = {text};
     for (const auto& [key, values] : request.given)
         if (values.empty())
             return failure(ErrorCode::kUsage, fmt::format("{} has no value", flagOf(key)));
@@ -118,7 +123,7 @@ questions::Table plannedTable(const std::vector<PlannedRun>& plan) {
         Cell whyNot = run.impossible.empty() ? Cell() : Cell(run.impossible);
         if (whyNot.isNone() && needed && free && needed->count > free->count)
             whyNot = Cell("does not fit into the memory that is free");
-        if (!run.impossible.empty()) {
+        if (!run.impossible.empty() || run.config.work != run::Work::kTraining) {
             table.rows.push_back({run.name, {}, {}, {}, {}, {}, {}, whyNot});
             continue;
         }
@@ -215,8 +220,8 @@ int tellEnd(const Error& error, const std::string& folder, bool some) {
 int measure(const BenchKind& kind, const std::vector<PlannedRun>& plan,
             const BenchOptions& options) {
     const std::string folder = options.output.empty() ? defaultFolder(kind) : options.output;
-    const auto runs =
-        goThrough(plan, {folder, options.request.repetitions, options.force, options.quiet});
+    const auto runs = goThrough(
+        plan, {folder, options.request.repetitions, options.force, options.quiet, kind.beside});
     if (!runs) return tellEnd(runs.error(), folder, false);
     const auto document = documentOf(kind, options.request, *runs);
     if (!document) return tellEnd(document.error(), folder, false);
@@ -258,6 +263,7 @@ std::string footer() {
            "  shardscope bench model --model small,medium --precision fp32,bf16\n"
            "  shardscope bench ddp --ranks 2 --bucket-mb 5,25,100 --output ddp\n"
            "  shardscope bench memory --strategy zero1,zero2,zero3 --ranks 2,4 --dry-run\n"
+           "  shardscope bench comm --ranks 2,4 --sizes 512KiB-64MiB --operations all-reduce\n"
            "  shardscope bench scaling --ranks 1,2,4 --link-gb-per-s 1 --markdown";
 }
 
@@ -300,6 +306,12 @@ Command addBench(CLI::App& root) {
                                 fmt::join(run::modelPresetNames(), ", "), run::ModelConfig().name))
         ->type_name("NAMES")
         ->group(toWord(run::OptionSection::kModel));
+    app->add_option("--operations", options->operations,
+                    fmt::format("of comm: collective operations [{}]", run::measurableOperations()))
+        ->type_name("LIST");
+    app->add_option("--sizes", options->sizes,
+                    "of comm: payloads, 1MB,64MB or by doubling 1MB-64MB [512KiB-1GiB]")
+        ->type_name("LIST");
     options->flags.addTo(*app, mayBeGiven);
     return {app, [options] { return run(*options); }};
 }

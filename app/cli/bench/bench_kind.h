@@ -34,6 +34,10 @@ struct BenchKind {
     /// Some results may have no recordings. Reads recordings; starts nothing.
     Result<BenchResult> (*conclude)(const BenchRequest& request,
                                     const std::vector<RunResult>& results);
+    /// Measures something else beside a repetition that was measured, into the folder of the
+    /// recordings; null: nothing. Any error but kInterrupted is told, and ends nothing.
+    Result<void> (*beside)(const run::RunConfig& config, std::int32_t repetition,
+                           const std::string& folder) = nullptr;
 };
 
 }  // namespace shardscope::cli

@@ -11,7 +11,8 @@ BenchKind modelBench();
 BenchKind ddpBench();
 BenchKind memoryBench();
 BenchKind scalingBench();
+BenchKind commBench();
 
-inline constexpr std::array kBenchKinds{modelBench, ddpBench, memoryBench, scalingBench};
+inline constexpr std::array kBenchKinds{modelBench, ddpBench, memoryBench, scalingBench, commBench};
 
 }  // namespace shardscope::cli

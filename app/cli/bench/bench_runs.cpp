@@ -87,6 +87,7 @@ private:
         if (done) {
             say(done->layThere ? " was there\n" : fmt::format(" {:.1f} s\n", secondsSince(start)));
             result.recordings.push_back(done->recording);
+            measureBeside(config, round);
             return;
         }
         say(fmt::format(" {}\n", done.error().message));
@@ -98,7 +99,18 @@ private:
         if (!m_runs.failed) m_runs.failed = done.error();
     }
 
+    void measureBeside(const run::RunConfig& config, std::int32_t round) {
+        if (m_options.beside == nullptr) return;
+        const auto done = m_options.beside(config, round, m_options.folder);
+        if (done) return;
+        if (done.error().code == ErrorCode::kInterrupted)
+            m_runs.ended = done.error();
+        else if (std::exchange(m_besideWas, done.error().message) != done.error().message)
+            say(fmt::format("Not measured beside: {}\n", done.error().message));
+    }
+
     const RunningOptions& m_options;
+    std::string m_besideWas;  ///< why nothing was measured beside, the last time
     BenchRuns m_runs;
     std::size_t m_at = 0, m_count = 0;
 };
@@ -106,7 +118,8 @@ private:
 }  // namespace
 
 std::optional<Bytes> hostMemoryNeeded(const run::RunConfig& config) {
-    if (config.device != run::Device::kCpu || !config.hosts.empty()) return std::nullopt;
+    const bool trains = config.work == run::Work::kTraining;  // what measures takes what there is
+    if (!trains || config.device != run::Device::kCpu || !config.hosts.empty()) return std::nullopt;
     const std::int64_t peak = theory::total(theory::memoryTheory(config)).count;
     return Bytes{config.ranks * (peak + kRankProgram.count)};
 }

@@ -18,6 +18,9 @@ struct RunningOptions {
     std::int32_t repetitions = 1;
     bool force = false;  ///< replaces recordings of something else
     bool quiet = false;  ///< nothing about progress
+    /// BenchKind::beside
+    Result<void> (*beside)(const run::RunConfig& config, std::int32_t repetition,
+                           const std::string& folder) = nullptr;
 };
 
 struct BenchRuns {
