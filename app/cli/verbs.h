@@ -22,14 +22,15 @@ Command addTokenize(CLI::App& root);
 Command addPlan(CLI::App& root);
 Command addCalibrate(CLI::App& root);
 Command addBench(CLI::App& root);
+Command addTune(CLI::App& root);
 Command addDoctor(CLI::App& root);
 Command addAgent(CLI::App& root);
 Command addDataSum(CLI::App& root);
 Command addServe(CLI::App& root);
 
-inline constexpr std::array kVerbs{addRecord,  addControl,  addImport,  addReport,    addAnalyze,
-                                   addCompare, addVerify,   addInfo,    addQuery,     addRepair,
-                                   addExport,  addTokenize, addPlan,    addCalibrate, addBench,
-                                   addDoctor,  addAgent,    addDataSum, addServe};
+inline constexpr std::array kVerbs{addRecord,  addControl,  addImport, addReport,    addAnalyze,
+                                   addCompare, addVerify,   addInfo,   addQuery,     addRepair,
+                                   addExport,  addTokenize, addPlan,   addCalibrate, addBench,
+                                   addTune,    addDoctor,   addAgent,  addDataSum,   addServe};
 
 }  // namespace shardscope::cli

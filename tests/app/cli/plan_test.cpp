@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
 #include <limits>
 
 namespace shardscope::cli {
@@ -80,6 +81,10 @@ TEST(Plan, KnowsOnWhichDevicesItFits) {
 
 class PlanProgram : public CliTest {
 protected:
+    void SetUp() override {
+        // Whatever this machine was measured to do.
+        ::setenv("XDG_STATE_HOME", path("state").c_str(), 1);
+    }
     void ends(int status, const std::string& words, const std::vector<std::string>& arguments) {
         SCOPED_TRACE(words);
         auto program = start(arguments);

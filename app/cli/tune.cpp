@@ -1,0 +1,198 @@
+// `shardscope tune`: the fastest of a grid of settings, by a few short runs.
+#include "app/cli/answer_text.h"
+#include "app/cli/command.h"
+#include "app/cli/console.h"
+#include "app/cli/data_path.h"
+#include "app/cli/interruptible.h"
+#include "app/cli/run_environment.h"
+#include "app/cli/run_flags.h"
+#include "app/cli/shared_options.h"
+#include "app/cli/tune_run.h"
+#include "engine/run/config/run_option.h"
+#include "profiler/questions/answer_rows.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string_view>
+
+namespace shardscope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct TuneOptions {
+    std::string runFile, model, over = "strategy,prefetch,batch", budget, output;
+    RunFlags flags;
+    std::int32_t steps = 6, warmUp = 2;
+    double share = 0.2;
+    bool force = false, quiet = false, json = false, markdown = false;
+};
+
+bool mayBeGiven(const run::RunOption& option) {
+    using S = run::OptionSection;
+    return option.section == S::kModel || option.section == S::kModelParts ||
+           option.section == S::kStrategy || option.section == S::kCommunication ||
+           option.section == S::kDevice || option.key == std::string_view("batch") ||
+           option.key == std::string_view("accumulate") || option.key == std::string_view("data");
+}
+
+Result<run::RunConfig> startOf(const TuneOptions& options) {
+    run::RunConfig config;
+    config.data = run::kSyntheticData;
+    if (!options.runFile.empty()) {
+        auto read = run::readRunFile(options.runFile, config);
+        if (!read) return failure(read);
+        config = std::move(*read);
+    }
+    if (!options.model.empty())
+        if (auto set = run::setModelPreset(config, options.model); !set) return failure(set);
+    if (auto applied = options.flags.apply(config); !applied) return failure(applied);
+    if (auto settled = settleData(config); !settled) return failure(settled);
+    if (auto valid = run::validate(config); !valid) return failure(valid);
+    return config;
+}
+
+std::string defaultFolder() {
+    return fmt::format("tune-{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)));
+}
+
+Result<TuneRequest> requestOf(const TuneOptions& options) {
+    TuneRequest request;
+    auto start = startOf(options);
+    if (!start) return failure(start);
+    request.start = std::move(*start);
+    auto axes = parseAxes(options.over, request.start);
+    if (!axes) return failure(axes, "--over");
+    request.axes = std::move(*axes);
+    if (!options.budget.empty()) {
+        const auto budget = parseBudget(options.budget);
+        if (!budget) return failure(budget, "--budget");
+        request.budget = *budget;
+    }
+    request.folder = options.output.empty() ? defaultFolder() : options.output;
+    request.steps = options.steps;
+    request.warmUp = options.warmUp;
+    request.share = options.share;
+    request.force = options.force;
+    request.quiet = options.quiet || options.json;
+    return request;
+}
+
+/// The run file of the best; its path, or why it could not be written.
+Result<std::string> keepBest(const TuneRequest& request, const run::RunConfig& best) {
+    const std::string path = (std::filesystem::path(request.folder) / "best.toml").string();
+    std::ofstream file(path);
+    file << run::toToml(best);
+    file.close();
+    if (!file)
+        return failure(ErrorCode::kFailure, fmt::format("{} cannot be written; what was found "
+                                                        "stands above",
+                                                        path));
+    return path;
+}
+
+std::string documentOf(const TuneResult& result) {
+    Json document = {{"schema", "shardscope.tune/1"}};
+    for (const questions::Figure& figure : result.answer.figures)
+        if (const auto* whole = figure.value.integer()) document[figure.what.key] = *whole;
+    for (const questions::Table& table : result.answer.tables)
+        document[table.key] = questions::rowsJson(table);
+    document["command"] = result.best ? Json(run::toCommandLine(*result.best)) : Json();
+    document["sentences"] = result.answer.sentences;
+    document["could_not_tell"] = result.answer.untold;
+    return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+int tellWrong(const Error& error) {
+    tellError(error.message);
+    return exitStatus(error);
+}
+
+int run(const TuneOptions& options) {
+    std::signal(SIGPIPE, SIG_IGN);
+    const auto request = requestOf(options);
+    if (!request) return tellWrong(request.error());
+    std::error_code made;
+    std::filesystem::create_directories(request->folder, made);
+    if (made)
+        return tellWrong({ErrorCode::kFailure,
+                          fmt::format("the folder {} cannot be made: {}; choose another with "
+                                      "--output",
+                                      request->folder, made.message())});
+    const InterruptGuard guard;
+    const auto result = tuneRun(*request);
+    if (!result) return tellWrong(result.error());
+    std::string text = options.json       ? documentOf(*result)
+                       : options.markdown ? answerMarkdown(result->answer)
+                                          : answerText(result->answer, 0);
+    const auto kept = keepBest(*request, *result->best);
+    if (kept && !options.json)
+        text += fmt::format("\n{}\n`shardscope record {}` runs it.\n",
+                            run::toCommandLine(*result->best), *kept);
+    const int status = printLast(text);
+    if (!kept) return tellWrong(kept.error());
+    if (!result->ended) return status;
+    return tellWrong({result->ended->code,
+                      fmt::format("{}; what was measured is kept: the same command with --output "
+                                  "'{}' goes on from there",
+                                  result->ended->message, request->folder)});
+}
+
+}  // namespace
+
+Command addTune(CLI::App& root) {
+    const auto options = std::make_shared<TuneOptions>();
+    CLI::App* app = root.add_subcommand("tune", "find the fastest settings of a run");
+    app->footer(
+        "A first short run says how fast ranks compute and what joins them; forecasts of the "
+        "other\n"
+        "settings rest on it, and what they promise is run. Settings that need more memory than "
+        "is\n"
+        "free are left out. Recordings stay in the folder: the same again goes on from there.\n\n"
+        "Examples:\n"
+        "  shardscope tune run.toml --over strategy,bucket-mb,prefetch,batch --budget 5m\n"
+        "  shardscope tune --model shakespeare --ranks 2 --over strategy,batch=4:8:16:32");
+    app->add_option("run-file", options->runFile, "TOML file of the run to tune [defaults]")
+        ->type_name("FILE");
+    app->add_option(
+           "--over", options->over,
+           fmt::format("options to vary, some with values: batch=4:8:16 [{}]", options->over))
+        ->type_name("LIST");
+    app->add_option("--budget", options->budget, "time after which no run is begun: 90s, 5m, 1h")
+        ->type_name("TIME");
+    app->add_option("--share", options->share,
+                    fmt::format("of the grid that is run at most [{}]", options->share))
+        ->type_name("X")
+        ->check(CLI::Range(0.01, 1.0));
+    app->add_option("--steps", options->steps,
+                    fmt::format("steps of each run that are measured [{}]", options->steps))
+        ->type_name("NUMBER")
+        ->check(CLI::Range(2, 1'000'000));
+    app->add_option("--warm-up", options->warmUp,
+                    fmt::format("steps in front that are not [{}]", options->warmUp))
+        ->type_name("NUMBER")
+        ->check(CLI::Range(0, 1'000'000));
+    app->add_option("-o,--output", options->output,
+                    "folder of recordings and of best.toml [tune-DATE]")
+        ->type_name("FOLDER");
+    addForce(*app, options->force, "recordings of other settings in it");
+    CLI::Option* markdown = app->add_flag("--markdown", options->markdown, "print Markdown");
+    addJson(*app, options->json, "shardscope.tune/1")->excludes(markdown);
+    addQuiet(*app, options->quiet);
+    app->add_option(
+           "--model", options->model,
+           fmt::format("{} [{}]", run::findRunOption("model.name")->help, run::ModelConfig().name))
+        ->type_name("NAME")
+        ->group(toWord(run::OptionSection::kModel));
+    options->flags.addTo(*app, mayBeGiven);
+    return {app, [options] { return run(*options); }};
+}
+
+}  // namespace shardscope::cli
