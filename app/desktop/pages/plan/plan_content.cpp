@@ -18,6 +18,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QScrollArea>
@@ -57,6 +58,11 @@ QWidget* named(const QString& name, QWidget* input, QWidget* parent) {
     layout->addWidget(label);
     layout->addWidget(input);
     return block;
+}
+
+/// Words that the command line has too, which knows no Qt.
+QString translated(const char* words) {
+    return QCoreApplication::translate("Parallelism", words);
 }
 
 }  // namespace
@@ -163,15 +169,15 @@ QWidget* PlanPage::buildParallelisms(QWidget* parent) {
     auto* layout = plainLayout(block);
     for (const planning::Parallelism each : kAll<planning::Parallelism>) {
         const planning::ParallelismWords& words = *entryOf(each);
-        auto* section = new FoldSection(fromUtf8(words.name), false, block);
-        section->setSummary(fromUtf8(words.divides));
+        auto* section = new FoldSection(translated(words.name), false, block);
+        section->setSummary(translated(words.divides));
         QLabel* text = quietLabel(tr("%1 Sends: %2 Take it: %3 (%4)")
-                                      .arg(fromUtf8(words.divides), fromUtf8(words.sends),
-                                           fromUtf8(words.when), fromUtf8(words.source)),
+                                      .arg(translated(words.divides), translated(words.sends),
+                                           translated(words.when), translated(words.source)),
                                   section);
         QLabel* picture = codeLabel(fromUtf8(words.picture), section);
         picture->setTextFormat(Qt::PlainText);
-        picture->setAccessibleName(tr("Picture of %1").arg(fromUtf8(words.name)));
+        picture->setAccessibleName(tr("Picture of %1").arg(translated(words.name)));
         section->add(text, FoldSection::kColumns);
         section->add(picture, FoldSection::kColumns);
         layout->addWidget(section);

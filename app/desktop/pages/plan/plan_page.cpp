@@ -254,8 +254,8 @@ void PlanPage::showTable(DataTable& table, QLabel& title, const questions::Table
     table.setVisible(any);
     title.setVisible(any);
     if (!any) return;
-    title.setText(fromUtf8(shown.title));
     AnswerTable made = answerTable(shown, 0, keys);
+    title.setText(made.title);
     table.updateTable(std::move(made.columns), std::move(made.rows));
 }
 

@@ -168,7 +168,7 @@ PlanView makePlanView(const PlanSettings& settings) {
     view.strategies = questions::strategyTable(plans);
     for (const StrategyPlan& plan : plans)
         if (!plan.reason.empty())
-            view.reasons << u"%1: %2"_s.arg(fromUtf8(plan.name), fromUtf8(plan.reason));
+            view.reasons << QObject::tr("%1: %2").arg(fromUtf8(plan.name), fromUtf8(plan.reason));
     view.limits = questions::limitsTable(planning::limitsOf(input));
     if (input.times) view.times = questions::timeTable(plans);
     if (input.times && input.times->link) project(input, strategyOfCurves(settings, plans), view);
