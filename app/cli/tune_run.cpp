@@ -21,6 +21,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace shardscope::cli {
@@ -52,10 +53,8 @@ public:
         task.predict = [this](const TuningPoint& point) { return predict(point); };
         task.measure = [this](const TuningPoint& point) { return measure(point); };
         task.mayGoOn = [this] { return mayGoOn(); };
-        std::size_t all = 1;
-        for (const std::size_t values : task.axes) all *= values;
         task.mostRuns = std::max<std::size_t>(
-            1, static_cast<std::size_t>(m_request.share * static_cast<double>(all)));
+            1, static_cast<std::size_t>(m_request.share * static_cast<double>(differentRuns())));
         return conclude(planning::tune(task));
     }
 
@@ -78,10 +77,22 @@ private:
         return settings;
     }
 
-    /// Absent: there is no such run.
+    /// Of settings that mean nothing beside others many come to the same run.
+    [[nodiscard]] std::size_t differentRuns() const {
+        std::set<std::string> runs;
+        for (const Settings& settings : gridOf(m_request.axes))
+            if (const auto config = configWith(settings)) runs.insert(run::toJson(*config));
+        return runs.size();
+    }
+
     [[nodiscard]] std::optional<RunConfig> configAt(const TuningPoint& point) const {
+        return configWith(settingsAt(point));
+    }
+
+    /// Absent: there is no such run.
+    [[nodiscard]] std::optional<RunConfig> configWith(const Settings& settings) const {
         RunConfig config = m_start;
-        if (!applySettings(settingsAt(point), config)) return std::nullopt;
+        if (!applySettings(settings, config)) return std::nullopt;
         config = run::settled(config, m_start);
         if (!run::validate(config)) return std::nullopt;
         return config;
@@ -240,6 +251,11 @@ std::vector<std::string> usualValues(const run::RunOption& option, const RunConf
     std::vector<std::string> words;
     if (option.choices != nullptr)
         for (const run::OptionChoice& choice : option.choices()) words.push_back(choice.word);
+    // The ranks stay as many as they are.
+    if (key == "strategy")
+        std::erase_if(words, [&](const std::string& word) {
+            return (word == toWord(run::Strategy::kSingle)) != (start.ranks == 1);
+        });
     return words;
 }
 
