@@ -38,14 +38,16 @@ std::string nameOf(const run::MeasuredFigure& figure) {
                        figure.inner, figure.columns);
 }
 
-std::string machineTable(const Calibration& calibration) {
-    TextTable table({"figure", "best", "median", "95 % of the median", "samples", "threads"});
+std::string machineTable(const Calibration& calibration, std::int64_t nowS) {
+    TextTable table(
+        {"figure", "best", "median", "95 % of the median", "samples", "threads", "age"});
     for (const MachineRate& rate : calibration.rates) {
         const char* unit = entryOf(rate.what.figure)->unit;
         table.add({nameOf(rate.what), quantity(rate.best, unit), quantity(rate.median, unit),
                    fmt::format("{} to {}", quantity(rate.interval.low, unit),
                                quantity(rate.interval.high, unit)),
-                   fmt::format("{}", rate.samples), fmt::format("{}", rate.what.threads)});
+                   fmt::format("{}", rate.samples), fmt::format("{}", rate.what.threads),
+                   planning::ageText(rate.unixS, nowS)});
     }
     return table.text();
 }
@@ -92,7 +94,7 @@ std::string firstLines(const Calibration& calibration, std::int64_t nowS) {
 
 std::string calibrationText(const Calibration& calibration, std::int64_t nowS) {
     std::string text = firstLines(calibration, nowS);
-    if (!calibration.rates.empty()) text += '\n' + machineTable(calibration);
+    if (!calibration.rates.empty()) text += '\n' + machineTable(calibration, nowS);
     if (calibration.collectives.empty()) return text;
     text += '\n' + collectiveTable(calibration, nowS) +
             "time = alpha + beta x size, of whole payloads; fitted to the shortest time of each "

@@ -15,7 +15,8 @@ Result<std::string> told(const Result<Plan>& plan, const PlanOptions& options) {
     return options.json ? planJson(*plan, options.texts) : planText(*plan, options.texts);
 }
 
-int run(const PlanOptions& options) {
+int run(PlanOptions& options) {
+    options.texts.divisions = options.texts.divisions || options.givesDivision();
     if (options.parallelisms) return printLast(parallelismsText());
     const planning::KnownModel* const known = planning::findKnownModel(options.model);
     const bool byNumber = known != nullptr || !options.parameters.empty();

@@ -81,16 +81,6 @@ Result<std::optional<Bytes>> memoryOf(const PlanOptions& options) {
                     options.memory, device.reason, fmt::join(theory::knownDevices(), ", ")));
 }
 
-/// Takes the link out of the configuration: to a plan it is no modelled one.
-std::optional<planning::LinkTimes> takeLink(run::RunConfig& config) {
-    const double gigabytes = std::exchange(config.linkGigabytesPerSecond, 0);
-    const double microseconds = std::exchange(config.linkLatencyMicroseconds, 0);
-    if (gigabytes <= 0) return std::nullopt;
-    return planning::LinkTimes(
-        {microseconds * 1e-6, gigabytes * 1e9},
-        fmt::format("a link of {:g} us and {:g} GB/s", microseconds, gigabytes));
-}
-
 /// Of this host; one that cannot be read is said and not used.
 std::optional<planning::PlanTimes> calibratedTimes(const run::RunConfig& config) {
     const auto found = planning::findCalibration(launch::hostFacts().name, run::Device::kCpu);
@@ -170,9 +160,9 @@ void addDivisions(CLI::App& app, PlanOptions& options) {
                                 ->type_name("NUMBER")
                                 ->check(positive)
                                 ->group(group);
-    app.add_flag("--sequence", options.division.sequence,
-                 "with --tensor: divide norms and inputs by tokens")
-        ->group(group);
+    options.givenSequence = app.add_flag("--sequence", options.division.sequence,
+                                         "with --tensor: divide norms and inputs by tokens")
+                                ->group(group);
     options.givenMicroBatch =
         app.add_option(
                "--micro-batch", options.microBatch,
@@ -195,10 +185,18 @@ void addDivisions(CLI::App& app, PlanOptions& options) {
                   ->check(CLI::IsMember(wordVector<planning::Kept>())),
               "WORD", wordVector<planning::Kept>())
             ->group(group);
-    app.add_flag("--dropout", options.dropout, "keep its masks")->group(group);
+    options.givenDropout =
+        app.add_flag("--dropout", options.dropout, "keep its masks")->group(group);
 }
 
 }  // namespace
+
+bool PlanOptions::givesDivision() const {
+    return givenTensor->count() + givenPipeline->count() + givenKept->count() +
+               givenMicroBatch->count() + givenMicroBatches->count() + givenSequence->count() +
+               givenDropout->count() >
+           0;
+}
 
 void PlanOptions::addTo(CLI::App& app) {
     CLI::Option* named = app.add_option("--model", model,
@@ -307,7 +305,7 @@ Result<planning::ModelPlanInput> modelInput(const PlanOptions& options) {
     if (auto done = options.flags.apply(input.config); !done) return failure(done);
     if (options.flags.given("strategy")) input.strategy = input.config.strategy;
     if (auto done = setRanks(options, input.config); !done) return failure(done);
-    const auto link = takeLink(input.config);
+    const auto link = planning::takeGivenLink(input.config);
     if (auto valid = check(options, input.config); !valid) return failure(valid);
     const auto memory = memoryOf(options);
     if (!memory) return failure(memory);
@@ -315,12 +313,18 @@ Result<planning::ModelPlanInput> modelInput(const PlanOptions& options) {
     if (options.texts.limits && !*memory)
         return failure(ErrorCode::kUsage,
                        "--limits: say how much memory a device has, as in --memory 80GB");
-    if (!input.times && *memory)
+    const bool recorded = input.times.has_value();
+    if (!recorded && *memory)
         input.times = planning::timesOfDevice(options.memory, input.config, options.utilisation);
+    if (options.givenUtilisation->count() > 0 && (recorded || !input.times))
+        return failure(ErrorCode::kUsage,
+                       "--utilisation changes nothing: it is of the data sheet of the device that "
+                       "--memory names, where no recording says how fast a rank computes; leave it "
+                       "out");
     if (!input.times && input.config.device == run::Device::kCpu)
         input.times = calibratedTimes(input.config);
     if (!input.times) {
-        if (options.texts.mostRanks > 0 || link || options.givenUtilisation->count() > 0)
+        if (options.texts.mostRanks > 0 || link)
             return failure(ErrorCode::kUsage,
                            "nothing says how fast a rank computes: give a recording of this model "
                            "or a smaller one with --from, or the device's name with --memory, or "

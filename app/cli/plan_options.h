@@ -33,12 +33,15 @@ struct PlanOptions {
     bool dropout = false;
     CLI::Option *givenTensor = nullptr, *givenPipeline = nullptr, *givenKept = nullptr;
     CLI::Option *givenMicroBatch = nullptr, *givenMicroBatches = nullptr;
+    CLI::Option *givenSequence = nullptr, *givenDropout = nullptr;
     RunFlags flags;
     PlanTexts texts;
     bool json = false;
     bool parallelisms = false;
 
     void addTo(CLI::App& app);
+    /// An option of divisions, which means --divide.
+    [[nodiscard]] bool givesDivision() const;
 };
 
 /// By --parameters, or by a model that others have published. Errors are kUsage.

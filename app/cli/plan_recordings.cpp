@@ -1,6 +1,7 @@
 #include "app/cli/plan_recordings.h"
 
 #include "app/cli/open_recording.h"
+#include "profiler/questions/question.h"
 
 #include <fmt/format.h>
 
@@ -15,13 +16,10 @@ Result<planning::PlanTimes> readOne(const std::string& path) {
     if (!opened) return failure(opened);
     const auto summary = (*opened)->summary();
     if (!summary) return failure(summary);
-    std::vector<RankEvents> ranks;
-    for (const RankFacts& facts : summary->ranks) {
-        auto events = (*opened)->rankEvents(facts.rank, summary->bounds);
-        if (!events) return failure(events);
-        ranks.push_back(std::move(*events));
-    }
-    auto times = planning::timesOfRecording(*summary, ranks, path);
+    const questions::Selection all;
+    const auto ranks = questions::Asked{**opened, *summary, all}.events();
+    if (!ranks) return failure(ranks);
+    auto times = planning::timesOfRecording(*summary, *ranks, path);
     if (!times)
         return failure(times.error().code,
                        fmt::format("--from {}: {}", path, times.error().message));

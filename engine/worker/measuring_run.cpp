@@ -74,7 +74,8 @@ void MeasuringRun::onThisMachine(const run::MeasurementPlan& plan) {
             {run::metricName(figure), StepIndex{0}, m_parts.session.at(hostNow()), value}});
     };
     machine.warn = [this](const std::string& sentence) {
-        note("measured-busy", sentence, "Measure again when the machine has nothing else to do.");
+        postNote(m_parts, "measured-busy", sentence,
+                 "Measure again when the machine has nothing else to do.");
     };
     machine.stopWanted = [this] { return m_parts.commands.stopWanted(); };
     MachineMeasurement(machine).run();
@@ -97,30 +98,19 @@ std::int64_t MeasuringRun::freeBytes() const {
 void MeasuringRun::tell(const SweepOutcome& outcome) {
     if (m_parts.start.rank != 0) return;
     if (!outcome.skipped.empty())
-        note("measured-without",
-             fmt::format("not measured for want of memory: {}; a rank would take {} times as much, "
-                         "and the one with least may take {}",
-                         listOf(outcome.skipped), kPayloadCopies,
-                         sizeText({outcome.leastFreeBytes})),
-             "Use smaller sizes or fewer ranks, or free memory.");
+        postNote(m_parts, "measured-without",
+                 fmt::format(
+                     "not measured for want of memory: {}; a rank would take {} times as much, "
+                     "and the one with least may take {}",
+                     listOf(outcome.skipped), kPayloadCopies, sizeText({outcome.leastFreeBytes})),
+                 "Use smaller sizes or fewer ranks, or free memory.");
     if (outcome.cutShort > 0)
-        note("measured-shorter",
-             fmt::format("{} operation{} and size{} had fewer than {} rounds: {} s were over",
-                         outcome.cutShort, outcome.cutShort == 1 ? "" : "s",
-                         outcome.cutShort == 1 ? "" : "s", m_config.measureRounds,
-                         m_config.measureSeconds),
-             "");
-}
-
-void MeasuringRun::note(const char* code, const std::string& sentence, const std::string& remedy) {
-    Diagnostic diagnostic;
-    diagnostic.severity = Severity::kNote;
-    diagnostic.code = code;
-    diagnostic.message = sentence;
-    diagnostic.remedy = remedy;
-    diagnostic.rank = RankId{static_cast<std::uint32_t>(m_parts.start.rank)};
-    diagnostic.time = m_parts.session.at(hostNow());
-    m_parts.outbox.post(run::DiagnosticRaised{diagnostic});
+        postNote(m_parts, "measured-shorter",
+                 fmt::format("{} operation{} and size{} had fewer than {} rounds: {} s were over",
+                             outcome.cutShort, outcome.cutShort == 1 ? "" : "s",
+                             outcome.cutShort == 1 ? "" : "s", m_config.measureRounds,
+                             m_config.measureSeconds),
+                 "");
 }
 
 Result<void> MeasuringRun::fail(const Error& error) {

@@ -24,7 +24,6 @@ private:
     void onThisMachine(const run::MeasurementPlan& plan);
     [[nodiscard]] std::int64_t freeBytes() const;
     void tell(const SweepOutcome& outcome);
-    void note(const char* code, const std::string& sentence, const std::string& remedy);
     Result<void> fail(const Error& error);
 
     const RunParts m_parts;

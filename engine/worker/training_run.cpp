@@ -16,6 +16,18 @@ namespace shardscope::worker {
 
 using training::AfterStep;
 
+void postNote(const RunParts& parts, const char* code, const std::string& sentence,
+              const std::string& remedy) {
+    Diagnostic diagnostic;
+    diagnostic.severity = Severity::kNote;
+    diagnostic.code = code;
+    diagnostic.message = sentence;
+    diagnostic.remedy = remedy;
+    diagnostic.rank = RankId{static_cast<std::uint32_t>(parts.start.rank)};
+    diagnostic.time = parts.session.at(hostNow());
+    parts.outbox.post(run::DiagnosticRaised{diagnostic});
+}
+
 Result<void> TrainingRun::fail(const Error& error, const char* code) {
     run::RankFailed failed;
     failed.message = error.message;
@@ -172,28 +184,17 @@ void TrainingRun::reportPrecision() {
     for (const training::PrecisionRow& row : m_precision.rows())
         table +=
             fmt::format("\n  {:<20} {:<6} {} ({})", row.what, row.dtype, row.where, row.tensors);
-    note("precision-report", table, "");
+    postNote(m_parts, "precision-report", table, "");
 }
 
 void TrainingRun::noteSkippedStep(const training::StepResult& result, std::int32_t step) {
     if (m_parts.start.rank != 0) return;
-    note("step-skipped",
-         fmt::format("step {} was skipped: a gradient overflowed in fp16 at loss scale {}; it is "
-                     "halved",
-                     step, result.lossScale),
-         "A few at the start are usual; if they go on, train in bf16 or fp32.");
-}
-
-/// Into the recording; the recorder tells whoever watches.
-void TrainingRun::note(const char* code, const std::string& sentence, const std::string& remedy) {
-    Diagnostic diagnostic;
-    diagnostic.severity = Severity::kNote;
-    diagnostic.code = code;
-    diagnostic.message = sentence;
-    diagnostic.remedy = remedy;
-    diagnostic.rank = RankId{static_cast<std::uint32_t>(m_parts.start.rank)};
-    diagnostic.time = m_parts.session.at(hostNow());
-    m_parts.outbox.post(run::DiagnosticRaised{diagnostic});
+    postNote(
+        m_parts, "step-skipped",
+        fmt::format("step {} was skipped: a gradient overflowed in fp16 at loss scale {}; it is "
+                    "halved",
+                    step, result.lossScale),
+        "A few at the start are usual; if they go on, train in bf16 or fp32.");
 }
 
 /// Whether it was cut short, since the run is to stop.

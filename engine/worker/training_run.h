@@ -33,6 +33,10 @@ struct RunParts {
     std::function<void()> giveUp;                  ///< makes peers fail instead of wait
 };
 
+/// Into the recording; the recorder tells whoever watches.
+void postNote(const RunParts& parts, const char* code, const std::string& sentence,
+              const std::string& remedy);
+
 class TrainingRun {
 public:
     explicit TrainingRun(const RunParts& parts) : m_parts(parts), m_config(parts.start.config) {}
@@ -63,7 +67,6 @@ private:
     Result<void> stepFailed(const Error& error, const training::Trainer& trainer);
     Result<void> post(run::RankFailed failed, const training::StepPosition& place);
     void reportPrecision();
-    void note(const char* code, const std::string& sentence, const std::string& remedy);
 
     const RunParts m_parts;
     const run::RunConfig& m_config;

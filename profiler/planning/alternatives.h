@@ -24,7 +24,7 @@ constexpr auto wordsOf(Varied) {
          {Varied::kLink, "link", "Latency and bandwidth of every collective by factors."},
          {Varied::kStrategy, "strategy", "The same ranks and batch."},
          {Varied::kPrefetch, "prefetch", "Blocks gathered ahead."},
-         {Varied::kBatch, "batch", "Sequences of a rank and micro-step; micro-steps of a step."},
+         {Varied::kBatch, "batch", "Sequences per rank and micro-step; micro-steps per step."},
          {Varied::kMemory, "memory", "What is kept, gathered or computed again."}});
 }
 

@@ -265,9 +265,26 @@ Calibration calibrationOf(const MeasuredRecording& run) {
     if (run.config.device == run::Device::kCuda)
         calibration.device = run.summary.devices.empty() ? "" : run.summary.devices.front().name;
     calibration.rates = ratesOf(run.summary.metrics);
+    for (MachineRate& rate : calibration.rates) rate.unixS = calibration.unixS;
     calibration.collectives = costsOf(run, calibration.unixS);
     return calibration;
 }
+
+namespace {
+
+bool isBetter(const MachineRate& a, const MachineRate& b) {
+    return entryOf(a.what.figure)->moreIsBetter ? a.best > b.best : a.best < b.best;
+}
+
+void keepBetter(const Calibration& older, Calibration& newer) {
+    for (MachineRate& rate : newer.rates)
+        for (const MachineRate& before : older.rates)
+            if (before.what == rate.what && newer.unixS - before.unixS <= kOldCalibrationS &&
+                isBetter(before, rate))
+                rate = before;
+}
+
+}  // namespace
 
 Calibration merged(Calibration newer, const Calibration& older) {
     if (newer.rates.empty()) {
@@ -275,6 +292,7 @@ Calibration merged(Calibration newer, const Calibration& older) {
         newer.unixS = older.rates.empty() ? newer.unixS : older.unixS;
         newer.quick = older.rates.empty() ? newer.quick : older.quick;
     }
+    keepBetter(older, newer);
     for (const CollectiveCost& each : older.collectives) {
         const auto& known = newer.collectives;
         const auto is = [&](const CollectiveCost& other) { return isSame(each, other); };

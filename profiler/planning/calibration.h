@@ -42,6 +42,7 @@ struct MachineRate {
     double best = 0, median = 0;
     Interval interval;  ///< of the median
     std::int32_t samples = 0;
+    std::int64_t unixS = 0;  ///< when
 };
 
 /// One operation over one communicator: time = alpha + beta x size, of whole payloads (gathered,
@@ -114,8 +115,10 @@ struct MeasuredRecording {
 
 /// Of rank 0's host. Runs of the same machine one after the other are merged().
 [[nodiscard]] Calibration calibrationOf(const MeasuredRecording& run);
-/// `newer` with what only `older` has: the rates of a run that measured no machine, collectives of
-/// other operations, communicators, ranks and hosts.
+/// Of a figure that both have the better one, for as long as it is not old: other work takes from
+/// what a machine does, and nothing adds to it. Else `newer`, with what only `older` has: the rates
+/// of a run that measured no machine, collectives of other operations, communicators, ranks and
+/// hosts.
 [[nodiscard]] Calibration merged(Calibration newer, const Calibration& older);
 
 /// Fit and intervals of one operation's times; nothing where fitAlphaBeta() has nothing.

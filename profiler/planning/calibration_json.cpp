@@ -28,7 +28,8 @@ Json jsonOf(const MachineRate& rate) {
                  {"best", rate.best},
                  {"median", rate.median},
                  {"median_interval", jsonOf(rate.interval)},
-                 {"samples", rate.samples}};
+                 {"samples", rate.samples},
+                 {"unix_s", rate.unixS}};
     if (rate.what.figure != run::MachineFigure::kMatmul) return json;
     json["precision"] = toWord(rate.what.precision);
     json["rows"] = rate.what.rows;
@@ -86,6 +87,7 @@ MachineRate rateFrom(const Json& json) {
     rate.median = numberAt(json, "median");
     rate.interval = intervalAt(json, "median_interval");
     rate.samples = json.at("samples").get<std::int32_t>();
+    rate.unixS = json.at("unix_s").get<std::int64_t>();
     if (rate.what.figure != run::MachineFigure::kMatmul) return rate;
     rate.what.precision = wordAt<run::Precision>(json, "precision");
     rate.what.rows = json.at("rows").get<std::int64_t>();

@@ -125,6 +125,10 @@ Result<ComputeTimes> computeTimesOf(const RecordingSummary& summary,
         return failure(ErrorCode::kUsage,
                        "it was not made by `shardscope record`: only there it is known what a step "
                        "computes");
+    if (config->work != run::Work::kTraining)
+        return failure(ErrorCode::kUsage,
+                       "its ranks measured a machine and trained nothing: take a recording of a "
+                       "training run");
     const analysis::SteadySteps steady = analysis::steadySteps(summary, ranks);
     const bool device = config->device == run::Device::kCuda;
     Learner learner;

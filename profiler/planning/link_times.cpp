@@ -3,6 +3,8 @@
 #include "engine/run/config/modelled_link.h"
 #include "profiler/analysis/host_clocks.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <utility>
 
@@ -61,6 +63,14 @@ LinkTimes LinkTimes::scaled(double latency, double bandwidth) const {
     scale(other.m_link);
     for (auto& [operation, link] : other.m_known) scale(link);
     return other;
+}
+
+std::optional<LinkTimes> takeGivenLink(run::RunConfig& config) {
+    const double gigabytes = std::exchange(config.linkGigabytesPerSecond, 0);
+    const double microseconds = std::exchange(config.linkLatencyMicroseconds, 0);
+    if (gigabytes <= 0) return std::nullopt;
+    return LinkTimes({microseconds * 1e-6, gigabytes * 1e9},
+                     fmt::format("a link of {:g} us and {:g} GB/s", microseconds, gigabytes));
 }
 
 std::optional<LinkTimes> modelledLinkOf(const run::RunConfig& config) {

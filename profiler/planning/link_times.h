@@ -36,6 +36,10 @@ private:
     std::string m_source;
 };
 
+/// The link that the options of modelled links describe, which to a plan is a real one, taken out
+/// of `config`; absent where they describe none.
+[[nodiscard]] std::optional<LinkTimes> takeGivenLink(run::RunConfig& config);
+
 /// The link that a run models; absent where it models none.
 [[nodiscard]] std::optional<LinkTimes> modelledLinkOf(const run::RunConfig& config);
 

@@ -16,7 +16,8 @@
 
 namespace shardscope::planning {
 
-inline constexpr std::int32_t kMostPlannedRanks = 4096;
+/// As many as a run may have.
+inline constexpr std::int32_t kMostPlannedRanks = 1024;
 
 /// What says how long steps take; they are asked for the number of ranks of a host.
 struct PlanTimes {

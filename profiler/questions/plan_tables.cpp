@@ -106,7 +106,7 @@ Table timeTable(const std::vector<StrategyPlan>& plans) {
                  {"bound_by", "bound by", Unit::kNone,
                   "What takes longer: all that a rank computes, or all that its links move."},
                  {"balance_tokens", "balance at", Unit::kCount,
-                  "Tokens of a rank and step from which on computing takes longer than moving."}},
+                  "Tokens per rank and step from which on computing takes longer than moving."}},
                 {}};
     for (const StrategyPlan& plan : plans) {
         if (!plan.forecast) {

@@ -110,7 +110,7 @@ questions::Table plannedTable(const std::vector<PlannedRun>& plan) {
          {"ranks", "ranks", Unit::kCount},
          {"tokens_per_step", "tokens/step", Unit::kCount, "Of all ranks."},
          {"state_bytes", "state", Unit::kBytes,
-          "Parameters, gradients and optimizer state of a rank, by theory."},
+          "Parameters, gradients and optimizer state per rank, by theory."},
          {"peak_bytes", "peak", Unit::kBytes, "The most that a rank's tensors hold, by theory."},
          {"host_bytes", "of this host", Unit::kBytes,
           "Peaks of all ranks here and their programs together."},

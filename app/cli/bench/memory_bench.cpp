@@ -82,7 +82,7 @@ Table momentTable() {
 
 Table savingTable() {
     return {"savings",
-            "State of a rank, against all of it on every rank",
+            "State per rank, against all of it on every rank",
             {{"name", "run"},
              {"strategy", "strategy"},
              {"ranks", "ranks", Unit::kCount},
@@ -101,7 +101,7 @@ Table activationTable() {
             {{"name", "run"},
              {"ranks", "ranks", Unit::kCount},
              {"context", "context", Unit::kCount, "Tokens of a sequence."},
-             {"batch", "batch", Unit::kCount, "Sequences of a rank and micro-step."},
+             {"batch", "batch", Unit::kCount, "Sequences per rank and micro-step."},
              {"activations_bytes", "activations", Unit::kBytes,
               "Of the rank that holds most, at its peak."},
              {"activations_theory_bytes", "by theory", Unit::kBytes, "At the peak by theory."},
@@ -253,7 +253,7 @@ Result<BenchResult> conclude(const BenchRequest& request, const std::vector<RunR
     for (const RunResult& each : results)
         if (!each.recordings.empty())
             if (auto done = add(request, each, tables, result.answer); !done) return failure(done);
-    result.pictures.push_back(picture(tables.savings, "states", "State of a rank by strategy",
+    result.pictures.push_back(picture(tables.savings, "states", "State per rank by strategy",
                                       "state_bytes", "theory_bytes"));
     result.pictures.push_back(picture(tables.activations, "activations",
                                       "Activations by context and batch", "activations_bytes",

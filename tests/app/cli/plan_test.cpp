@@ -106,7 +106,7 @@ TEST_F(PlanProgram, AnswersOrSaysWhatIsWrongAndWhereItWasGiven) {
     ends(0, "devices of 80 GB", {"plan", "--parameters", "7B", "--memory", "h100 sxm"});
     ends(2, "does not tell the form factor", {"plan", "--parameters", "7B", "--memory", "H100"});
     ends(2, "RTX 4090", {"plan", "--parameters", "7B", "--memory", "much"});
-    ends(2, "up to 4096 ranks", {"plan", "--model", "ref", "--ranks", "5000"});
+    ends(2, "up to 1024 ranks", {"plan", "--model", "ref", "--ranks", "5000"});
     ends(2, "--heads", {"plan", "--hidden", "100", "--heads", "3"});
 }
 
@@ -251,6 +251,10 @@ TEST_F(PlanProgram, DividesWhatCanBeDivided) {
     ends(0, "tensor 8 with sequence x pipeline 8 x data 16",
          {"plan", "--model", "gpt3-175b", "--ranks", "1024", "--divide", "--tensor", "8",
           "--pipeline", "8", "--sequence"});
+    ends(0, "tensor 8 x data 8",
+         {"plan", "--model", "gpt3-175b", "--ranks", "64", "--tensor", "8"});
+    ends(2, "--utilisation changes nothing",
+         {"plan", "--model", "xl", "--memory", "80GB", "--utilisation", "0.5"});
     ends(2, "96 heads",
          {"plan", "--model", "gpt3-175b", "--ranks", "70", "--divide", "--tensor", "7"});
     ends(2, "100 ranks are not divided",

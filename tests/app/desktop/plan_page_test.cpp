@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <QComboBox>
+#include <QDoubleSpinBox>
 #include <QLabel>
 #include <QPushButton>
 #include <QSlider>
@@ -125,6 +126,17 @@ TEST_F(PlanPageTest, PlansForTheDeviceThatIsChosen) {
     planned();
     EXPECT_FALSE(table(u"Time of a step"_s)->isVisibleTo(m_page));
     EXPECT_EQ(m_page->settings().config.device, run::Device::kCpu);
+}
+
+TEST_F(PlanPageTest, AGpusLinkLeadsBeyondItsHost) {
+    m_page->chooseDevice(u"H100 SXM"_s);
+    planned();
+    EXPECT_EQ(m_page->view().weak.rows.size(), 4U);
+    auto* bandwidth = qobject_cast<QDoubleSpinBox*>(m_page->field("link_gb_per_s")->input());
+    bandwidth->setValue(50);
+    planned();
+    EXPECT_GT(m_page->view().weak.rows.size(), 4U);
+    EXPECT_EQ(m_page->view().start.linkGigabytesPerSecond, 0);
 }
 
 TEST_F(PlanPageTest, TheSliderAndTheFieldAreTheSameRanks) {

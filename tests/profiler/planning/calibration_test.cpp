@@ -191,6 +191,23 @@ TEST(Calibration, PredictsOtherNumbersOfRanksAsARing) {
         costOf(calibration, CollectiveOp::kAllReduce, run::CommunicatorKind::kSharedMemory, 2, 2));
 }
 
+TEST(Calibration, OfAFigureTheBetterOneStandsUntilItIsOld) {
+    Calibration older = sample(), newer = sample();
+    newer.unixS = older.unixS + 3600;
+    for (MachineRate& rate : newer.rates) {
+        rate.unixS = newer.unixS;
+        const bool more = entryOf(rate.what.figure)->moreIsBetter;
+        rate.best *= more ? 0.1 : 10;  // other work had the machine
+    }
+    for (std::size_t i = 0; i < newer.rates.size(); ++i) {
+        EXPECT_EQ(merged(newer, older).rates[i].best, older.rates[i].best);
+        EXPECT_EQ(merged(newer, older).rates[i].unixS, older.rates[i].unixS);
+        EXPECT_EQ(merged(older, newer).rates[i].best, older.rates[i].best);
+    }
+    newer.unixS = older.unixS + kOldCalibrationS + 1;
+    EXPECT_EQ(merged(newer, older).rates[0].best, newer.rates[0].best);
+}
+
 TEST(Calibration, KeepsWhatAnotherRunMeasuredAndReplacesTheRest) {
     Calibration older = sample();
     older.quick = true;

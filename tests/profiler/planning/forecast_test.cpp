@@ -215,6 +215,16 @@ TEST(ComputeTimes, OfAForeignTraceAreNotKnown) {
     EXPECT_THAT(times.error().message, HasSubstr("shardscope record"));
 }
 
+TEST(ComputeTimes, OfARunThatMeasuredAreNone) {
+    RunConfig config = configOf(Strategy::kZero3);
+    auto recording = playRecording(config, Pace{}, kLink, kSteps);
+    config.work = run::Work::kMeasuring;
+    recording.summary.run.configJson = run::toJson(config);
+    const auto times = computeTimesOf(recording.summary, recording.ranks);
+    ASSERT_FALSE(times);
+    EXPECT_THAT(times.error().message, HasSubstr("trained nothing"));
+}
+
 TEST(ComputeTimes, NeedPhases) {
     auto recording = playRecording(configOf(Strategy::kZero3), Pace{}, kLink, kSteps);
     for (RankEvents& events : recording.ranks) events.phases.clear();

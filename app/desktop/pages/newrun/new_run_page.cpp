@@ -25,8 +25,6 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
-#include <QScrollArea>
-#include <QScrollBar>
 #include <QSpinBox>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -44,18 +42,6 @@ int suggestedGroup(int ranks) {
     }
     return ranks;
 }
-
-/// Scrolls up and down alone: no narrower than what it holds.
-class ColumnArea : public QScrollArea {
-public:
-    using QScrollArea::QScrollArea;
-    [[nodiscard]] QSize minimumSizeHint() const override {
-        const QSize least = QScrollArea::minimumSizeHint();
-        if (widget() == nullptr) return least;
-        return {widget()->minimumSizeHint().width() + verticalScrollBar()->sizeHint().width(),
-                least.height()};
-    }
-};
 
 }  // namespace
 
@@ -83,8 +69,9 @@ NewRunPage::NewRunPage(PageContext& context, QWidget* parent)
     layout->addLayout(words);
     auto* columns = new Splitter(Qt::Horizontal, u"newrun.prediction"_s,
                                  tr("Divider between the fields and the prediction"), this);
-    columns->addWidget(scrolled(buildForm(this)));
-    columns->addWidget(scrolled(buildPrediction(this)));
+    // What a run needs stays in sight of the field that changes it.
+    columns->addWidget(scrollingColumn(buildForm(this), this));
+    columns->addWidget(scrollingColumn(buildPrediction(this), this));
     columns->setHandleWidth(kGap);  // each column has a margin at its scroll bar
     columns->setPreferredShares({11, 8});
     layout->addWidget(columns, 1);
@@ -94,21 +81,6 @@ NewRunPage::NewRunPage(PageContext& context, QWidget* parent)
     connect(&context.session, &RecorderSession::stateChanged, this,
             [this, session = &context.session] { setBusy(session->isGoing()); });
     setConfig(RunConfig());
-}
-
-/// Each column scrolls by itself: what a run needs stays in sight of the field that changes it.
-QWidget* NewRunPage::scrolled(QWidget* content) {
-    auto* scroll = new ColumnArea(this);
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
-    hideIdleHandle(scroll->verticalScrollBar());
-    scroll->setFocusPolicy(Qt::NoFocus);
-    scroll->viewport()->setAutoFillBackground(false);
-    scroll->setWidget(content);
-    content->setAutoFillBackground(false);
-    return scroll;
 }
 
 QWidget* NewRunPage::buildPrediction(QWidget* parent) {

@@ -56,7 +56,6 @@ private:
     void connectFields();
     QWidget* buildPrediction(QWidget* parent);
     QLayout* buildActions();
-    QWidget* scrolled(QWidget* content);
 
     void choosePreset();
     void chooseStrategy();

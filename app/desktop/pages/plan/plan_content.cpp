@@ -21,8 +21,6 @@
 #include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QScrollArea>
-#include <QScrollBar>
 #include <QSlider>
 #include <QSpinBox>
 #include <QVBoxLayout>
@@ -34,19 +32,6 @@ using namespace Qt::StringLiterals;
 
 constexpr int kChartHeight = 208;
 constexpr int kMostLevel = 10;  // of the slider: 1,024 ranks
-
-QWidget* scrolled(QWidget* content, QWidget* parent) {
-    auto* scroll = new QScrollArea(parent);
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    hideIdleHandle(scroll->verticalScrollBar());
-    scroll->setFocusPolicy(Qt::NoFocus);
-    scroll->viewport()->setAutoFillBackground(false);
-    scroll->setWidget(content);
-    content->setAutoFillBackground(false);
-    return scroll;
-}
 
 /// An input with its name above.
 QWidget* named(const QString& name, QWidget* input, QWidget* parent) {
@@ -131,7 +116,7 @@ QWidget* PlanPage::buildSettings(QWidget* parent) {
             &PlanPage::choosePreset);
     for (FoldSection* section : {model, run, devices}) layout->addWidget(section);
     layout->addStretch();
-    return scrolled(form, parent);
+    return scrollingColumn(form, parent);
 }
 
 PlanPage::Block PlanPage::addBlock(QWidget* parent, const QString& name) {
@@ -216,7 +201,7 @@ QWidget* PlanPage::buildPlan(QWidget* parent) {
     layout->addWidget(sectionLabel(tr("What the ways to divide are"), m_plan));
     layout->addWidget(buildParallelisms(m_plan));
     layout->addStretch();
-    return scrolled(m_plan, parent);
+    return scrollingColumn(m_plan, parent);
 }
 
 }  // namespace shardscope::desktop

@@ -14,6 +14,7 @@
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 #include "engine/run/config/run_rules.h"
+#include "profiler/questions/question.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -39,14 +40,11 @@ Result<PlanTimesPtr> learnFrom(storage::RecordingReader& reader, const OpenRecor
                                const storage::Generation&) {
     const auto summary = reader.summary();
     if (!summary) return failure(summary);
-    std::vector<RankEvents> ranks;
-    for (const RankFacts& facts : summary->ranks) {
-        auto events = reader.rankEvents(facts.rank, summary->bounds);
-        if (!events) return failure(events);
-        ranks.push_back(std::move(*events));
-    }
+    const questions::Selection all;
+    const auto ranks = questions::Asked{reader, *summary, all}.events();
+    if (!ranks) return failure(ranks);
     const QString name = recording.path.section(u'/', -1);
-    auto times = planning::timesOfRecording(*summary, ranks, name.toStdString());
+    auto times = planning::timesOfRecording(*summary, *ranks, name.toStdString());
     if (!times) return PlanTimesPtr();
     return PlanTimesPtr(std::make_shared<planning::PlanTimes>(std::move(*times)));
 }
@@ -119,7 +117,11 @@ PlanSettings PlanPage::settings() const {
     PlanSettings settings;
     settings.config = m_base;
     for (const BoundField* each : m_fields) each->apply(settings.config);
+    const RunConfig given = settings.config;
     settings.config = run::settled(settings.config, m_base);
+    // To a run it is a modelled one, which GPUs have none of; to a plan the real one.
+    settings.config.linkGigabytesPerSecond = given.linkGigabytesPerSecond;
+    settings.config.linkLatencyMicroseconds = given.linkLatencyMicroseconds;
     settings.device = m_device->currentData().toString();
     settings.ranksPerHost = m_perHost->value();
     settings.curvesOfRecommended = m_ofRecommended->isChecked();

@@ -6,11 +6,13 @@
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/device_peaks.h"
 #include "profiler/planning/fits_on.h"
+#include "profiler/planning/link_times.h"
 #include "profiler/planning/model_parallel.h"
 #include "profiler/questions/plan_tables.h"
 
 #include <QObject>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace shardscope::desktop {
@@ -24,17 +26,6 @@ using planning::StrategyPlan;
 
 constexpr std::int32_t kMostRanks = 1024;
 constexpr double kThousandth = 1e-3;
-
-/// The link of the form, taken out of the configuration: to a plan it is no modelled one.
-std::optional<planning::LinkTimes> takeLink(run::RunConfig& config) {
-    const double gigabytes = std::exchange(config.linkGigabytesPerSecond, 0);
-    const double microseconds = std::exchange(config.linkLatencyMicroseconds, 0);
-    if (gigabytes <= 0) return std::nullopt;
-    return planning::LinkTimes({microseconds * 1e-6, gigabytes * 1e9},
-                               QObject::tr("a link of %1 µs and %2 GB/s")
-                                   .arg(formatNumber(microseconds), formatNumber(gigabytes))
-                                   .toStdString());
-}
 
 /// What was recorded on the same kind of device, else the data sheet.
 std::optional<planning::PlanTimes> timesOf(const PlanSettings& settings) {
@@ -57,7 +48,7 @@ ModelPlanInput inputOf(const PlanSettings& settings) {
     ModelPlanInput input;
     input.config = settings.config;
     input.config.data = run::kSyntheticData;  // any vocabulary will do
-    const auto link = takeLink(input.config);
+    const auto link = planning::takeGivenLink(input.config);
     input.memory = memoryOf(settings);
     input.times = timesOf(settings);
     if (!input.times) return input;
@@ -152,6 +143,7 @@ std::optional<Bytes> memoryOfDevice(const QString& device) {
 PlanView makePlanView(const PlanSettings& settings) {
     PlanView view;
     view.start = settings.config;
+    std::ignore = planning::takeGivenLink(view.start);  // the run has its own
     const ModelPlanInput input = inputOf(settings);
     const run::RunConfig checked =
         planning::overRanks(input.config, input.config.ranks, run::Strategy::kZero3);
@@ -178,7 +170,7 @@ PlanView makePlanView(const PlanSettings& settings) {
                                 settings.ranksPerHost, input.memory),
         input.memory);
     if (const StrategyPlan* best = recommended(plans))
-        view.start = planning::overRanks(settings.config, settings.config.ranks,
+        view.start = planning::overRanks(view.start, settings.config.ranks,
                                          *fromWord<run::Strategy>(best->word));
     return view;
 }
