@@ -8,7 +8,10 @@ started=$SECONDS
 # A clone elsewhere finds what was compiled here.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 
-say() { printf '== [%s] %s\n' "$(date -u -d "@$((SECONDS - started))" +%M:%S)" "$*"; }
+say() {
+    local passed=$((SECONDS - started))
+    printf '== [%02d:%02d] %s\n' $((passed / 60)) $((passed % 60)) "$*"
+}
 fail() { echo "$(basename "$0"): $*" >&2; exit 1; }
 
 missingPackages() {

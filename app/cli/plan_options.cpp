@@ -281,7 +281,7 @@ Result<ParameterPlan> parameterPlan(const PlanOptions& options, const planning::
     run.state = *state;
     auto divisions = divisionsOf(options, run, *memory, false);
     if (!divisions) return failure(divisions);
-    plan.divisions = std::move(*divisions);
+    plan.divisions = *divisions;
     return plan;
 }
 
@@ -348,7 +348,7 @@ Result<ModelPlan> modelPlan(const PlanOptions& options) {
     own.ranks = input->config.ranks;
     auto divisions = divisionsOf(own, planning::dividedRun(input->config), input->memory, true);
     if (!divisions) return failure(divisions);
-    return ModelPlan{std::move(*input), std::move(*divisions)};
+    return ModelPlan{std::move(*input), *divisions};
 }
 
 }  // namespace shardscope::cli

@@ -47,9 +47,10 @@ function(shardscope_library NAME)
     target_link_libraries(${NAME} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} shardscope_warnings)
 endfunction()
 
-# One test program a folder; every TEST becomes a ctest test. LABELS: unit qt torch gpu.
+# One test program a folder; every TEST becomes a ctest test. LABELS: unit qt torch gpu. TOGETHER:
+# patterns of short tests of which many run in one process, since loading LibTorch takes longer.
 function(shardscope_test NAME)
-    cmake_parse_arguments(ARG "NO_MAIN;OWN_PRECOMPILED;TORCH" "" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
+    cmake_parse_arguments(ARG "NO_MAIN;OWN_PRECOMPILED;TORCH" "" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT;TOGETHER" ${ARGN})
     add_executable(${NAME} ${ARG_SOURCES})
     target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR})
     target_link_libraries(${NAME} PRIVATE ${ARG_LIBRARIES} GTest::gmock shardscope_warnings)
@@ -62,6 +63,18 @@ function(shardscope_test NAME)
     if(NOT ARG_NO_MAIN)
         target_link_libraries(${NAME} PRIVATE GTest::gmock_main)
     endif()
-    gtest_discover_tests(${NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    set(alone "*")
+    if(ARG_TOGETHER)
+        list(JOIN ARG_TOGETHER ":" together)
+        set(alone "-${together}")
+        set(shards 4)
+        math(EXPR last "${shards} - 1")
+        foreach(shard RANGE ${last})
+            add_test(NAME ${NAME}.together_${shard} COMMAND ${NAME} "--gtest_filter=${together}")
+            set_tests_properties(${NAME}.together_${shard} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900
+                ENVIRONMENT "${ARG_ENVIRONMENT};GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+        endforeach()
+    endif()
+    gtest_discover_tests(${NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_FILTER "${alone}"
         PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300 ENVIRONMENT "${ARG_ENVIRONMENT}")
 endfunction()
