@@ -7,14 +7,24 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
 
 namespace shardscope::cli {
 namespace {
 
-constexpr double kWidth = 860, kHeight = 500;
-constexpr double kLeft = 90, kRight = 210, kTop = 50, kBottom = 96;
-constexpr double kFont = 13, kDot = 4, kCap = 5;
+/// The axes lie in [kLeft, kEndX] x [kTop, kEndY]; below them stand labels, a title and the note.
+constexpr double kWidth = 860, kLeft = 90, kEndX = 650, kTop = 50, kEndY = 404;
+constexpr double kFont = 13, kSmall = 11, kDot = 4, kCap = 5;
+constexpr double kLevelRoom = 28, kSlantedRoom = 22, kTitleRoom = 24, kNoteLine = 14;
+/// Of a small letter on average, with some to spare.
+constexpr double kLetter = 6.2;
 constexpr int kMostTicks = 8;
+constexpr std::size_t kMostLevelLabels = 5;
+/// Degrees, and its sine: how far a label reaches down.
+constexpr int kSlant = -40;
+constexpr double kSlantSine = 0.643;
 /// Okabe and Ito's, which most eyes tell apart.
 constexpr std::array kColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
 
@@ -31,6 +41,27 @@ std::string escaped(const std::string& text) {
             safe += c;
     }
     return safe;
+}
+
+/// Broken at spaces into lines of at most so many letters; a longer word stands alone.
+std::vector<std::string> linesOf(const std::string& text, std::size_t most) {
+    std::vector<std::string> lines;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        if (lines.empty() || lines.back().size() + 1 + word.size() > most)
+            lines.push_back(word);
+        else
+            lines.back() += ' ' + word;
+    }
+    return lines;
+}
+
+/// How far labels reach below their axis.
+double roomOf(const std::vector<std::string>& labels) {
+    if (labels.size() <= kMostLevelLabels) return kLevelRoom;
+    std::size_t longest = 0;
+    for (const std::string& label : labels) longest = std::max(longest, label.size());
+    return kSlantedRoom + kSlantSine * kLetter * static_cast<double>(longest);
 }
 
 std::string textAt(double x, double y, const std::string& text, const char* anchor,
@@ -93,22 +124,27 @@ public:
     explicit Drawing(const Plot& plot) : m_plot(plot), m_x(scaleX(plot)), m_y(scaleY(plot)) {}
 
     std::string svg() {
+        const double titleY = kEndY + roomOf(m_plot.x.labels) + kFont;
+        const std::vector<std::string> note =
+            linesOf(m_plot.note, static_cast<std::size_t>((kWidth - kLeft) / kLetter));
+        const double height = titleY + kTitleRoom + kNoteLine * static_cast<double>(note.size());
         m_svg = fmt::format(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
             "height=\"{1}\" font-family=\"sans-serif\" font-size=\"{2}\" fill=\"#222\">\n"
             "<title>{3}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-            kWidth, kHeight, kFont, escaped(m_plot.title));
+            kWidth, std::ceil(height), kFont, escaped(m_plot.title));
         m_svg += textAt(kLeft, kTop - 20, m_plot.title, "start", "font-weight=\"bold\"");
         drawAxes();
         for (std::size_t i = 0; i < m_plot.series.size(); ++i) draw(i);
-        m_svg +=
-            textAt(kLeft, kHeight - 10, m_plot.note, "start", "font-size=\"11\" fill=\"#555\"");
+        m_svg += textAt((kLeft + kEndX) / 2, titleY, m_plot.x.title, "middle");
+        for (std::size_t i = 0; i < note.size(); ++i)
+            m_svg +=
+                textAt(kLeft, titleY + kTitleRoom + kNoteLine * static_cast<double>(i), note[i],
+                       "start", fmt::format("font-size=\"{}\" fill=\"#555\"", kSmall));
         return m_svg + "</svg>\n";
     }
 
 private:
-    static constexpr double kEndX = kWidth - kRight, kEndY = kHeight - kBottom;
-
     static Scale scaleX(const Plot& plot) {
         if (!plot.x.labels.empty())
             return {-0.5, static_cast<double>(plot.x.labels.size()) - 0.5, false, kLeft, kEndX};
@@ -143,11 +179,10 @@ private:
             for (const double tick : m_x.ticks())
                 drawTick(m_x.at(tick), fmt::format("{:.6g}", tick), false);
         } else {
-            const bool slanted = m_plot.x.labels.size() > 5;
+            const bool slanted = m_plot.x.labels.size() > kMostLevelLabels;
             for (std::size_t i = 0; i < m_plot.x.labels.size(); ++i)
                 drawTick(m_x.at(static_cast<double>(i)), m_plot.x.labels[i], slanted);
         }
-        m_svg += textAt((kLeft + kEndX) / 2, kHeight - 32, m_plot.x.title, "middle");
         m_svg += textAt(
             0, 0, m_plot.y.title, "middle",
             fmt::format("transform=\"translate(18 {:.1f}) rotate(-90)\"", (kTop + kEndY) / 2));
@@ -157,9 +192,9 @@ private:
         m_svg += lineFrom(x, kEndY, x, kEndY + 5, "#222");
         if (slanted)
             m_svg += textAt(0, 0, text, "end",
-                            fmt::format("font-size=\"11\" transform=\"translate({:.1f} {:.1f}) "
-                                        "rotate(-25)\"",
-                                        x + 4, kEndY + 17));
+                            fmt::format("font-size=\"{}\" transform=\"translate({:.1f} {:.1f}) "
+                                        "rotate({})\"",
+                                        kSmall, x + 4, kEndY + 17, kSlant));
         else
             m_svg += textAt(x, kEndY + 19, text, "middle");
     }

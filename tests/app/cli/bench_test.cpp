@@ -165,5 +165,25 @@ TEST(BenchPlot, DrawsPointsWithTheirIntervalsAndEscapesNames) {
     EXPECT_EQ(dots, 2u);
 }
 
+TEST(BenchPlot, HasRoomForLongLabelsAndNotes) {
+    Plot plot;
+    plot.x.labels = {"a", "b", "c", "d", "e", "ddp-bucket_bucket-mb-0.05"};
+    plot.series = {{"one", {{0, 2, {}, {}}}, false, true}};
+    const auto heightOf = [](const std::string& svg) {
+        const std::string key = "height=\"";
+        return std::stod(svg.substr(svg.find(key) + key.size()));
+    };
+    const double without = heightOf(toSvg(plot));
+    for (int i = 0; i < 40; ++i) plot.note += "words ";
+    const std::string svg = toSvg(plot);
+    EXPECT_GT(heightOf(svg), without);
+    // Broken into lines between words.
+    const std::size_t first = svg.find("words</text>");
+    ASSERT_NE(first, std::string::npos);
+    EXPECT_NE(svg.find("words</text>", first + 1), std::string::npos);
+    plot.x.labels.back() = "f";
+    EXPECT_LT(heightOf(toSvg(plot)), heightOf(svg));
+}
+
 }  // namespace
 }  // namespace shardscope::cli
