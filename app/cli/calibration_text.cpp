@@ -33,9 +33,12 @@ std::string quantity(double value, std::string_view unit) {
 
 std::string nameOf(const run::MeasuredFigure& figure) {
     const auto& words = *entryOf(figure.figure);
-    if (figure.figure != run::MachineFigure::kMatmul) return words.name;
-    return fmt::format("{} {}, {} x {} x {}", toWord(figure.precision), words.name, figure.rows,
-                       figure.inner, figure.columns);
+    if (words.shape == run::FigureShape::kNone) return words.name;
+    const std::string inner = words.shape == run::FigureShape::kProduct
+                                  ? fmt::format(" x {}", figure.inner)
+                                  : std::string();
+    return fmt::format("{} {}, {}{} x {}", toWord(figure.precision), words.name, figure.rows, inner,
+                       figure.columns);
 }
 
 std::string machineTable(const Calibration& calibration, std::int64_t nowS) {

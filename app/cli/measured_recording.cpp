@@ -51,4 +51,11 @@ std::vector<std::string> limitsOf(const RecordingSummary& summary) {
     return limits;
 }
 
+void addNotedLimits(const RecordingSummary& summary, std::vector<std::string>& limits) {
+    for (const Diagnostic& each : summary.diagnostics)
+        if (each.severity == Severity::kNote && each.code.starts_with(kLimitCode) &&
+            std::find(limits.begin(), limits.end(), each.message) == limits.end())
+            limits.push_back(each.message);
+}
+
 }  // namespace shardscope::cli

@@ -25,11 +25,6 @@ namespace {
 using run::MachineFigure;
 using run::Precision;
 
-/// Where no time was given.
-constexpr double kUsualSeconds = 0.3;
-/// A product that would take longer than so many times a figure's time is left out.
-constexpr double kFarTooLong = 4;
-constexpr std::int32_t kLeastSamples = 3;
 /// Calls of a launch sample: fewer than a GPU's queue holds, so that none waits for room.
 constexpr int kLaunches = 500;
 constexpr std::int64_t kLeastArray = 64'000'000;
@@ -85,7 +80,7 @@ std::int64_t measuredArrayBytes(std::int64_t cache, std::int64_t freeBytes) {
 }
 
 MachineMeasurement::MachineMeasurement(MachineParts parts)
-    : m_parts(std::move(parts)), m_seconds(m_parts.seconds > 0 ? m_parts.seconds : kUsualSeconds) {}
+    : m_parts(std::move(parts)), m_sampler(m_parts) {}
 
 void MachineMeasurement::run() {
     if (!onGpu()) at::set_num_threads(m_parts.threads);
@@ -95,42 +90,10 @@ void MachineMeasurement::run() {
     products();
 }
 
-run::MeasuredFigure MachineMeasurement::figure(MachineFigure which) const {
-    run::MeasuredFigure figure;
-    figure.host = m_parts.host;
-    figure.figure = which;
-    figure.threads = onGpu() ? 1 : m_parts.threads;
-    return figure;
-}
-
-/// The first is warm-up and does not count: libraries set themselves up, pages come. A few are
-/// taken whatever the time, of what is not far too slow for it.
-void MachineMeasurement::sample(run::MeasuredFigure figure, const std::function<double()>& take) {
-    const std::int64_t began = hostNow();
-    static_cast<void>(take());
-    const std::int64_t warm = hostNow();
-    const auto limit = static_cast<std::int64_t>(m_seconds * 1e9);
-    const bool slow = warm - began > static_cast<std::int64_t>(kFarTooLong) * limit;
-    const std::int32_t least = slow ? 1 : kLeastSamples;
-    for (std::int32_t i = 0; i < m_parts.samples; ++i) {
-        if (i >= least && hostNow() - warm >= limit) break;
-        m_parts.tell(figure, take());
-    }
-}
-
-/// Of work on the device, until it is done.
-double MachineMeasurement::secondsOf(const std::function<void()>& work) const {
-    if (onGpu()) m_parts.runtime->synchronizeAll();
-    const std::int64_t start = hostNow();
-    work();
-    if (onGpu()) m_parts.runtime->synchronizeAll();
-    return static_cast<double>(std::max<std::int64_t>(1, hostNow() - start)) * 1e-9;
-}
-
 void MachineMeasurement::products() {
     for (const Precision precision : precisionsOf(onGpu())) {
         if (m_parts.stopWanted()) return;
-        if (!onGpu()) chooseWay(precision, m_seconds);
+        if (!onGpu()) chooseWay(precision, m_sampler.seconds());
         const double best = productsIn(precision);
         if (!onGpu() && precision == Precision::kFloat32) warnOfBusyCores(best);
     }
@@ -138,15 +101,17 @@ void MachineMeasurement::products() {
 
 double MachineMeasurement::productsIn(Precision precision) {
     double best = 0;
+    // What would take far too long is left out.
     for (const Shape& shape : onGpu() ? kDeviceShapes : kHostShapes) {
-        if (best > 0 && shape.flops() / best > kFarTooLong * m_seconds) break;
-        run::MeasuredFigure what = figure(MachineFigure::kMatmul);
+        if (best > 0 && shape.flops() / best > FigureSampler::kFarTooLong * m_sampler.seconds())
+            break;
+        run::MeasuredFigure what = m_sampler.figure(MachineFigure::kMatmul);
         what.precision = precision;
         what.rows = shape.rows;
         what.inner = shape.inner;
         what.columns = shape.columns;
         const std::function<double()> take = onGpu() ? deviceProduct(what) : hostProduct(what);
-        sample(what, [&] {
+        m_sampler.sample(what, [&] {
             const double rate = take();
             best = std::max(best, rate);
             return rate;
@@ -182,12 +147,12 @@ std::function<double()> MachineMeasurement::hostProduct(const run::MeasuredFigur
     const at::Tensor b = at::randn({what.inner, what.columns}).to(type);
     const at::Tensor out = at::empty({what.rows, what.columns}, type);
     const double flops = Shape{what.rows, what.inner, what.columns}.flops();
-    return [=, this] { return flops / secondsOf([&] { kernels::matmul(a, b, out); }); };
+    return [=, this] { return flops / m_sampler.secondsOf([&] { kernels::matmul(a, b, out); }); };
 }
 
 /// The best of a part of a figure's time.
 std::function<double()> MachineMeasurement::deviceProduct(const run::MeasuredFigure& what) const {
-    const double seconds = m_seconds / (m_parts.samples + 1);
+    const double seconds = m_sampler.seconds() / (m_parts.samples + 1);
     return [this, what, seconds] {
         return m_parts.deviceProduct(what.rows, what.inner, what.columns, what.precision, seconds);
     };
@@ -202,9 +167,11 @@ void MachineMeasurement::memory() {
     const at::Tensor b = at::ones({elements}, options), c = at::ones({elements}, options);
     at::Tensor a = at::empty({elements}, options);
     const auto moved = static_cast<double>(elements) * sizeof(float);
-    sample(figure(MachineFigure::kTriad),
-           [&] { return 3 * moved / secondsOf([&] { at::add_out(a, b, c, 3); }); });
-    sample(figure(MachineFigure::kCopy), [&] { return moved / secondsOf([&] { a.copy_(b); }); });
+    m_sampler.sample(m_sampler.figure(MachineFigure::kTriad), [&] {
+        return 3 * moved / m_sampler.secondsOf([&] { at::add_out(a, b, c, 3); });
+    });
+    m_sampler.sample(m_sampler.figure(MachineFigure::kCopy),
+                     [&] { return moved / m_sampler.secondsOf([&] { a.copy_(b); }); });
 }
 
 void MachineMeasurement::deviceCopies() {
@@ -216,10 +183,10 @@ void MachineMeasurement::deviceCopies() {
     const at::Tensor there =
         at::empty({elements}, at::TensorOptions().dtype(at::kFloat).device(m_parts.device));
     const auto moved = static_cast<double>(elements) * sizeof(float);
-    sample(figure(MachineFigure::kToDevice),
-           [&] { return moved / secondsOf([&] { there.copy_(host, true); }); });
-    sample(figure(MachineFigure::kFromDevice),
-           [&] { return moved / secondsOf([&] { host.copy_(there, true); }); });
+    m_sampler.sample(m_sampler.figure(MachineFigure::kToDevice),
+                     [&] { return moved / m_sampler.secondsOf([&] { there.copy_(host, true); }); });
+    m_sampler.sample(m_sampler.figure(MachineFigure::kFromDevice),
+                     [&] { return moved / m_sampler.secondsOf([&] { host.copy_(there, true); }); });
 }
 
 /// Until the calls have returned: on a GPU their work goes on behind them.
@@ -228,7 +195,7 @@ void MachineMeasurement::launches() {
     const auto options = at::TensorOptions().dtype(at::kFloat).device(m_parts.device);
     const at::Tensor one = at::ones({1}, options);
     at::Tensor sum = at::ones({1}, options);
-    sample(figure(MachineFigure::kLaunch), [&] {
+    m_sampler.sample(m_sampler.figure(MachineFigure::kLaunch), [&] {
         if (onGpu()) m_parts.runtime->synchronizeAll();
         const std::int64_t start = hostNow();
         for (int i = 0; i < kLaunches; ++i) at::add_out(sum, one, one);

@@ -6,33 +6,13 @@
 // is sampled a few times, and each sample is told.
 #pragma once
 
-#include "engine/control/device_runtime.h"
 #include "engine/run/config/machine_figure.h"
-
-#include <c10/core/Device.h>
+#include "engine/worker/figure_sampler.h"
 
 #include <cstdint>
 #include <functional>
-#include <string>
-#include <vector>
 
 namespace shardscope::worker {
-
-struct MachineParts {
-    at::Device device = at::kCPU;
-    control::DeviceRuntime* runtime = nullptr;  ///< of a GPU
-    /// FLOP/s of a product on a GPU: rows, inner, columns, precision, seconds to take. Null: CPU.
-    std::function<double(std::int64_t, std::int64_t, std::int64_t, run::Precision, double)>
-        deviceProduct;
-    std::int32_t host = 0;
-    int threads = 1;             ///< of a CPU; the process has as many when this returns
-    std::int32_t samples = 5;    ///< of a figure, the time allowing
-    double seconds = 0;          ///< for a figure; 0: none given
-    std::int64_t freeBytes = 0;  ///< of the memory measured
-    std::function<void(const run::MeasuredFigure&, double)> tell;
-    std::function<void(const std::string&)> warn;  ///< of figures that are too low
-    std::function<bool()> stopWanted;
-};
 
 /// Bytes of each array that memory is measured with: four times the last cache, as STREAM asks for,
 /// at least 64 MB and within a sixteenth of what is free. `cache` 0: not known. Pure.
@@ -54,13 +34,10 @@ private:
     void memory();
     void deviceCopies();
     void launches();
-    void sample(run::MeasuredFigure figure, const std::function<double()>& take);
-    [[nodiscard]] double secondsOf(const std::function<void()>& work) const;
-    [[nodiscard]] run::MeasuredFigure figure(run::MachineFigure which) const;
-    [[nodiscard]] bool onGpu() const { return m_parts.runtime != nullptr; }
+    [[nodiscard]] bool onGpu() const { return m_sampler.onGpu(); }
 
     const MachineParts m_parts;
-    const double m_seconds;  ///< for a figure
+    const FigureSampler m_sampler;
 };
 
 }  // namespace shardscope::worker

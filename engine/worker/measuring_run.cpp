@@ -3,6 +3,7 @@
 #include "engine/launch/host_facts.h"
 #include "engine/launch/usable_cores.h"
 #include "engine/worker/machine_measurement.h"
+#include "engine/worker/norm_measurement.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/size_limit.h"
 
@@ -30,7 +31,7 @@ std::string listOf(const std::vector<run::MeasurementPlan::Item>& items) {
 Result<void> MeasuringRun::run() {
     const auto plan = run::measurementPlan(m_config);
     if (!plan) return fail(plan.error());
-    if (plan->machine) measureMachine(*plan);
+    if (plan->startsWithMachine()) measureMachine(*plan);
     CollectiveSweep sweep({m_parts.communicator, m_parts.observer, m_parts.device, freeBytes(),
                            m_parts.beforeStep, [this] { return m_parts.commands.stopWanted(); }},
                           *plan);
@@ -78,7 +79,11 @@ void MeasuringRun::onThisMachine(const run::MeasurementPlan& plan) {
                  "Measure again when the machine has nothing else to do.");
     };
     machine.stopWanted = [this] { return m_parts.commands.stopWanted(); };
-    MachineMeasurement(machine).run();
+    if (plan.machine) MachineMeasurement(machine).run();
+    machine.warn = [this](const std::string& sentence) {
+        postNote(m_parts, "measured-without", sentence, "Use smaller shapes, or free memory.");
+    };
+    NormMeasurement(machine, m_config.precision).run(plan.norms);
     at::set_num_threads(m_config.threads);
 }
 

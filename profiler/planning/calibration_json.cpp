@@ -30,7 +30,7 @@ Json jsonOf(const MachineRate& rate) {
                  {"median_interval", jsonOf(rate.interval)},
                  {"samples", rate.samples},
                  {"unix_s", rate.unixS}};
-    if (rate.what.figure != run::MachineFigure::kMatmul) return json;
+    if (entryOf(rate.what.figure)->shape == run::FigureShape::kNone) return json;
     json["precision"] = toWord(rate.what.precision);
     json["rows"] = rate.what.rows;
     json["inner"] = rate.what.inner;
@@ -88,7 +88,7 @@ MachineRate rateFrom(const Json& json) {
     rate.interval = intervalAt(json, "median_interval");
     rate.samples = json.at("samples").get<std::int32_t>();
     rate.unixS = json.at("unix_s").get<std::int64_t>();
-    if (rate.what.figure != run::MachineFigure::kMatmul) return rate;
+    if (entryOf(rate.what.figure)->shape == run::FigureShape::kNone) return rate;
     rate.what.precision = wordAt<run::Precision>(json, "precision");
     rate.what.rows = json.at("rows").get<std::int64_t>();
     rate.what.inner = json.at("inner").get<std::int64_t>();

@@ -31,6 +31,7 @@ using questions::Unit;
 struct BenchOptions {
     std::string kind, model, output;
     std::string operations, sizes;  ///< of collectives
+    std::string shapes;             ///< of norms
     RunFlags flags;
     BenchRequest request;
     bool markdown = false, csv = false, json = false, explain = false;
@@ -93,8 +94,9 @@ Result<void> fillIn(BenchOptions& options) {
         const bool list = takesList(*run::findRunOption(key));
         request.given[key] = list ? valuesIn(text) : std::vector<std::string>{text};
     }
-    for (const auto& [key, text] : {std::pair("measure_operations", options.operations),
-                                    std::pair("measure_sizes", options.sizes)})
+    for (const auto& [key, text] :
+         {std::pair("measure_operations", options.operations),
+          std::pair("measure_sizes", options.sizes), std::pair("measure_norms", options.shapes)})
         if (!text.empty()) request.given[key] = {text};
     for (const auto& [key, values] : request.given)
         if (values.empty())
@@ -311,6 +313,9 @@ Command addBench(CLI::App& root) {
         ->type_name("LIST");
     app->add_option("--sizes", options->sizes,
                     "of comm: payloads, 1MB,64MB or by doubling 1MB-64MB [512KiB-1GiB]")
+        ->type_name("LIST");
+    app->add_option("--shapes", options->shapes,
+                    fmt::format("of norms: inputs, rows x width [{}]", kUsualNormShapes))
         ->type_name("LIST");
     options->flags.addTo(*app, mayBeGiven);
     return {app, [options] { return run(*options); }};

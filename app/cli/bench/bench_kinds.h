@@ -12,7 +12,12 @@ BenchKind ddpBench();
 BenchKind memoryBench();
 BenchKind scalingBench();
 BenchKind commBench();
+BenchKind normsBench();
 
-inline constexpr std::array kBenchKinds{modelBench, ddpBench, memoryBench, scalingBench, commBench};
+/// What bench norms measures: rows and widths of Stanford CS336, assignment 2.
+inline constexpr const char* kUsualNormShapes = "50000x1024,50000x2048,50000x4096,50000x8192";
+
+inline constexpr std::array kBenchKinds{modelBench,   ddpBench,  memoryBench,
+                                        scalingBench, commBench, normsBench};
 
 }  // namespace shardscope::cli

@@ -32,8 +32,8 @@ struct BenchRuns {
 /// What a run needs of this host's memory by theory, its ranks together with their program; nothing
 /// where it does not run on this host's CPUs.
 [[nodiscard]] std::optional<Bytes> hostMemoryNeeded(const run::RunConfig& config);
-/// A rank's program and libraries beside its tensors: 151 to 155 MB of resident set were measured of
-/// ranks of a tiny model (LibTorch 2.11, Debian 12).
+/// A rank's program and libraries beside its tensors: 151 to 155 MB of resident set were measured
+/// of ranks of a tiny model (LibTorch 2.11, Debian 12).
 inline constexpr Bytes kRankProgram{160'000'000};
 
 /// Error (kFailure): the folder cannot be made. What stops it later is in BenchRuns: what a rank

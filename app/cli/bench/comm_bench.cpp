@@ -140,11 +140,7 @@ Result<Everything> read(const std::vector<RunResult>& results) {
             if (!recording) return failure(recording);
             addTo(measured.rows, i, *recording);
             // Warnings are told of every bench.
-            for (const Diagnostic& each : recording->summary.diagnostics)
-                if (each.severity == Severity::kNote && each.code.starts_with(kLimitCode) &&
-                    std::find(all.limits.begin(), all.limits.end(), each.message) ==
-                        all.limits.end())
-                    all.limits.push_back(each.message);
+            addNotedLimits(recording->summary, all.limits);
             const auto folder = std::filesystem::path(result.recordings[i]).parent_path();
             const std::int32_t ranks = result.run.config.ranks;
             if (hasPeer(result.run.config))

@@ -27,21 +27,31 @@ bool read(std::string_view text, T& number) {
     return error == std::errc{} && rest == text.data() + text.size() && number >= 0;
 }
 
-bool readShape(std::string_view text, MeasuredFigure& figure) {
+bool readShape(std::string_view text, FigureShape shape, MeasuredFigure& figure) {
     const auto sides = partsOf(text, 'x');
-    return sides.size() == 3 && read(sides[0], figure.rows) && read(sides[1], figure.inner) &&
-           read(sides[2], figure.columns);
+    const bool product = shape == FigureShape::kProduct;
+    return sides.size() == (product ? 3U : 2U) && read(sides.front(), figure.rows) &&
+           (!product || read(sides[1], figure.inner)) && read(sides.back(), figure.columns);
+}
+
+std::string shapeText(const MeasuredFigure& figure) {
+    switch (entryOf(figure.figure)->shape) {
+        case FigureShape::kNone:
+            return {};
+        case FigureShape::kProduct:
+            return fmt::format("/{}/{}x{}x{}", toWord(figure.precision), figure.rows, figure.inner,
+                               figure.columns);
+        case FigureShape::kTensor:
+            return fmt::format("/{}/{}x{}", toWord(figure.precision), figure.rows, figure.columns);
+    }
+    return {};
 }
 
 }  // namespace
 
 std::string metricName(const MeasuredFigure& figure) {
-    std::string shape;
-    if (figure.figure == MachineFigure::kMatmul)
-        shape = fmt::format("/{}/{}x{}x{}", toWord(figure.precision), figure.rows, figure.inner,
-                            figure.columns);
-    return fmt::format("{}{}/{}{}/{}", kPrefix, figure.host, toWord(figure.figure), shape,
-                       figure.threads);
+    return fmt::format("{}{}/{}{}/{}", kPrefix, figure.host, toWord(figure.figure),
+                       shapeText(figure), figure.threads);
 }
 
 std::optional<MeasuredFigure> figureOfMetric(std::string_view name) {
@@ -51,12 +61,14 @@ std::optional<MeasuredFigure> figureOfMetric(std::string_view name) {
     if (!shaped && parts.size() != 3) return std::nullopt;
     MeasuredFigure figure;
     const auto word = fromWord<MachineFigure>(parts[1]);
-    if (!word || (*word == MachineFigure::kMatmul) != shaped) return std::nullopt;
+    if (!word) return std::nullopt;
+    const FigureShape shape = entryOf(*word)->shape;
+    if ((shape != FigureShape::kNone) != shaped) return std::nullopt;
     figure.figure = *word;
     if (!read(parts[0], figure.host) || !read(parts.back(), figure.threads)) return std::nullopt;
     if (!shaped) return figure;
     const auto precision = fromWord<Precision>(parts[2]);
-    if (!precision || !readShape(parts[3], figure)) return std::nullopt;
+    if (!precision || !readShape(parts[3], shape, figure)) return std::nullopt;
     figure.precision = *precision;
     return figure;
 }

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace shardscope::run {
 namespace {
@@ -15,6 +16,8 @@ namespace {
 constexpr Bytes kMostPayload{1'000'000'000'000};
 /// More than 40 doublings are no sizes any more.
 constexpr std::size_t kMostSizes = 64;
+/// Elements of a norm's input: 4 TB of them in fp32.
+constexpr double kMostElements = 1e12;
 
 std::vector<std::string> listed(std::string_view text) {
     std::vector<std::string> parts;
@@ -52,6 +55,22 @@ Result<std::vector<Bytes>> doubled(std::string_view from, std::string_view to) {
     return sizes;
 }
 
+Result<NormShape> normShapeFrom(std::string_view text) {
+    NormShape shape;
+    const char* const end = text.data() + text.size();
+    const auto [cross, wrong] = std::from_chars(text.data(), end, shape.rows);
+    const bool crossed = wrong == std::errc{} && cross != end && *cross == 'x';
+    const auto rest = std::from_chars(crossed ? cross + 1 : end, end, shape.width);
+    if (!crossed || rest.ec != std::errc{} || rest.ptr != end || shape.rows < 1 || shape.width < 1)
+        return failure(
+            ErrorCode::kUsage,
+            fmt::format("'{}' is no shape of a norm; write rows and width, as 50000x1024", text));
+    if (static_cast<double>(shape.rows) * static_cast<double>(shape.width) > kMostElements)
+        return failure(ErrorCode::kUsage,
+                       fmt::format("{} is more than any rank holds; use a smaller shape", text));
+    return shape;
+}
+
 bool isMeasurable(const CollectiveWords& words) {
     return words.moves && !words.message;
 }
@@ -80,11 +99,12 @@ RunConfig measuring(RunConfig config) {
 }
 
 std::int32_t MeasurementPlan::steps() const {
-    return static_cast<std::int32_t>((machine ? 1 : 0) + operations.size() * sizes.size());
+    return static_cast<std::int32_t>((startsWithMachine() ? 1 : 0) +
+                                     operations.size() * sizes.size());
 }
 
 std::optional<MeasurementPlan::Item> MeasurementPlan::itemOf(std::int32_t step) const {
-    const std::int32_t place = step - (machine ? 1 : 0);
+    const std::int32_t place = step - (startsWithMachine() ? 1 : 0);
     if (place < 0 || step >= steps()) return std::nullopt;
     const auto at = static_cast<std::size_t>(place);
     return Item{operations[at / sizes.size()], sizes[at % sizes.size()]};
@@ -130,13 +150,30 @@ Result<std::vector<CollectiveOp>> parseMeasuredOperations(std::string_view text)
     return operations;
 }
 
+Result<std::vector<NormShape>> parseNormShapes(std::string_view text) {
+    std::vector<NormShape> shapes;
+    for (const std::string& part : listed(text)) {
+        const auto shape = normShapeFrom(part);
+        if (!shape) return failure(shape);
+        if (std::find(shapes.begin(), shapes.end(), *shape) == shapes.end())
+            shapes.push_back(*shape);
+    }
+    if (shapes.size() > kMostSizes)
+        return failure(ErrorCode::kUsage, fmt::format("these are {} shapes; use {} or fewer",
+                                                      shapes.size(), kMostSizes));
+    return shapes;
+}
+
 Result<MeasurementPlan> measurementPlan(const RunConfig& config) {
     MeasurementPlan plan;
     auto operations = parseMeasuredOperations(config.measureOperations);
     if (!operations) return failure(operations, "{measure_operations}");
     auto sizes = parseMeasuredSizes(config.measureSizes);
     if (!sizes) return failure(sizes, "{measure_sizes}");
+    auto norms = parseNormShapes(config.measureNorms);
+    if (!norms) return failure(norms, "{measure_norms}");
     plan.machine = config.measureMachine;
+    plan.norms = std::move(*norms);
     plan.operations = std::move(*operations);
     plan.sizes = std::move(*sizes);
     plan.rounds = config.measureRounds;
@@ -144,8 +181,8 @@ Result<MeasurementPlan> measurementPlan(const RunConfig& config) {
     plan.seconds = config.measureSeconds;
     if (plan.steps() == 0)
         return failure(ErrorCode::kUsage,
-                       "there is nothing to measure; name {measure_operations}, or switch "
-                       "{measure_machine} on");
+                       "there is nothing to measure; name {measure_operations} or "
+                       "{measure_norms}, or switch {measure_machine} on");
     if (!plan.operations.empty() && config.ranks < 2)
         return failure(ErrorCode::kUsage,
                        "{measure_operations} need two ranks or more; use {ranks} 2, or leave the "

@@ -1,8 +1,8 @@
 // What the ranks of a measuring run do, step by step: all ranks, the recorder and who reads the
 // recording make the same of the same configuration. Pure functions.
 //
-// Step 0 measures the machine where that is asked for; then comes a step for each operation and
-// size, operations in their order, sizes of each from small to large.
+// Step 0 measures the machine, and norms, where that is asked for; then comes a step for each
+// operation and size, operations in their order, sizes of each from small to large.
 #pragma once
 
 #include "engine/run/config/run_config.h"
@@ -18,8 +18,15 @@
 
 namespace shardscope::run {
 
+/// Of the input of a norm over its last dim.
+struct NormShape {
+    std::int64_t rows = 0, width = 0;
+    friend bool operator==(const NormShape&, const NormShape&) = default;
+};
+
 struct MeasurementPlan {
     bool machine = false;
+    std::vector<NormShape> norms;
     std::vector<CollectiveOp> operations;
     std::vector<Bytes> sizes;  ///< ascending
     std::int32_t rounds = 1, warmup = 0;
@@ -31,6 +38,8 @@ struct MeasurementPlan {
         Bytes size;
         friend bool operator==(const Item&, const Item&) = default;
     };
+    /// Step 0 is of the first rank of each host, and of no collective.
+    [[nodiscard]] bool startsWithMachine() const { return machine || !norms.empty(); }
     [[nodiscard]] std::int32_t steps() const;
     /// Nothing: the step measures the machine, or is none.
     [[nodiscard]] std::optional<Item> itemOf(std::int32_t step) const;
@@ -42,6 +51,8 @@ struct MeasurementPlan {
 /// "512KB,1MB", or "512KB-1GB": the first, then each twice the one before, up to the second.
 /// Ascending, each once. kUsage with a sentence.
 [[nodiscard]] Result<std::vector<Bytes>> parseMeasuredSizes(std::string_view text);
+/// "50000x1024,50000x8192", in that order; empty: none. kUsage with a sentence.
+[[nodiscard]] Result<std::vector<NormShape>> parseNormShapes(std::string_view text);
 /// Words of CollectiveOp between commas; empty: none. kUsage with a sentence, for messages and
 /// barriers too: neither has a payload that all ranks share.
 [[nodiscard]] Result<std::vector<CollectiveOp>> parseMeasuredOperations(std::string_view text);

@@ -150,6 +150,7 @@ struct RunConfig {
     std::int32_t measureWarmup = 1;         ///< rounds before them
     double measureSeconds = 0;    ///< after which no further round of a size begins; 0: none
     bool measureMachine = false;  ///< matrix products, memory and launches too
+    std::string measureNorms;     ///< shapes: "50000x1024,50000x8192"; empty: none
 
     std::string output;  ///< recording to write
     /// `shardscope verify`: a reference folder to follow instead of training on `data`.

@@ -592,7 +592,10 @@ std::vector<RunOption> ofMeasuring() {
                                    "limit")
             .within(0, 3'600),
         option<&C::measureMachine>("measure_machine", "", "", S::kRecording, "",
-                                   "matrix products, memory and launches are measured too")};
+                                   "matrix products, memory and launches are measured too"),
+        option<&C::measureNorms>(
+            "measure_norms", "", "LIST", S::kRecording, "",
+            "inputs (rows x width) at which norms are timed, e.g. 50000x1024")};
 }
 
 }  // namespace

@@ -190,7 +190,7 @@ const std::vector<Condition>& conditions() {
          "training only",
          "{0} is about training; leave it out, or leave {work} at training"},
         {{"measure_operations", "measure_sizes", "measure_rounds", "measure_warmup",
-          "measure_seconds", "measure_machine"},
+          "measure_seconds", "measure_machine", "measure_norms"},
          [](const RunConfig& c) { return !trains(c); },
          "measuring only",
          "{0} is about {work} measuring; leave it out"},

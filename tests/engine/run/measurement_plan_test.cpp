@@ -79,6 +79,25 @@ TEST(MeasurementPlan, NeedsTwoRanksForCollectivesAndOneForTheMachine) {
     EXPECT_TRUE(validate(measuring(one)));
 }
 
+TEST(MeasurementPlan, NormsAreMeasuredByThemselvesInTheFirstStep) {
+    RunConfig one = config("", "1MB");
+    one.ranks = 1;
+    one.measureNorms = "50000x1024, 8x16,50000x1024";
+    EXPECT_TRUE(validate(measuring(one))) << validate(measuring(one)).error().message;
+    const auto plan = measurementPlan(one);
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->norms, (std::vector<NormShape>{{50'000, 1024}, {8, 16}}));
+    EXPECT_TRUE(plan->startsWithMachine());
+    EXPECT_FALSE(plan->machine);
+    EXPECT_EQ(plan->steps(), 1);
+    for (const char* wrong : {"50000", "x8", "8x", "8x16x2", "0x8", "8x-1", "8 x 16", "many"}) {
+        one.measureNorms = wrong;
+        EXPECT_THAT(refusal(one), HasSubstr("is no shape of a norm")) << wrong;
+    }
+    one.measureNorms = "10000000x1000000";
+    EXPECT_THAT(refusal(one), HasSubstr("more than any rank holds"));
+}
+
 TEST(MeasurementPlan, StepsOptionsOfTrainingAndOfMeasuringDoNotMix) {
     RunConfig steps = config("all-reduce", "1MB");
     steps.steps = 40;
@@ -108,6 +127,11 @@ TEST(MachineFigures, ComeBackFromTheNamesOfTheirMetrics) {
         MeasuredFigure figure;
         figure.figure = each;
         figure.threads = 3;
+        if (entryOf(each)->shape == FigureShape::kTensor) {
+            figure.precision = Precision::kFloat16;
+            figure.rows = 50'000;
+            figure.columns = 1024;
+        }
         EXPECT_EQ(figureOfMetric(metricName(figure)), figure) << metricName(figure);
     }
 }
@@ -115,7 +139,8 @@ TEST(MachineFigures, ComeBackFromTheNamesOfTheirMetrics) {
 TEST(MachineFigures, AreNoOtherMetrics) {
     for (const char* name :
          {"loss", "measured/", "measured/0/matmul/8", "measured/0/triad/fp32/1x2x3/8",
-          "measured/0/matmul/fp32/1x2/8", "measured/x/triad/8", "measured/0/triad/-8",
+          "measured/0/matmul/fp32/1x2/8", "measured/0/rms-norm/8",
+          "measured/0/rms-norm/fp32/1x2x3/8", "measured/x/triad/8", "measured/0/triad/-8",
           "measured/0/matmul/fp99/1x2x3/8", "measured/0/unknown/8", ""})
         EXPECT_FALSE(figureOfMetric(name)) << name;
 }

@@ -80,5 +80,25 @@ TEST_F(CommBench, RefusesWhatCannotBe) {
     EXPECT_FALSE(std::filesystem::exists(path("comm")));
 }
 
+TEST_F(CommBench, NormsAreTimedByWidth) {
+    const auto program =
+        start({"bench", "norms", "--shapes", "64x32,64x128", "--precision", "fp32,bf16", "--steps",
+               "3", "--repetitions", "2", "--output", path("norms"), "--json"});
+    ASSERT_EQ(program->wait(), 0) << program->err();
+    const json document = json::parse(program->out());
+    const json& rows = document.at("norms");
+    ASSERT_EQ(rows.size(), 16u) << "4 ways, 2 widths, 2 types";
+    for (const json& row : rows) {
+        EXPECT_EQ(row.at("rows"), 64);
+        for (const char* key : {"forward_ns", "backward_ns", "forward_bytes_per_s", "against_own"})
+            EXPECT_GT(row.at(key), 0) << key;
+    }
+    EXPECT_EQ(rows[0].at("against_own"), 1.0);
+    EXPECT_TRUE(std::filesystem::exists(path("norms/norms_bf16.svg")));
+    const auto wrong = start({"bench", "norms", "--shapes", "64", "--output", path("other")});
+    EXPECT_EQ(wrong->wait(), 2);
+    EXPECT_THAT(wrong->err(), HasSubstr("'64' is no shape of a norm"));
+}
+
 }  // namespace
 }  // namespace shardscope::cli

@@ -2,6 +2,7 @@
 #include "engine/worker/machine_measurement.h"
 
 #include "engine/worker/host_peak.h"
+#include "engine/worker/norm_measurement.h"
 #include "tests/engine/torch/fake_device.h"
 #include "tests/support/temporary_folder.h"
 
@@ -80,7 +81,9 @@ TEST_F(MachineMeasured, ADeviceTellsItsCopiesToo) {
         return precision == Precision::kTf32 ? 2e12 : 1e12;
     };
     MachineMeasurement(gpu).run();
-    EXPECT_EQ(figures().size(), kWords<MachineFigure>.size());
+    EXPECT_EQ(figures(), (std::set{MachineFigure::kMatmul, MachineFigure::kTriad,
+                                   MachineFigure::kCopy, MachineFigure::kToDevice,
+                                   MachineFigure::kFromDevice, MachineFigure::kLaunch}));
     bool tf32 = false;
     for (const Told& each : told)
         tf32 |= each.figure.precision == Precision::kTf32 && each.value == 2e12;
@@ -117,6 +120,43 @@ TEST_F(MachineMeasured, ArraysAreLargerThanTheCacheAndNeverThanTheMemory) {
     EXPECT_EQ(measuredArrayBytes(900 * kMega, kPlenty), 1'000 * kMega);
     EXPECT_EQ(measuredArrayBytes(32 * kMega, 160 * kMega), 10 * kMega);
     EXPECT_EQ(measuredArrayBytes(32 * kMega, 0), 4);
+}
+
+class NormsMeasured : public MachineMeasured {};
+
+TEST_F(NormsMeasured, EveryWayForwardAndBackwardAtEachShape) {
+    for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16}) {
+        told.clear();
+        NormMeasurement(parts(), precision).run({{64, 32}, {16, 128}});
+        std::set<MachineFigure> norms;
+        std::set<std::int64_t> widths;
+        for (const Told& each : told) {
+            EXPECT_GT(each.value, 0) << run::metricName(each.figure);
+            EXPECT_EQ(each.figure.precision, precision);
+            EXPECT_EQ(each.figure.rows * each.figure.columns, 2048);
+            norms.insert(each.figure.figure);
+            widths.insert(each.figure.columns);
+        }
+        EXPECT_EQ(norms.size(), 8u);
+        EXPECT_EQ(widths, (std::set<std::int64_t>{32, 128}));
+    }
+    EXPECT_TRUE(warned.empty());
+}
+
+TEST_F(NormsMeasured, WhatHasNoRoomIsLeftOutAndSaid) {
+    NormMeasurement(parts(), Precision::kFloat32).run({{1'000'000, 1024}, {64, 32}});
+    ASSERT_EQ(warned.size(), 1u);
+    EXPECT_THAT(warned.front(), testing::HasSubstr("norms of 1000000 x 1024 were not measured for "
+                                                   "want of memory"));
+    for (const Told& each : told) EXPECT_EQ(each.figure.rows, 64);
+    EXPECT_FALSE(told.empty());
+}
+
+TEST_F(NormsMeasured, NothingAfterAWishToStop) {
+    MachineParts stopping = parts();
+    stopping.stopWanted = [] { return true; };
+    NormMeasurement(stopping, Precision::kFloat32).run({{64, 32}});
+    EXPECT_TRUE(told.empty());
 }
 
 }  // namespace
