@@ -2,13 +2,18 @@
 #include "app/cli/bench/bench_columns.h"
 #include "app/cli/bench/bench_kinds.h"
 #include "app/cli/bench/run_reading.h"
+#include "engine/launch/host_facts.h"
+#include "engine/run/config/communicator_kind.h"
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/transfers.h"
 #include "profiler/planning/bucket_model.h"
+#include "profiler/planning/calibration_store.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <utility>
 
 namespace shardscope::cli {
@@ -167,7 +172,12 @@ Table modelTable() {
               "Of single all-reduces of gradients: constant term of their fastest, to compare with "
               "o."},
              {"beta_bytes_per_s", "1 / beta", Unit::kBytesPerSecond,
-              "Of single all-reduces of gradients, to compare with w."}},
+              "Of single all-reduces of gradients, to compare with w."},
+             {"calibrated_alpha_ns", "calibrated alpha", Unit::kNanoseconds,
+              "Of an all-reduce of these ranks by `calibrate`, whose ranks do nothing else.",
+              Shown::kWhereAny},
+             {"calibrated_beta_bytes_per_s", "calibrated 1 / beta", Unit::kBytesPerSecond,
+              "Likewise.", Shown::kWhereAny}},
             {}};
 }
 
@@ -223,6 +233,28 @@ Plot picture(const Sweep& sweep, const Result<planning::BucketModel>& model) {
     return plot;
 }
 
+struct CalibratedCost {
+    Cell alpha, beta;
+    std::string sentence;  ///< of what they are; empty: there are none
+};
+/// Of an all-reduce of such ranks on this host, where calibrate measured any over their
+/// communicator.
+CalibratedCost calibratedCost(const run::RunConfig& config) {
+    const auto calibration = planning::findCalibration(launch::hostFacts().name, config.device);
+    if (!calibration || !*calibration) return {};
+    const auto cost =
+        planning::costOf(**calibration, CollectiveOp::kAllReduce, run::communicatorOf(config),
+                         config.ranks, std::max(1, run::placesOf(config).hosts()));
+    if (!cost) return {};
+    const std::string age = planning::ageText(cost->from->unixS, std::time(nullptr));
+    return {cost->cost.latencyNs, cellOf(cost->cost.bytesPerSecond()),
+            fmt::format("Calibrated alpha and beta of {} ranks were measured {} ago{}.",
+                        config.ranks, age,
+                        cost->measured ? ""
+                                       : fmt::format(" with {} ranks, and are estimated from those",
+                                                     cost->from->ranks))};
+}
+
 void addSweep(const Sweep& sweep, Table& models, Table& buckets, BenchResult& result) {
     const run::RunConfig& config = sweep.front()->result->run.config;
     const double bytes = gradientBytes(config);
@@ -238,15 +270,18 @@ void addSweep(const Sweep& sweep, Table& models, Table& buckets, BenchResult& re
     const auto fit = analysis::fitAlphaBeta(single);
     const Cell alpha = fit ? Cell(fit->latencyNs) : Cell();
     const Cell beta = fit ? cellOf(fit->bytesPerSecond()) : Cell();
+    const CalibratedCost calibrated = calibratedCost(config);
+    if (!calibrated.sentence.empty()) result.answer.sentences.push_back(calibrated.sentence);
     const std::int64_t ranks = config.ranks;
     const auto count = static_cast<std::int64_t>(points.size());
     if (model) {
-        models.rows.push_back({ranks, bytes, count, model->bytesPerSecond,
-                               model->secondsPerBucket * kNanoseconds,
-                               std::min(model->bestBucketBytes(), bytes),
-                               std::max(model->bestBuckets(), 1.0), alpha, beta});
+        models.rows.push_back(
+            {ranks, bytes, count, model->bytesPerSecond, model->secondsPerBucket * kNanoseconds,
+             std::min(model->bestBucketBytes(), bytes), std::max(model->bestBuckets(), 1.0), alpha,
+             beta, calibrated.alpha, calibrated.beta});
     } else {
-        models.rows.push_back({ranks, bytes, count, {}, {}, {}, {}, alpha, beta});
+        models.rows.push_back(
+            {ranks, bytes, count, {}, {}, {}, {}, alpha, beta, calibrated.alpha, calibrated.beta});
         result.answer.untold.push_back(
             fmt::format("could not tell the best size of buckets at {} ranks: {}", ranks,
                         model.error().message));
