@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -44,8 +45,11 @@ using StepOverlaps = std::map<StepIndex, StepOverlap>;
 /// Adds the rank's part of each step to `steps` as well.
 [[nodiscard]] Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events,
                                   StepOverlaps& steps);
-/// Fills in what a perfect run of the same schedule would hide.
-void addOverlapLimit(const RankEvents& events, const Intervals& training, Overlap& overlap);
+/// How long a collective's data would move; nothing: as long as it did.
+using MovingTime = std::function<std::optional<Duration>(const CollectiveEvent&)>;
+/// Fills in what a perfect run of the same schedule would hide; with `moving` over another link.
+void addOverlapLimit(const RankEvents& events, const Intervals& training, Overlap& overlap,
+                     const MovingTime& moving = {});
 [[nodiscard]] Overlap sumOf(const std::vector<Overlap>& overlaps);
 
 /// Rows of the steps of one rank whose phases were recorded.

@@ -26,7 +26,8 @@ bool occupiesStepThread(Phase phase) {
 /// One rank's training time played again with nothing lost.
 class Replay {
 public:
-    Replay(const RankEvents& events, const Intervals& training) {
+    Replay(const RankEvents& events, const Intervals& training, const MovingTime& moving)
+        : m_moving(moving) {
         for (const SpanEvent& phase : events.phases)
             if (occupiesStepThread(phase.phase) && contains(training, phase.start))
                 m_phases.push_back(&phase);
@@ -73,10 +74,15 @@ private:
             const CollectiveEvent& operation = *m_operations[m_next];
             if (until && operation.issue >= *until) return;
             const Timestamp start = std::max(m_linkFree, asked(operation));
-            m_linkFree = start + (operation.end - operation.lastArrival());
+            m_linkFree = start + movingTime(operation);
             m_link.push_back({start, m_linkFree});
             remember(operation);
         }
+    }
+
+    [[nodiscard]] Duration movingTime(const CollectiveEvent& operation) const {
+        const auto other = m_moving ? m_moving(operation) : std::nullopt;
+        return other.value_or(operation.end - operation.lastArrival());
     }
 
     /// When the replay's step thread asks for it: as far into the last phase, or right after it.
@@ -109,6 +115,7 @@ private:
         return gathered == m_gathered.end() ? Timestamp{} : gathered->second;
     }
 
+    const MovingTime& m_moving;
     std::vector<const SpanEvent*> m_phases;
     std::vector<const CollectiveEvent*> m_operations;
     std::size_t m_next = 0;
@@ -121,9 +128,10 @@ private:
 
 }  // namespace
 
-void addOverlapLimit(const RankEvents& events, const Intervals& training, Overlap& overlap) {
+void addOverlapLimit(const RankEvents& events, const Intervals& training, Overlap& overlap,
+                     const MovingTime& moving) {
     if (events.phases.empty()) return;  // an imported trace says nothing of its schedule
-    Replay replay(events, training);
+    Replay replay(events, training, moving);
     replay.run();
     std::tie(overlap.limitCommunication, overlap.limitHidden) = replay.linkAndHidden();
 }

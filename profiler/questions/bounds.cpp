@@ -4,6 +4,7 @@
 #include "profiler/questions/cells.h"
 #include "profiler/questions/path_steps.h"
 #include "profiler/questions/questions.h"
+#include "profiler/questions/scenarios.h"
 
 #include <fmt/format.h>
 
@@ -293,6 +294,19 @@ bool isKnown(const Asked& asked, const RankEvents& events) {
     return !onDevice && !events.phases.empty();
 }
 
+bool anyIsKnown(const Asked& asked, const std::vector<RankEvents>& ranks) {
+    return std::any_of(ranks.begin(), ranks.end(),
+                       [&](const RankEvents& events) { return isKnown(asked, events); });
+}
+
+/// Kernels without the calls that launched them have no path.
+bool lacksLaunches(const std::vector<RankEvents>& ranks, const Bounds& bounds) {
+    const bool device = std::any_of(ranks.begin(), ranks.end(), [](const RankEvents& events) {
+        return !events.computeKernels.empty();
+    });
+    return device && !bounds.sawLaunch();
+}
+
 void addUnknown(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& answer) {
     for (const RankEvents& events : ranks)
         if (!isKnown(asked, events))
@@ -328,6 +342,16 @@ void addTables(const Asked& asked, const Bounds& bounds, Answer& answer) {
 
 }  // namespace
 
+Result<std::optional<Table>> scenariosOf(const Asked& asked, const std::vector<RankEvents>& ranks) {
+    if (!anyIsKnown(asked, ranks)) return std::nullopt;
+    Bounds bounds(asked, ranks);
+    if (!bounds.hasSteps()) return std::nullopt;
+    if (auto found = bounds.findPaths(); !found) return failure(found);
+    if (lacksLaunches(ranks, bounds) || bounds.medianWall().ns <= 0) return std::nullopt;
+    if (auto played = bounds.playScenarios(); !played) return failure(played);
+    return bounds.scenarioTable();
+}
+
 Result<Answer> askBounds(const Asked& asked) {
     const auto ranks = asked.events();
     if (!ranks) return failure(ranks);
@@ -337,17 +361,13 @@ Result<Answer> askBounds(const Asked& asked) {
                              fmt::format("could not tell what bounds the step: {}", missing));
         return answer;
     };
-    if (std::none_of(ranks->begin(), ranks->end(),
-                     [&](const RankEvents& events) { return isKnown(asked, events); }))
+    if (!anyIsKnown(asked, *ranks))
         return none("neither phases of step threads nor kernels of devices were recorded");
     addUnknown(asked, *ranks, answer);
     Bounds bounds(asked, *ranks);
     if (!bounds.hasSteps()) return none("there is no step that all ranks finished");
     if (auto found = bounds.findPaths(); !found) return failure(found);
-    const bool device = std::any_of(ranks->begin(), ranks->end(), [](const RankEvents& events) {
-        return !events.computeKernels.empty();
-    });
-    if (device && !bounds.sawLaunch())
+    if (lacksLaunches(*ranks, bounds))
         return none("kernels were traced without the calls that launched them");
     if (bounds.medianWall().ns <= 0) return none("the steps have no length");
     if (auto played = bounds.playScenarios(); !played) return failure(played);

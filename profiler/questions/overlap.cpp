@@ -1,11 +1,13 @@
 #include "profiler/analysis/exposure.h"
 #include "profiler/analysis/findings.h"
+#include "profiler/questions/calibrated_limit.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <map>
 #include <utility>
 
@@ -142,6 +144,24 @@ Table stepTable(const analysis::StepOverlaps& steps) {
     return table;
 }
 
+/// Only where this machine was calibrated: no question of the recording alone.
+void addCalibrated(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
+                   Answer& answer) {
+    const auto calibration = calibrationFor(summary);
+    const auto limit = calibration ? calibratedLimit(summary, ranks, *calibration) : std::nullopt;
+    if (!limit) return;
+    answer.figures.push_back(
+        {{"calibrated_limit_pct", "The same over the link as calibrated", Unit::kPercent,
+          "Collectives take alpha + beta x size as `shardscope calibrate` measured it with nothing "
+          "beside them; estimated."},
+         percent(limit->share)});
+    answer.sentences.push_back(
+        fmt::format("Calibrated {} ago{}; of {} collectives {} are calibrated.",
+                    planning::ageText(limit->oldest->unixS, std::time(nullptr)),
+                    limit->estimated ? ", in part with other numbers of ranks" : "",
+                    limit->collectives + limit->kept, limit->collectives));
+}
+
 }  // namespace
 
 Result<Answer> askOverlap(const Asked& asked) {
@@ -169,6 +189,7 @@ Result<Answer> askOverlap(const Asked& asked) {
     answer.figures.push_back({{"reached_pct", "Of that reached", Unit::kOfPeak,
                                "Share of moving data that is hidden / the most of it."},
                               percent(all.reachedOfLimit())});
+    addCalibrated(asked.summary, *ranks, answer);
     if (!all.ratio())
         answer.untold.emplace_back(
             "could not tell what is hidden: no communication was recorded in "

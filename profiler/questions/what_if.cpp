@@ -1,9 +1,13 @@
+#include "profiler/analysis/what_if.h"
+
 #include "profiler/analysis/findings.h"
 #include "profiler/planning/alternatives.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
+#include "profiler/questions/scenarios.h"
 
 #include <cmath>
+#include <utility>
 
 namespace shardscope::questions {
 namespace {
@@ -80,6 +84,14 @@ Result<Answer> askWhatIf(const Asked& asked) {
             "could not tell what more ranks or another strategy would do: nothing is known of a "
             "link between ranks; record two ranks or more");
     answer.tables.push_back(settingsTable(found));
+    auto scenarios = scenariosOf(asked, *ranks);
+    if (!scenarios) return failure(scenarios);
+    if (!*scenarios) return answer;
+    (*scenarios)->key = "durations";
+    (*scenarios)->title =
+        "With a kernel, a rank or the link faster, the recorded steps played again";
+    answer.tables.push_back(std::move(**scenarios));
+    answer.sentences.emplace_back(analysis::kWhatIfModel);
     return answer;
 }
 

@@ -22,7 +22,7 @@ const Figure* figureOf(const Answer& answer, std::string_view key) {
 TEST_F(WhatIf, TellsOtherSettingsAndHowWrongItsModelIs) {
     record();
     const Answer answer = ask("what-if");
-    ASSERT_EQ(answer.tables.size(), 1u);
+    ASSERT_EQ(answer.tables.size(), 2u);
     const Table& settings = answer.tables.front();
     std::set<std::string> varied;
     for (std::size_t row = 0; row < settings.rows.size(); ++row) {
@@ -47,6 +47,19 @@ TEST_F(WhatIf, ChangesAreAgainstThePlayedStep) {
     for (std::size_t row = 0; row < settings.rows.size(); ++row)
         EXPECT_NEAR(number(settings, row, "change_pct"),
                     100 * (number(settings, row, "step_ns") / played - 1), 1e-3);
+}
+
+/// The same as what bounds the step says of them.
+TEST_F(WhatIf, PlaysRecordedStepsWithSomethingFaster) {
+    record();
+    const Answer answer = ask("what-if"), bounds = ask("bounds");
+    const Table& durations = answer.tables.back();
+    EXPECT_STREQ(durations.key, "durations");
+    ASSERT_FALSE(durations.rows.empty());
+    for (const Table& table : bounds.tables)
+        if (std::string_view(table.key) == "what_if") {
+            EXPECT_EQ(table.rows, durations.rows);
+        }
 }
 
 TEST_F(WhatIf, OfATraceOfAnotherToolItCannotTell) {
