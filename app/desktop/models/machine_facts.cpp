@@ -1,6 +1,7 @@
 #include "app/desktop/models/machine_facts.h"
 
 #include <QFile>
+#include <QSysInfo>
 #include <algorithm>
 #include <thread>
 
@@ -10,6 +11,7 @@ using namespace Qt::StringLiterals;
 
 MachineFacts thisMachine() {
     MachineFacts machine;
+    machine.name = QSysInfo::machineHostName();
     machine.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     QFile info(u"/proc/meminfo"_s);
     if (!info.open(QIODevice::ReadOnly)) return machine;

@@ -587,11 +587,11 @@ TEST_F(GpuRecordingTest, CpuRanksHaveNoneOfIt) {
 TEST(GpuRunForm, SaysWhatTheCommandLineSaysInItsOwnWords) {
     run::RunConfig config;
     config.precision = run::Precision::kTf32;
-    EXPECT_EQ(predict(config, {2, {1LL << 34}, {1LL << 34}}).problem,
+    EXPECT_EQ(predict(config, {{}, 2, {1LL << 34}, {1LL << 34}}).problem,
               u"“Precision” tf32 exists on GPUs only; use “Precision” fp32, or “Device” cuda."_s);
     config.device = run::Device::kCuda;
     config.shareDevice = true;
-    const RunPrediction cuda = predict(config, {2, {1LL << 34}, {1LL << 34}});
+    const RunPrediction cuda = predict(config, {{}, 2, {1LL << 34}, {1LL << 34}});
     EXPECT_TRUE(cuda.problem.isEmpty()) << cuda.problem.toStdString();
     EXPECT_TRUE(cuda.warning.contains(u"take turns"_s));
     EXPECT_TRUE(cuda.headline.contains(u"GPU"_s)) << "host memory is not what limits it";

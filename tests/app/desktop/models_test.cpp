@@ -270,7 +270,7 @@ TEST(SliceLabels, GoFromLongToShort) {
 TEST(RunForm, SaysWhyARunCannotStart) {
     run::RunConfig config;
     config.model.hidden = 385;
-    const RunPrediction prediction = predict(config, {2, {1LL << 34}, {1LL << 34}});
+    const RunPrediction prediction = predict(config, {{}, 2, {1LL << 34}, {1LL << 34}});
     EXPECT_FALSE(prediction.problem.isEmpty());
     EXPECT_TRUE(prediction.memory.empty());
 }
@@ -278,12 +278,12 @@ TEST(RunForm, SaysWhyARunCannotStart) {
 TEST(RunForm, BytesNeedAVocabularyOf256) {
     run::RunConfig config;
     config.model.vocabulary = 64;
-    EXPECT_TRUE(predict(config, {2, {1LL << 34}, {1LL << 34}}).problem.contains(u"256"_s));
+    EXPECT_TRUE(predict(config, {{}, 2, {1LL << 34}, {1LL << 34}}).problem.contains(u"256"_s));
 }
 
 TEST(RunForm, PredictsMemoryOfTheChosenStrategy) {
     run::RunConfig config;
-    const RunPrediction prediction = predict(config, {2, {1LL << 34}, {1LL << 34}});
+    const RunPrediction prediction = predict(config, {{}, 2, {1LL << 34}, {1LL << 34}});
     EXPECT_TRUE(prediction.problem.isEmpty()) << prediction.problem.toStdString();
     EXPECT_EQ(prediction.parameters, u"10,774,272 parameters"_s);
     const auto chosen = std::find_if(prediction.memory.begin(), prediction.memory.end(),
@@ -297,15 +297,15 @@ TEST(RunForm, PredictsMemoryOfTheChosenStrategy) {
 TEST(RunForm, WarnsOfMoreThreadsThanCores) {
     run::RunConfig config;
     config.ranks = 4;
-    EXPECT_FALSE(predict(config, {2, {1LL << 34}, {1LL << 34}}).warning.isEmpty());
-    EXPECT_TRUE(predict(config, {8, {1LL << 34}, {1LL << 34}}).warning.isEmpty());
+    EXPECT_FALSE(predict(config, {{}, 2, {1LL << 34}, {1LL << 34}}).warning.isEmpty());
+    EXPECT_TRUE(predict(config, {{}, 8, {1LL << 34}, {1LL << 34}}).warning.isEmpty());
 }
 
 /// How much slower is known once the run has tried it: from 0.65 of fp32's speed upwards.
 TEST(RunForm, WarnsOfNarrowTypesWithoutSayingHowSlowTheyAre) {
     run::RunConfig config;
     config.precision = run::Precision::kBFloat16;
-    const MachineFacts machine{8, {1LL << 34}, {1LL << 34}};
+    const MachineFacts machine{{}, 8, {1LL << 34}, {1LL << 34}};
     EXPECT_TRUE(
         predict(config, machine).warning.startsWith(u"bf16 is slower than fp32 on a CPU"_s));
     EXPECT_FALSE(predict(config, machine).warning.contains(u"times"_s));

@@ -78,6 +78,28 @@ TEST(PlanView, WithoutTimesThereIsMemory) {
     EXPECT_TRUE(view.headline.startsWith(u"Take"_s)) << view.headline.toStdString();
 }
 
+TEST(PlanView, WithoutARecordingGoesByTheCalibration) {
+    PlanSettings settings;
+    settings.machine.totalMemory = Bytes{16'000'000'000};
+    planning::Calibration calibration;
+    calibration.cores = 2;
+    const auto rate = [&](const run::MeasuredFigure& what, double median) {
+        planning::MachineRate& made = calibration.rates.emplace_back();
+        made.what = what;
+        made.best = made.median = median;
+    };
+    rate({0, run::MachineFigure::kMatmul, run::Precision::kFloat32, 512, 512, 512, 2}, 1e11);
+    rate({0, run::MachineFigure::kTriad, {}, 0, 0, 0, 2}, 1e10);
+    settings.calibration = calibration;
+    const PlanView view = makePlanView(settings);
+    EXPECT_FALSE(view.times.rows.empty());
+    EXPECT_TRUE(view.sources.contains(u"calibrat"_s)) << view.sources.toStdString();
+    settings.device = u"H100 SXM"_s;
+    settings.config.device = run::Device::kCuda;
+    settings.config.precision = run::Precision::kBFloat16;
+    EXPECT_FALSE(makePlanView(settings).sources.contains(u"calibrat"_s));
+}
+
 TEST(PlanView, SaysWhatIsWrongInTheWordsOfTheForm) {
     PlanSettings settings = onH100(8);
     settings.config.model.heads = 7;
@@ -165,6 +187,18 @@ TEST_F(PlanPageTest, LearnsFromTheOpenRecording) {
     EXPECT_TRUE(m_page->view().sources.contains(u"recorded"_s))
         << m_page->view().sources.toStdString();
     EXPECT_TRUE(table(u"Time of a step"_s)->isVisibleTo(m_page));
+    const run::RunConfig taken = m_page->settings().config;
+    EXPECT_EQ(taken.model.name, m_window->loader().recording()->summary.run.model);
+    EXPECT_TRUE(taken.output.empty());
+}
+
+TEST_F(PlanPageTest, ARecordingReplacesNoSettingsOfTheUser) {
+    qobject_cast<QSpinBox*>(m_page->field("batch")->input())->setValue(77);
+    openSample();
+    m_window->showPage(u"plan"_s);
+    planned();
+    EXPECT_EQ(m_page->settings().config.batch, 77);
+    EXPECT_TRUE(m_page->view().sources.contains(u"recorded"_s));
 }
 
 TEST_F(PlanPageTest, StartsWhatItRecommends) {

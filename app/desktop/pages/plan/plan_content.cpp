@@ -55,7 +55,7 @@ QString translated(const char* words) {
 void PlanPage::addFields(FoldSection* section, const std::vector<const char*>& keys) {
     for (const char* key : keys) {
         auto* field = new BoundField(*run::findRunOption(key), section);
-        connect(field, &BoundField::changed, this, &PlanPage::refresh);
+        connect(field, &BoundField::changed, this, &PlanPage::edit);
         section->addField(field, FoldSection::kColumns);
         m_fields.push_back(field);
     }

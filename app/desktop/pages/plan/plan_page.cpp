@@ -14,6 +14,7 @@
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 #include "engine/run/config/run_rules.h"
+#include "profiler/planning/calibration_store.h"
 #include "profiler/questions/question.h"
 
 #include <QCheckBox>
@@ -47,6 +48,24 @@ Result<PlanTimesPtr> learnFrom(storage::RecordingReader& reader, const OpenRecor
     auto times = planning::timesOfRecording(*summary, *ranks, name.toStdString());
     if (!times) return PlanTimesPtr();
     return PlanTimesPtr(std::make_shared<planning::PlanTimes>(std::move(*times)));
+}
+
+/// For a plan like the recorded run: what it wrote and went on from is no part of it. A GPU's name
+/// in a recording is no row of the table of devices: that choice stays.
+RunConfig likeRecorded(RunConfig recorded, const RunConfig& now) {
+    recorded.output.clear();
+    recorded.resume.clear();
+    recorded.checkpoint.clear();
+    if (recorded.device == now.device) return recorded;
+    recorded.device = now.device;
+    recorded.precision = now.precision;
+    return recorded;
+}
+
+/// Nothing where there is none that can be read. Reads a small file.
+std::optional<planning::Calibration> calibrationOf(const MachineFacts& machine) {
+    auto found = planning::findCalibration(machine.name.toStdString(), run::Device::kCpu);
+    return found ? std::move(*found) : std::nullopt;
 }
 
 int levelOf(std::int32_t ranks) {
@@ -153,6 +172,7 @@ void PlanPage::choosePreset() {
 
 /// A device of the table is a GPU, and this machine its CPU.
 void PlanPage::takeDevice() {
+    m_edited = true;
     RunConfig chosen = settings().config;
     const bool gpu = !m_device->currentData().toString().isEmpty();
     chosen.device = gpu ? run::Device::kCuda : run::Device::kCpu;
@@ -179,8 +199,14 @@ void PlanPage::learn() {
         m_recorded = times;
         if (times == nullptr) return refresh();
         m_perHost->setValue(std::max(times->ranksOnHost, m_perHost->minimum()));
-        refresh();
+        if (m_edited) return refresh();
+        setConfig(likeRecorded(times->computing.front().config, settings().config));
     });
+}
+
+void PlanPage::edit() {
+    m_edited = m_edited || !m_filling;
+    refresh();
 }
 
 void PlanPage::refresh() {
@@ -197,7 +223,8 @@ void PlanPage::make() {
     if (m_making) return;
     m_stale = false;
     m_making = true;
-    m_pool.start([this, settings = settings()] {
+    m_pool.start([this, settings = settings()]() mutable {
+        if (settings.device.isEmpty()) settings.calibration = calibrationOf(settings.machine);
         PlanView view = makePlanView(settings);
         // Dropped by Qt when this is gone; the destructor waits for the thread.
         QMetaObject::invokeMethod(

@@ -62,6 +62,7 @@ private:
     void choosePreset();
     void takeDevice();
     void learn();
+    void edit();
     void refresh();
     void make();
     void take(PlanView view);
@@ -77,6 +78,7 @@ private:
     PlanTimesPtr m_recorded;
     RecordingPtr m_learnt;  ///< that m_recorded is of, or that nothing can be learnt from
     PlanView m_view;
+    bool m_edited = false;  ///< settings are the user's: a recording does not replace them
     bool m_filling = true, m_making = false, m_stale = false, m_learning = false;
 
     std::vector<BoundField*> m_fields;

@@ -5,6 +5,7 @@
 #include "app/desktop/pages/run_fields/run_option_texts.h"
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/device_peaks.h"
+#include "profiler/planning/calibrated_times.h"
 #include "profiler/planning/fits_on.h"
 #include "profiler/planning/link_times.h"
 #include "profiler/planning/model_parallel.h"
@@ -12,6 +13,7 @@
 
 #include <QObject>
 #include <cmath>
+#include <ctime>
 #include <tuple>
 #include <utility>
 
@@ -27,11 +29,14 @@ using planning::StrategyPlan;
 constexpr std::int32_t kMostRanks = 1024;
 constexpr double kThousandth = 1e-3;
 
-/// What was recorded on the same kind of device, else the data sheet.
+/// What was recorded on the same kind of device, else what was calibrated, else the data sheet.
 std::optional<planning::PlanTimes> timesOf(const PlanSettings& settings) {
     if (settings.recorded != nullptr &&
         settings.recorded->computing.front().config.device == settings.config.device)
         return *settings.recorded;
+    if (settings.device.isEmpty() && settings.calibration)
+        return planning::timesOfCalibration(*settings.calibration, settings.config,
+                                            std::time(nullptr));
     if (settings.device.isEmpty()) return std::nullopt;
     return planning::timesOfDevice(settings.device.toStdString(), settings.config);
 }
@@ -79,8 +84,8 @@ QString headlineOf(const std::vector<StrategyPlan>& plans, const ModelPlanInput&
 QString sourcesOf(const ModelPlanInput& input) {
     if (!input.times)
         return QObject::tr(
-            "Nothing says how long steps take: choose a device with a data sheet, or open a "
-            "recording of this model or a smaller one.");
+            "Nothing says how long steps take: choose a device with a data sheet, open a recording "
+            "of this model or a smaller one, or run `shardscope calibrate`.");
     QString text = QObject::tr("Times are estimated: %1.").arg(fromUtf8(input.times->source));
     if (!input.times->link) return text + u" "_s + QObject::tr("Give a link to see several ranks.");
     text += u" "_s + QObject::tr("Link: %1.").arg(fromUtf8(input.times->link->source()));

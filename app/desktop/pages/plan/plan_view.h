@@ -5,6 +5,7 @@
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/machine_facts.h"
 #include "engine/run/config/run_config.h"
+#include "profiler/planning/calibration.h"
 #include "profiler/planning/plan_times.h"
 #include "profiler/questions/answer.h"
 
@@ -25,6 +26,7 @@ struct PlanSettings {
     bool curvesOfRecommended = true;  ///< instead of those of config's strategy
     MachineFacts machine;
     PlanTimesPtr recorded;  ///< of the open recording; null: there is none to learn from
+    std::optional<planning::Calibration> calibration;  ///< of this machine's CPU
 };
 
 struct PlanView {
