@@ -10,6 +10,7 @@
 #include "app/cli/tune_run.h"
 #include "engine/run/config/run_option.h"
 #include "profiler/questions/answer_rows.h"
+#include "profiler/questions/tune_tables.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -81,7 +82,7 @@ Result<TuneRequest> requestOf(const TuneOptions& options) {
     request.warmUp = options.warmUp;
     request.share = options.share;
     request.force = options.force;
-    request.quiet = options.quiet || options.json;
+    request.quiet = options.quiet;
     return request;
 }
 
@@ -98,13 +99,15 @@ Result<std::string> keepBest(const TuneRequest& request, const run::RunConfig& b
     return path;
 }
 
-std::string documentOf(const TuneResult& result) {
-    Json document = {{"schema", "shardscope.tune/1"}};
+/// `runFile`: of the best; empty: it could not be written.
+std::string documentOf(const TuneResult& result, const std::string& runFile) {
+    Json document = {{"schema", questions::kTuneSchema}};
     for (const questions::Figure& figure : result.answer.figures)
         if (const auto* whole = figure.value.integer()) document[figure.what.key] = *whole;
     for (const questions::Table& table : result.answer.tables)
         document[table.key] = questions::rowsJson(table);
     document["command"] = result.best ? Json(run::toCommandLine(*result.best)) : Json();
+    document["run_file"] = runFile.empty() ? Json() : Json(runFile);
     document["sentences"] = result.answer.sentences;
     document["could_not_tell"] = result.answer.untold;
     return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
@@ -129,10 +132,10 @@ int run(const TuneOptions& options) {
     const InterruptGuard guard;
     const auto result = tuneRun(*request);
     if (!result) return tellWrong(result.error());
-    std::string text = options.json       ? documentOf(*result)
+    const auto kept = keepBest(*request, *result->best);
+    std::string text = options.json       ? documentOf(*result, kept.value_or(""))
                        : options.markdown ? answerMarkdown(result->answer)
                                           : answerText(result->answer, 0);
-    const auto kept = keepBest(*request, *result->best);
     if (kept && !options.json)
         text += fmt::format("\n{}\n`shardscope record {}` runs it.\n",
                             run::toCommandLine(*result->best), *kept);
@@ -184,7 +187,7 @@ Command addTune(CLI::App& root) {
         ->type_name("FOLDER");
     addForce(*app, options->force, "recordings of other settings in it");
     CLI::Option* markdown = app->add_flag("--markdown", options->markdown, "print Markdown");
-    addJson(*app, options->json, "shardscope.tune/1")->excludes(markdown);
+    addJson(*app, options->json, questions::kTuneSchema)->excludes(markdown);
     addQuiet(*app, options->quiet);
     app->add_option(
            "--model", options->model,

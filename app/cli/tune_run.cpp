@@ -12,6 +12,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/planning/model_plan.h"
 #include "profiler/planning/tuning.h"
+#include "profiler/questions/tune_tables.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -53,8 +54,9 @@ public:
         task.predict = [this](const TuningPoint& point) { return predict(point); };
         task.measure = [this](const TuningPoint& point) { return measure(point); };
         task.mayGoOn = [this] { return mayGoOn(); };
-        task.mostRuns = std::max<std::size_t>(
+        m_mostRuns = std::max<std::size_t>(
             1, static_cast<std::size_t>(m_request.share * static_cast<double>(differentRuns())));
+        task.mostRuns = m_mostRuns;
         return conclude(planning::tune(task));
     }
 
@@ -117,9 +119,17 @@ private:
         return made->step.time.seconds() / tokensOf(*config);
     }
 
+    /// "[2/6] NAME ...": which run of at most how many. The first cannot say it yet.
+    void tellOf(const std::string& name) {
+        ++m_run;
+        if (m_request.quiet) return;
+        const std::string most = m_mostRuns > 0 ? fmt::format("/{}", m_mostRuns + 1) : "";
+        tell(fmt::format("[{}{}] {} ...\n", m_run, most, name));
+    }
+
     Result<Measured> measure(RunConfig config, const std::string& name) {
         config.output = (std::filesystem::path(m_request.folder) / (name + ".sscope")).string();
-        if (!m_request.quiet) tell(fmt::format("{} ...\n", name));
+        tellOf(name);
         const auto run = measureRun(config, m_request.force);
         if (!run) return failure(run);
         const auto reading = readRun(run->recording, m_request.warmUp);
@@ -149,17 +159,7 @@ private:
     }
 
     [[nodiscard]] questions::Table pathTable(const planning::Tuned& tuned) const {
-        questions::Table table{
-            "path",
-            "Runs in their order",
-            {{"settings", "settings"},
-             {"expected_tokens_per_s", "expected", Unit::kTokensPerSecond,
-              "Before it was run: the forecast from the first run, corrected by what others took "
-              "against theirs."},
-             {"tokens_per_s", "measured", Unit::kTokensPerSecond, "Of the median step."},
-             {"against_start_pct", "against the start", Unit::kChange},
-             {"best", "best"}},
-            {}};
+        questions::Table table = questions::tunePathTable();
         const double start = 1 / m_first.secondsPerToken;
         table.rows.push_back({"the start", {}, start, 0.0, tuned.best ? "" : "yes"});
         for (std::size_t i = 0; i < tuned.path.size(); ++i) {
@@ -232,6 +232,7 @@ private:
     std::int64_t m_tooLarge = 0;
     std::vector<std::string> m_failures;
     bool m_outOfTime = false;
+    std::size_t m_run = 0, m_mostRuns = 0;  ///< the latter without the first
 };
 
 /// Of options that people tune, around what the run has.

@@ -1,9 +1,11 @@
 #include "app/desktop/pages/newrun/new_run_page.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/newrun/tune_dialog.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/pages/run_fields/fold_section.h"
 #include "app/desktop/pages/run_fields/run_option_texts.h"
+#include "app/desktop/session/recorder_session.h"
 #include "app/desktop/widgets/detail_list.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/panel.h"
@@ -128,6 +130,8 @@ QLayout* NewRunPage::buildActions() {
             [this] { QApplication::clipboard()->setText(m_prediction.commandLine); });
     auto* save = new QPushButton(tr("Save as run file…"), this);
     connect(save, &QPushButton::clicked, this, &NewRunPage::saveRunFile);
+    m_tune = new QPushButton(tr("Tune…"), this);
+    connect(m_tune, &QPushButton::clicked, this, &NewRunPage::tune);
     m_start = new QPushButton(tr("Start run"), this);
     m_start->setProperty("primary", true);
     connect(m_start, &QPushButton::clicked, this, [this] {
@@ -139,7 +143,7 @@ QLayout* NewRunPage::buildActions() {
     actions->setContentsMargins(0, 0, 14, 0);
     actions->setSpacing(kGap);
     actions->addWidget(m_reason, 1);
-    for (QPushButton* button : {copy, save, m_start}) actions->addWidget(button);
+    for (QPushButton* button : {copy, save, m_tune, m_start}) actions->addWidget(button);
     return actions;
 }
 
@@ -265,6 +269,8 @@ void NewRunPage::refresh() {
     m_reason->setText(reason);
     m_start->setEnabled(reason.isEmpty());
     m_start->setToolTip(reason);
+    m_tune->setEnabled(reason.isEmpty());
+    m_tune->setToolTip(reason.isEmpty() ? tr("Look for faster settings by short runs") : reason);
 }
 
 /// What does not apply cannot be chosen, and says why; what is wrong says what to do.
@@ -336,6 +342,17 @@ void NewRunPage::showPrediction() {
     }
     m_warning->setText(m_prediction.warning);
     m_command->setText(wrappedCommand(m_prediction.commandLine));
+}
+
+/// Where it is recorded stays as the form has it.
+void NewRunPage::tune() {
+    auto* dialog = new TuneDialog(config(), findRecorder(), m_outputFolder, this);
+    connect(dialog, &TuneDialog::taken, this, [this](const RunConfig& best) {
+        RunConfig chosen = best;
+        chosen.output = m_outputEdited ? config().output : std::string();
+        setConfig(chosen);
+    });
+    dialog->open();
 }
 
 void NewRunPage::saveRunFile() {

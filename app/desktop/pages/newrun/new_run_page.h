@@ -61,6 +61,7 @@ private:
     void chooseStrategy();
     void takeCheckpoint();
     void saveRunFile();
+    void tune();
     void refresh();
     void suggestOutput();
     /// What is wrong, by key of the field that says it.
@@ -93,6 +94,7 @@ private:
     StackedBars* m_memory = nullptr;
     Legend* m_legend = nullptr;
     DetailList* m_traffic = nullptr;
+    QPushButton* m_tune = nullptr;
     QPushButton* m_start = nullptr;
 };
 
