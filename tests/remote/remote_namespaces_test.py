@@ -142,6 +142,39 @@ class Remote(unittest.TestCase):
         self.assertEqual((end["status"], end["message"]), ("finished", ""))
         self.assertEqual(len(self.query(run, "SELECT 1 FROM steps")), 16)
 
+    def measure(self, verb, *arguments):
+        """What it prints, of real ranks on both hosts."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        words = [self.real(), *verb, "--hosts", "node-a:1,node-b:1", "--ssh-command",
+                 f"ssh -F {self.hosts.folder}/client", "--json", *arguments]
+        done = subprocess.run(self.hosts.head.command(words), text=True, capture_output=True, cwd=folder,
+                              env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(folder),
+                                   "XDG_RUNTIME_DIR": str(folder)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def real(self):
+        if RANK is None:
+            self.skipTest("no engine was built")
+        there = self.folder / "measuring"
+        return there / "shardscope" if there.is_dir() else self.place("measuring", RANK)
+
+    def test_collectives_are_measured_across_the_link(self):
+        found = self.measure(("bench", "comm"), "--sizes", "4kB,256kB", "--operations", "all-reduce",
+                             "--steps", "3", "--repetitions", "1")
+        rows = found["collectives"]
+        self.assertEqual({row["hosts"] for row in rows}, {2})
+        self.assertEqual({row["ranks"] for row in rows}, {2})
+        self.assertEqual({row["size_bytes"] for row in rows}, {4_000, 256_000})
+        self.assertTrue(all(row["time_ns"] > 0 for row in rows), rows)
+
+    def test_hosts_are_calibrated_together(self):
+        found = self.measure(("calibrate",), "--quick")
+        self.assertEqual(found["host"], "node-a")
+        self.assertEqual({cost["hosts"] for cost in found["collectives"]}, {2})
+        self.assertEqual({cost["ranks"] for cost in found["collectives"]}, {2})
+        self.assertIn("matmul", {rate["figure"] for rate in found["machine"]})
+
     def test_hosts_that_do_not_reach_each_other_are_named(self):
         # head reaches both; what they send each other goes nowhere.
         for node, other in zip(self.hosts.nodes, reversed(self.hosts.nodes)):
