@@ -260,7 +260,7 @@ std::vector<std::string> usualValues(const run::RunOption& option, const RunConf
     return words;
 }
 
-const run::RunOption* findByFlag(std::string word) {
+const run::RunOption* findByFlag(const std::string& word) {
     if (const run::RunOption* option = run::findRunOption(word)) return option;
     for (const run::RunOption& option : run::runOptions())
         if (*option.flag != '\0' && word == std::string_view(option.flag).substr(2)) return &option;

@@ -28,8 +28,8 @@ float broughtBy(std::int64_t rank, std::int64_t index) {
     return hashOf(index) + static_cast<float>(1 + 3 * rank);
 }
 float sumOverRanks(std::int64_t ranks, std::int64_t index) {
-    return static_cast<float>(ranks) * hashOf(index) +
-           static_cast<float>(ranks + 3 * ranks * (ranks - 1) / 2);
+    const std::int64_t pairs = ranks * (ranks - 1) / 2;
+    return static_cast<float>(ranks) * hashOf(index) + static_cast<float>(ranks + 3 * pairs);
 }
 
 /// Where an operation's result lies: rows of one rank each, or one row.
@@ -68,7 +68,7 @@ auto withExpected(CollectiveOp operation, std::int64_t whole, std::int64_t rank,
 
 /// Of memory of the host or a device, through a buffer here.
 template <class Value>
-void write(at::Tensor to, Value value) {
+void write(const at::Tensor& to, Value value) {
     std::vector<float> chunk(static_cast<std::size_t>(std::min(kChunk, to.numel())));
     for (std::int64_t begin = 0; begin < to.numel(); begin += kChunk) {
         const std::int64_t count = std::min(kChunk, to.numel() - begin);

@@ -195,7 +195,7 @@ public:
         m_script.wait(m_across, Phase::kWaitReduction, kRootLayer);
     }
     void update() override {
-        const auto ahead = static_cast<std::size_t>(1 + m_config.prefetch);
+        const auto ahead = static_cast<std::size_t>(m_config.prefetch) + 1;
         for (std::size_t i = 0; i < m_units.size(); ++i) {
             m_script.compute(Phase::kOptimizer, kNoLayer, shardOf(m_units[i]), i > 0);
             if (i < ahead && !m_config.graphs) fetch(i, Cause::kPrefetch);

@@ -71,7 +71,8 @@ Result<std::vector<Figure>> machineOf(const std::string& recording) {
     const auto summary = (*reader)->summary();
     if (!summary) return failure(summary);
     std::vector<Figure> figures;
-    const auto add = [&](const char* key, const char* title, Cell value, Unit unit = Unit::kNone) {
+    const auto add = [&](const char* key, const char* title, const Cell& value,
+                         Unit unit = Unit::kNone) {
         const std::string* text = value.text();
         if (text == nullptr || !text->empty()) figures.push_back({{key, title, unit}, value});
     };

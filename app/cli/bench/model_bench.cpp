@@ -230,7 +230,7 @@ void addTypes(const std::string& name, const RecordingSummary& summary, Table& t
         while (std::getline(lines, line)) {
             constexpr std::size_t kWhat = 2, kType = 23, kWhere = 30;
             if (line.size() <= kWhere) continue;
-            const auto trimmed = [](std::string text) {
+            const auto trimmed = [](const std::string& text) {
                 return text.substr(0, text.find_last_not_of(' ') + 1);
             };
             table.rows.push_back({name, trimmed(line.substr(kWhat, kType - kWhat)),
