@@ -81,7 +81,8 @@ void CommunicationThread::perform(Queued& queued) {
         if (m_failure) std::rethrow_exception(m_failure);
         work.report.startNs = hostNow();
         queued.body(work);
-        work.report.endNs = hostNow();
+        // Unless the body knows better.
+        if (work.report.endNs == 0) work.report.endNs = hostNow();
         work.report.arrivalsNs = work.arrivals;
         if (!work.levels.empty()) work.levels.back().endNs = work.report.endNs;
         work.report.levels = work.levels;

@@ -156,6 +156,8 @@ private:
         const std::int64_t ns =
             theory::modelledNs(m_link, work.report.operation, size(), work.report.sizeBytes);
         m_freeNs = std::max(beginNs + ns, moved.report.endNs);
+        // Who waits is woken a little later; the next one begins where this one ended.
+        work.report.endNs = m_freeNs;
         m_sleeper.until(m_freeNs);
     }
 

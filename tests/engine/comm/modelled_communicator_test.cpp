@@ -154,7 +154,7 @@ TEST_P(Modelled, EveryOperationTakesItsFormulaFromTheLastArrivalAndTheyTakeTurns
             const std::int64_t ns =
                 theory::modelledNs(kSlow, report.operation, 3, report.sizeBytes);
             EXPECT_GE(report.endNs, last + ns) << toWord(report.operation);
-            freeNs = last + ns;
+            freeNs = report.endNs;
         }
         EXPECT_EQ(reports[0].layer, LayerIndex{2});
         EXPECT_EQ(reports[0].step, 5);
