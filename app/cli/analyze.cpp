@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace shardscope::cli {
@@ -22,6 +23,7 @@ struct AnalyzeOptions {
     std::vector<std::string> questions;
     std::string range, steps;
     std::vector<std::uint32_t> ranks;
+    std::vector<std::string> faster;
     std::string mode = "exact", by;
     std::size_t top = 0;
     bool keepLastStep = false, perStep = false;
@@ -56,6 +58,8 @@ struct Answered {
 Result<Answered> answersTo(const Wanted& wanted, const AnalyzeOptions& options) {
     const auto selection = parseSelection(options.range, options.steps, options.ranks);
     if (!selection) return failure(selection);
+    const auto faster = parseSpeedUps(options.faster);
+    if (!faster) return failure(faster);
     const auto reader = openAnyRecording(options.place);
     if (!reader) return failure(reader);
     const auto whole = (*reader)->summary();
@@ -70,7 +74,8 @@ Result<Answered> answersTo(const Wanted& wanted, const AnalyzeOptions& options) 
                                  options.perStep,
                                  fromWord<questions::Order>(options.by),
                                  options.top,
-                                 options.explain};
+                                 options.explain,
+                                 *faster};
     Answered answered{{}, whole->complete};
     for (const questions::Question* question : wanted) {
         auto answer = questions::answerTo(*question, asked);
@@ -107,16 +112,29 @@ Result<Computed> computed(const AnalyzeOptions& options) {
 /// All that an answer depends on beside the recording.
 std::string questionText(const AnalyzeOptions& options) {
     return fmt::format(
-        "analyze {} --range '{}' --steps '{}' --ranks '{}' --mode {} --by '{}' --top "
-        "{}{}{}{}{}{}{}",
+        "analyze {} --range '{}' --steps '{}' --ranks '{}' --faster '{}' --mode {} --by '{}' "
+        "--top {}{}{}{}{}{}{}",
         fmt::join(options.questions, "\n"), options.range, options.steps,
-        fmt::join(options.ranks, ","), options.mode, options.by, options.top,
-        options.keepLastStep ? " --keep-last-step" : "", options.perStep ? " --per-step" : "",
-        options.explain ? " --explain" : "", options.all ? " --all" : "",
-        options.json ? " --json" : "", options.csv ? " --csv" : "");
+        fmt::join(options.ranks, ","), fmt::join(options.faster, "\n"), options.mode, options.by,
+        options.top, options.keepLastStep ? " --keep-last-step" : "",
+        options.perStep ? " --per-step" : "", options.explain ? " --explain" : "",
+        options.all ? " --all" : "", options.json ? " --json" : "", options.csv ? " --csv" : "");
+}
+
+/// kUsage where what was given says nothing to what is asked.
+Result<void> checkFaster(const AnalyzeOptions& options) {
+    const auto& asked = options.questions;
+    const bool plays = std::any_of(asked.begin(), asked.end(), [](const std::string& each) {
+        return each == "bounds" || each == "what-if";
+    });
+    if (options.faster.empty() || plays) return {};
+    return failure(ErrorCode::kUsage,
+                   "--faster is of the questions 'bounds' and 'what-if'; ask one of them");
 }
 
 int run(const AnalyzeOptions& options) {
+    if (const auto fits = checkFaster(options); !fits)
+        return tellFailure(options.place, fits.error());
     const auto text = keptText(options.place, questionText(options), options.fresh,
                                [&] { return computed(options); });
     if (!text) return tellFailure(options.place, text.error());
@@ -151,6 +169,12 @@ Command addAnalyze(CLI::App& root) {
         ->check(CLI::IsMember(wordVector<questions::Order>()));
     app->add_option("--top", options->top, "work, flame: the first so many rows of each table")
         ->check(CLI::Range(1, 1'000'000'000));
+    app->add_option(
+           "--faster", options->faster,
+           "bounds, what-if: play steps again with \"link\", \"rank N\" or a name X times as "
+           "fast; given again, with all of them")
+        ->type_name("WHAT=X")
+        ->allow_extra_args(false);
     app->add_flag("--explain", options->explain, "say how each figure is defined");
     app->add_flag("--all", options->all, "all rows of long tables");
     auto* json = app->add_flag("--json", options->json,

@@ -60,4 +60,25 @@ Result<questions::Selection> parseSelection(const std::string& range, const std:
     return selection;
 }
 
+Result<std::vector<questions::SpeedUp>> parseSpeedUps(const std::vector<std::string>& texts) {
+    constexpr double kMost = 1e6;
+    std::vector<questions::SpeedUp> all;
+    for (const std::string& text : texts) {
+        // A kernel's name may hold such signs itself.
+        const std::size_t sign = text.rfind('=');
+        double times = 0;
+        const char* const end = text.data() + text.size();
+        const char* const begin = sign == std::string::npos ? end : text.data() + sign + 1;
+        const auto [behind, error] = std::from_chars(begin, end, times);
+        if (error != std::errc{} || behind != end || sign == 0 || !(times >= 1 / kMost) ||
+            times > kMost)
+            return failure(ErrorCode::kUsage,
+                           fmt::format("--faster '{}': write WHAT=X, like link=2, 'rank 1=1.5' or "
+                                       "backward=1.2",
+                                       text));
+        all.push_back({text.substr(0, sign), times});
+    }
+    return all;
+}
+
 }  // namespace shardscope::cli

@@ -1,6 +1,7 @@
 // What people write to name a part of a recording: steps, and stretches of time.
 #pragma once
 
+#include "profiler/questions/question.h"
 #include "profiler/questions/selection.h"
 #include "storage/model/result.h"
 #include "storage/model/units.h"
@@ -20,5 +21,9 @@ namespace shardscope::cli {
 [[nodiscard]] Result<questions::Selection> parseSelection(const std::string& range,
                                                           const std::string& steps,
                                                           const std::vector<std::uint32_t>& ranks);
+
+/// What follows --faster: "link=2", "rank 1=1.3", "backward=1.2". kUsage with a sentence.
+[[nodiscard]] Result<std::vector<questions::SpeedUp>> parseSpeedUps(
+    const std::vector<std::string>& texts);
 
 }  // namespace shardscope::cli

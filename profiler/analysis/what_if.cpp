@@ -3,6 +3,10 @@
 #include "profiler/analysis/findings.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace shardscope::analysis {
 namespace {
@@ -17,6 +21,12 @@ bool computes(const Activity& activity) {
 Duration scaled(Duration duration, Duration part, Duration whole) {
     __extension__ using Wide = __int128;
     return {static_cast<std::int64_t>(Wide{duration.ns} * part.ns / whole.ns)};
+}
+
+/// Rounded down, as scaled() is; unchanged to the nanosecond.
+Duration hastened(Duration duration, double times) {
+    if (times == 1) return duration;
+    return {static_cast<std::int64_t>(std::floor(static_cast<double>(duration.ns) / times))};
 }
 
 /// Of a rank's activities of one name and layer together, and what they would take at the median.
@@ -65,19 +75,45 @@ private:
                 return recorded;
             case Change::kGathersHidden:
                 return activity.waitsForGather ? Duration{} : recorded;
-            case Change::kLinkTwice: {
-                if (activity.kind != PathKind::kMoving) return recorded;
-                const Duration fixed = std::clamp(activity.fixed, Duration{}, recorded);
-                return fixed + Duration{(recorded - fixed).ns / 2};
-            }
+            case Change::kLinkTwice:
+                return activity.kind == PathKind::kMoving ? moved(activity, 2) : recorded;
             case Change::kRankAtMedian:
                 return atMedian(activity);
             case Change::kFaster:
                 return activity.name == m_scenario.name && !activity.communicates()
                            ? scaled(recorded, {4}, {5})
                            : recorded;
+            case Change::kGiven:
+                return asGiven(activity);
         }
         return recorded;
+    }
+
+    /// Over a link so many times as fast.
+    static Duration moved(const Activity& activity, double times) {
+        const Duration recorded = activity.range.duration();
+        const Duration fixed = std::clamp(activity.fixed, Duration{}, recorded);
+        return fixed + hastened(recorded - fixed, times);
+    }
+
+    [[nodiscard]] Duration asGiven(const Activity& activity) const {
+        double times = 1;
+        for (const Speed& speed : m_scenario.speeds)
+            if (isMeant(speed, activity)) times *= speed.times;
+        return activity.kind == PathKind::kMoving ? moved(activity, times)
+                                                  : hastened(activity.range.duration(), times);
+    }
+
+    static bool isMeant(const Speed& speed, const Activity& activity) {
+        switch (speed.what) {
+            case Hastened::kLink:
+                return activity.kind == PathKind::kMoving;
+            case Hastened::kRank:
+                return activity.rank == speed.rank && computes(activity);
+            case Hastened::kName:
+                return activity.name == speed.name && !activity.communicates();
+        }
+        return false;
     }
 
     [[nodiscard]] Duration atMedian(const Activity& activity) const {

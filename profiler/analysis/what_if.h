@@ -17,7 +17,14 @@
 
 namespace shardscope::analysis {
 
-enum class Change : std::uint8_t { kNone, kGathersHidden, kLinkTwice, kRankAtMedian, kFaster };
+enum class Change : std::uint8_t {
+    kNone,
+    kGathersHidden,
+    kLinkTwice,
+    kRankAtMedian,
+    kFaster,
+    kGiven
+};
 struct ChangeWords {
     Change value;
     const char* word;
@@ -33,13 +40,27 @@ constexpr auto wordsOf(Change) {
          {Change::kRankAtMedian, "rank at the median",
           "Compute of one rank takes no longer than the median over ranks of the same name and "
           "layer in that step."},
-         {Change::kFaster, "20 % faster", "Activities of one name take 80 % of their time."}});
+         {Change::kFaster, "20 % faster", "Activities of one name take 80 % of their time."},
+         {Change::kGiven, "as given",
+          "What was given is so many times as fast: the compute of a rank, activities of a name, "
+          "or "
+          "the moving of collectives, of which the latency of the fit stays."}});
 }
+
+enum class Hastened : std::uint8_t { kLink, kRank, kName };
+/// Something that is so many times as fast; below 1 it is slower.
+struct Speed {
+    Hastened what = Hastened::kLink;
+    RankId rank{};           ///< of kRank
+    std::uint32_t name = 0;  ///< of kName
+    double times = 1;
+};
 
 struct Scenario {
     Change change = Change::kNone;
-    RankId rank;             ///< of kRankAtMedian
-    std::uint32_t name = 0;  ///< of kFaster
+    RankId rank;                     ///< of kRankAtMedian
+    std::uint32_t name = 0;          ///< of kFaster
+    std::vector<Speed> speeds = {};  ///< of kGiven; those of one activity multiply
 };
 
 /// What the answers rest on, to be shown with them.

@@ -1,3 +1,4 @@
+#include "engine/run/config/near_miss.h"
 #include "profiler/analysis/critical_path.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/what_if.h"
@@ -9,7 +10,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <set>
+#include <string>
+#include <string_view>
 #include <tuple>
 
 namespace shardscope::questions {
@@ -17,13 +22,27 @@ namespace {
 
 using analysis::Activity;
 using analysis::Change;
+using analysis::Hastened;
 using analysis::PathKind;
 using analysis::PathPiece;
 using analysis::Scenario;
+using analysis::Speed;
 using analysis::StepGraph;
 
 constexpr std::size_t kMostSlowRanks = 3;
 constexpr std::size_t kMostNames = 3;
+
+constexpr const char* kLinkWord = "link";
+
+/// "rank 3"
+std::optional<RankId> rankIn(std::string_view what) {
+    constexpr std::string_view kWord = "rank ";
+    if (!what.starts_with(kWord)) return std::nullopt;
+    const char* const end = what.data() + what.size();
+    RankId rank;
+    const auto [behind, error] = std::from_chars(what.data() + kWord.size(), end, rank.value);
+    return error == std::errc() && behind == end ? std::optional(rank) : std::nullopt;
+}
 
 struct Sum {
     std::int64_t count = 0;
@@ -77,8 +96,7 @@ bool isWorth(const PathPiece& piece) {
 class Bounds {
 public:
     Bounds(const Asked& asked, const std::vector<RankEvents>& ranks)
-        : m_asked(asked),
-          m_clocks(asked.summary, ranks),
+        : m_clocks(asked.summary, ranks),
           m_graphs(ranks, m_clocks, m_names),
           m_steps(asked, ranks, m_names),
           m_ranges(stepsOf(asked, ranks)) {}
@@ -97,8 +115,13 @@ public:
     }
 
     /// Steps are read once more: which scenarios are worth it shows only after all of them.
-    Result<void> playScenarios() {
+    Result<void> playScenarios(const std::vector<SpeedUp>& faster) {
         m_scenarios = scenarios();
+        if (!faster.empty()) {
+            auto given = givenBy(faster);
+            if (!given) return failure(given);
+            m_scenarios.insert(m_scenarios.begin() + 1, std::move(*given));
+        }
         m_walls.assign(m_scenarios.size(), {});
         return each([&](StepIndex, const StepGraph& graph) {
             for (std::size_t i = 0; i < m_scenarios.size(); ++i)
@@ -150,6 +173,7 @@ private:
             for (const auto& [rank, time] : byRank) m_compute[rank] += time;
         for (const Activity& activity : graph.activities()) {
             m_gathers = m_gathers || activity.gather;
+            if (!activity.communicates() && activity.name != 0) m_computed.insert(activity.name);
             if (activity.range.empty()) continue;
             m_moving = m_moving || activity.kind == PathKind::kMoving;
             m_unparted = m_unparted || activity.kind == PathKind::kCollective;
@@ -169,18 +193,71 @@ private:
         return all;
     }
 
+    [[nodiscard]] Result<Speed> speedOf(const SpeedUp& given) const {
+        Speed speed;
+        speed.times = given.times;
+        if (given.what == kLinkWord) {
+            if (m_moving) return speed;
+            return failure(
+                ErrorCode::kUsage,
+                "no collective's moving of data is known here, which a faster link would "
+                "shorten");
+        }
+        if (const auto rank = rankIn(given.what)) {
+            speed.what = Hastened::kRank;
+            speed.rank = *rank;
+            if (m_compute.contains(*rank)) return speed;
+            return failure(ErrorCode::kUsage,
+                           fmt::format("of rank {} no compute was recorded", rank->value));
+        }
+        speed.what = Hastened::kName;
+        std::vector<std::string> known{kLinkWord};
+        for (const std::uint32_t name : m_computed) {
+            known.push_back(m_names.text(name));
+            if (known.back() != given.what) continue;
+            speed.name = name;
+            return speed;
+        }
+        return failure(ErrorCode::kUsage,
+                       fmt::format("nothing in these steps is called '{}'{}", given.what,
+                                   run::suggestion(given.what, known)));
+    }
+
+    [[nodiscard]] Result<Scenario> givenBy(const std::vector<SpeedUp>& faster) const {
+        Scenario scenario{Change::kGiven, {}, 0};
+        for (const SpeedUp& each : faster) {
+            const auto speed = speedOf(each);
+            if (!speed) return failure(speed);
+            scenario.speeds.push_back(*speed);
+        }
+        return scenario;
+    }
+
+    [[nodiscard]] std::string textOf(const Speed& speed) const {
+        const std::string what = speed.what == Hastened::kLink ? kLinkWord
+                                 : speed.what == Hastened::kRank
+                                     ? fmt::format("rank {}", speed.rank.value)
+                                     : m_names.text(speed.name);
+        return fmt::format("{} {:g} times as fast", what, speed.times);
+    }
+
     [[nodiscard]] std::string textOf(const Scenario& scenario) const {
         switch (scenario.change) {
             case Change::kRankAtMedian:
                 return fmt::format("rank {} at the median", scenario.rank.value);
             case Change::kFaster:
                 return fmt::format("{} {}", m_names.text(scenario.name), toWord(scenario.change));
+            case Change::kGiven: {
+                std::string all;
+                for (const Speed& speed : scenario.speeds)
+                    all += (all.empty() ? "" : ", ") + textOf(speed);
+                return all;
+            }
             default:
                 return toWord(scenario.change);
         }
     }
 
-    const Asked& m_asked;
     const analysis::HostClocks m_clocks;
     analysis::PathNames m_names;
     analysis::StepGraphs m_graphs;
@@ -193,6 +270,7 @@ private:
     std::map<PieceKey, Sum> m_byPiece;
     std::map<std::pair<StepIndex, KindKey>, Sum> m_byStep;
     std::map<std::uint32_t, Sum> m_byName;
+    std::set<std::uint32_t> m_computed;  ///< names of what is no communication
     std::map<RankId, Duration> m_compute;
     bool m_gathers = false, m_moving = false, m_unparted = false;
     std::int64_t m_refused = 0;
@@ -348,7 +426,7 @@ Result<std::optional<Table>> scenariosOf(const Asked& asked, const std::vector<R
     if (!bounds.hasSteps()) return std::nullopt;
     if (auto found = bounds.findPaths(); !found) return failure(found);
     if (lacksLaunches(ranks, bounds) || bounds.medianWall().ns <= 0) return std::nullopt;
-    if (auto played = bounds.playScenarios(); !played) return failure(played);
+    if (auto played = bounds.playScenarios(asked.faster); !played) return failure(played);
     return bounds.scenarioTable();
 }
 
@@ -370,7 +448,7 @@ Result<Answer> askBounds(const Asked& asked) {
     if (lacksLaunches(*ranks, bounds))
         return none("kernels were traced without the calls that launched them");
     if (bounds.medianWall().ns <= 0) return none("the steps have no length");
-    if (auto played = bounds.playScenarios(); !played) return failure(played);
+    if (auto played = bounds.playScenarios(asked.faster); !played) return failure(played);
     addTables(asked, bounds, answer);
     return answer;
 }

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shardscope::questions {
 
@@ -35,17 +36,24 @@ constexpr auto wordsOf(Order) {
                                  {Order::kVariance, "variance", "deviation_ns"}});
 }
 
+/// Something that is to be so many times as fast.
+struct SpeedUp {
+    std::string what;  ///< "link", "rank 1", or what is called so
+    double times = 1;
+};
+
 /// What is asked of what. One thread.
 struct Asked {
     storage::RecordingReader& reader;
     const RecordingSummary& summary;  ///< of the selection
     const Selection& selection;
     Mode mode = Mode::kExact;
-    bool keepLastStep = false;  ///< HTA leaves the last one out
-    bool perStep = false;       ///< tables by step as well
-    std::optional<Order> by{};  ///< of `work` and `flame`; none: most time first
-    std::size_t top = 0;        ///< rows of their tables; 0: all
-    bool explain = false;       ///< `breakdown`: how HTA's numbers differ, one by one
+    bool keepLastStep = false;      ///< HTA leaves the last one out
+    bool perStep = false;           ///< tables by step as well
+    std::optional<Order> by{};      ///< of `work` and `flame`; none: most time first
+    std::size_t top = 0;            ///< rows of their tables; 0: all
+    bool explain = false;           ///< `breakdown`: how HTA's numbers differ, one by one
+    std::vector<SpeedUp> faster{};  ///< `bounds`, `what-if`: all at once, one more scenario
 
     /// Events of a rank within the selection.
     [[nodiscard]] Result<RankEvents> events(RankId rank) const;

@@ -12,6 +12,7 @@
 namespace shardscope::questions {
 
 /// By the model analysis::kWhatIfModel. Nothing where no step or nothing of ranks' work is known.
+/// kUsage: something of asked.faster is not in the recording.
 [[nodiscard]] Result<std::optional<Table>> scenariosOf(const Asked& asked,
                                                        const std::vector<RankEvents>& ranks);
 

@@ -86,7 +86,13 @@ Result<Answer> askWhatIf(const Asked& asked) {
     answer.tables.push_back(settingsTable(found));
     auto scenarios = scenariosOf(asked, *ranks);
     if (!scenarios) return failure(scenarios);
-    if (!*scenarios) return answer;
+    if (!*scenarios) {
+        if (!asked.faster.empty())
+            answer.untold.emplace_back(
+                "could not tell what being faster would do: of no step that all ranks finished is "
+                "it known what they did");
+        return answer;
+    }
     (*scenarios)->key = "durations";
     (*scenarios)->title =
         "With a kernel, a rank or the link faster, the recorded steps played again";

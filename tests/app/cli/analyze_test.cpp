@@ -91,6 +91,21 @@ TEST_F(Analyze, RefusesWhatCannotBeAsked) {
     EXPECT_THAT(said({"analyze", path("none.sscope"), "breakdown"}, 3), HasSubstr("none.sscope"));
 }
 
+TEST_F(Analyze, PlaysStepsWithWhatIsFaster) {
+    const std::string recording = sample("a.sscope");
+    const Json json = Json::parse(said({"analyze", recording, "bounds", "--faster", "link=2",
+                                        "--faster", "rank 1=1.25", "--json"}));
+    EXPECT_EQ(json["what_if"][0]["scenario"], "link 2 times as fast, rank 1 1.25 times as fast");
+    for (const char* none : {"link", "link=", "=2", "link=0", "link=-1", "link=x", "link=nan"})
+        EXPECT_THAT(said({"analyze", recording, "bounds", "--faster", none}, 2),
+                    HasSubstr("write WHAT=X"))
+            << none;
+    EXPECT_THAT(said({"analyze", recording, "bounds", "--faster", "links=2"}, 2),
+                HasSubstr("did you mean 'link'"));
+    EXPECT_THAT(said({"analyze", recording, "breakdown", "--faster", "link=2"}, 2),
+                HasSubstr("'what-if'"));
+}
+
 TEST_F(Analyze, RefusesRanksThatAreNoNumbers) {
     const std::string recording = sample("a.sscope");
     for (const char* ranks : {"", "-1", "0,x"})

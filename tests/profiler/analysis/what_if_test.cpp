@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <utility>
+#include <vector>
 
 namespace shardscope::test {
 namespace {
@@ -74,6 +76,23 @@ TEST(WhatIf, ANameIsFasterAllRanksAre) {
     EXPECT_EQ(replay(graph, {Change::kFaster, {}, step.names.of("forward")}).ns, 9'000);
     EXPECT_EQ(replay(graph, {Change::kFaster, {}, step.names.of("backward")}).ns, 9'600);
     EXPECT_EQ(replay(graph, {Change::kFaster, {}, step.names.of("nothing")}).ns, 10'000);
+}
+
+TEST(WhatIf, WhatIsGivenIsSoManyTimesAsFast) {
+    DrawnStep step = lateRank();
+    const StepGraph graph = step.graph();
+    const auto played = [&](std::vector<Speed> speeds) {
+        return replay(graph, {Change::kGiven, {}, 0, std::move(speeds)}).ns;
+    };
+    EXPECT_EQ(played({}), 10'000);
+    EXPECT_EQ(played({{Hastened::kLink, {}, 0, 2}}), 8'500);
+    EXPECT_EQ(played({{Hastened::kName, {}, step.names.of("forward"), 1.25}}), 9'000);
+    // It is the late one; backward of the other one then ends last.
+    EXPECT_EQ(played({{Hastened::kRank, {1}, 0, 1.25}}), 9'000);
+    EXPECT_EQ(played({{Hastened::kRank, {7}, 0, 2}}), 10'000);
+    // Those of one activity multiply; what is slower takes longer.
+    EXPECT_EQ(played({{Hastened::kLink, {}, 0, 2}, {Hastened::kLink, {}, 0, 0.5}}), 10'000);
+    EXPECT_GT(played({{Hastened::kLink, {}, 0, 0.5}}), 10'000);
 }
 
 TEST(WhatIf, ComputeIsFasterAGatherThatWasHiddenIsNot) {

@@ -314,6 +314,27 @@ TEST_F(Questions, BoundsAreWithoutExposedGathersShorter) {
     EXPECT_GT(whole(scenarios, 1, "saved_ns"), 0);
 }
 
+TEST_F(Questions, StepsArePlayedWithWhatIsGiven) {
+    record();
+    const Selection all;
+    Asked asked{*m_reader, m_summary, all};
+    const auto first = [&](const char* question, std::size_t table) {
+        const auto answer = findQuestion(question)->ask(asked);
+        EXPECT_TRUE(answer) << answer.error().message;
+        return answer ? answer->tables.at(table).rows.at(0) : std::vector<Cell>(4);
+    };
+    asked.faster = {{"link", 2}, {"rank 1", 1.5}};
+    EXPECT_EQ(*first("bounds", 2)[0].text(), "link 2 times as fast, rank 1 1.5 times as fast");
+    const auto complaint = [&](SpeedUp wrong) {
+        asked.faster = {std::move(wrong)};
+        const auto answer = findQuestion("bounds")->ask(asked);
+        return answer ? std::string() : answer.error().message;
+    };
+    EXPECT_THAT(complaint({"rank 77", 2}), HasSubstr("rank 77"));
+    EXPECT_THAT(complaint({"rank x", 2}), HasSubstr("'rank x'"));
+    EXPECT_THAT(complaint({"linke", 2}), HasSubstr("did you mean 'link'"));
+}
+
 TEST_F(Questions, BoundsOfAStepAreItsOwn) {
     record();
     Selection step;
