@@ -14,9 +14,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shardscope::cli {
@@ -29,6 +31,32 @@ using analysis::Report;
 constexpr const char* kIndent = "  ";
 constexpr const char* kRunning =
     "not to be told yet: the run is being recorded, and all of this is of what is there now";
+
+/// Of a run that trains nothing.
+std::optional<run::RunConfig> measuringConfig(const Report& report) {
+    auto config = run::parseRunConfigJson(report.run.configJson);
+    if (!config || config->work != run::Work::kMeasuring) return std::nullopt;
+    return std::move(*config);
+}
+
+void addStatus(const RunFacts& run, ReportLines& lines) {
+    lines.add("status",
+              fmt::format("{}, {} recorded", toWord(run.status), durationText(run.ended.ns)));
+}
+
+std::string measured(const Report& report, const run::RunConfig& config) {
+    ReportLines lines;
+    lines.add("work",
+              "measuring; nothing is trained, and the steps are rounds of what is measured");
+    if (!config.measureOperations.empty())
+        lines.add("collectives",
+                  fmt::format("{} of {}", config.measureOperations, config.measureSizes));
+    if (config.measureMachine) lines.add("machine", "matrix products, memory, launches");
+    if (!config.measureNorms.empty()) lines.add("norms", config.measureNorms);
+    lines.add("ranks", std::to_string(report.run.worldSize));
+    addStatus(report.run, lines);
+    return "Configuration\n" + lines.text();
+}
 
 std::string configuration(const Report& report, bool brief) {
     const RunFacts& run = report.run;
@@ -46,8 +74,7 @@ std::string configuration(const Report& report, bool brief) {
         lines.add("steps", fmt::format("{} recorded, {} asked for", grouped(report.basis.steps),
                                        grouped(config->steps)));
     }
-    lines.add("status",
-              fmt::format("{}, {} recorded", toWord(run.status), durationText(run.ended.ns)));
+    addStatus(run, lines);
     if (brief) {
         lines.join("strategy", "model");
         lines.join("precision", "batch");
@@ -348,8 +375,11 @@ std::string reportText(const Report& report, const std::string& path, bool every
     const bool brief = !everyRank && ranks > kFewRanks;
     const std::string which =
         brief ? fmt::format(", the spread over {} ranks; --all shows each of them", ranks) : "";
-    return fmt::format("Report of {}{}\n\n", path, which) + findingsText(report, everyRank) +
-           configuration(report, brief) + training(report, brief) +
+    const std::string head =
+        fmt::format("Report of {}{}\n\n", path, which) + findingsText(report, everyRank);
+    if (const auto config = measuringConfig(report))
+        return head + measured(report, *config) + clocks(report, brief) + recording(report, brief);
+    return head + configuration(report, brief) + training(report, brief) +
            devicesText(report, countedTime(report), brief) + htaText(report, brief) +
            overlap(report, brief) + clocks(report, brief) + ledger(report, brief) +
            memory(report, brief) + recording(report, brief);

@@ -1,10 +1,11 @@
 // The report for people, of few ranks and of many.
 #include "app/cli/report_text.h"
-#include "profiler/analysis/part.h"
 
 #include "app/cli/console.h"
 #include "app/cli/report_many.h"
 #include "app/cli/report_of.h"
+#include "engine/run/config/run_config.h"
+#include "profiler/analysis/part.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"
 
@@ -52,6 +53,20 @@ TEST(ReportText, OfFewRanksShowsEachOfThem) {
     EXPECT_THAT(text, Not(HasSubstr("--all")));
     EXPECT_THAT(text, Not(HasSubstr("idle, host"))) << "no rank has any";
     EXPECT_EQ(text, reportText(reportOf(kFewRanks), "run.sscope", true));
+}
+
+TEST(ReportText, OfAMeasuringRunTellsOfNoTraining) {
+    analysis::Report report = reportOf(2);
+    run::RunConfig config;
+    config.work = run::Work::kMeasuring;
+    config.measureNorms = "50000x1024";
+    report.run.configJson = run::toJson(config);
+    const std::string text = reportText(report, "run.sscope");
+    EXPECT_THAT(text, HasSubstr("nothing is trained"));
+    EXPECT_THAT(text, HasSubstr("all-reduce of 1MB-64MB"));
+    EXPECT_THAT(text, HasSubstr("50000x1024"));
+    EXPECT_THAT(text, Not(HasSubstr("loss")));
+    EXPECT_THAT(text, Not(HasSubstr("strategy")));
 }
 
 TEST(ReportText, OfManyShowsTheSpreadAndTheWorst) {
