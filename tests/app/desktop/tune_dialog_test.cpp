@@ -95,6 +95,17 @@ protected:
         for (const QLabel* label : dialog->findChildren<QLabel*>()) all += label->text() + u'\n';
         return all;
     }
+    void keepDialog(TuneDialog* dialog, const QString& name) {
+        const QString folder = qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES");
+        if (folder.isEmpty()) return;
+        for (const bool dark : {false, true}) {
+            m_window->useTheme(dark);
+            QTest::qWait(50);
+            const QString file = u"%1/%2%3.png"_s.arg(folder, name, dark ? u"-dark"_s : u""_s);
+            EXPECT_TRUE(dialog->grab().save(file));
+        }
+        m_window->useTheme(false);
+    }
     static bool waitFor(const TuneDialog* dialog, const QString& text) {
         return QTest::qWaitFor([&] { return words(dialog).contains(text); }, 20'000);
     }
@@ -111,8 +122,9 @@ TEST_F(TuneDialogTest, ShowsThePathAndGivesTheBest) {
     ASSERT_TRUE(waitFor(dialog, u"Fastest:"_s)) << words(dialog).toStdString();
     EXPECT_EQ(dialog->findChild<DataTable*>()->table()->allRows(), 2);
     EXPECT_FALSE(words(dialog).contains(u"--strategy"_s)) << "words of the form";
-    settle();
-    keepPicture(u"newrun-tuned"_s);
+    const auto* path = dialog->findChild<DataTable*>()->table();
+    EXPECT_EQ(path->index(1, 0).data().toString(), u"“Strategy” zero1"_s);
+    keepDialog(dialog, u"tuned"_s);
     ASSERT_NE(button(dialog, u"Take these settings"_s), nullptr);
     button(dialog, u"Take these settings"_s)->click();
     ASSERT_TRUE(m_taken);
@@ -122,7 +134,9 @@ TEST_F(TuneDialogTest, ShowsThePathAndGivesTheBest) {
 TEST_F(TuneDialogTest, SaysWhichRunItIsAtAndCanBeCancelled) {
     TuneDialog* dialog = open(tuning("trap 'exit 130' TERM\nsleep 60 >&- 2>&- &\nwait $!\n"));
     button(dialog, u"Tune"_s)->click();
-    ASSERT_TRUE(waitFor(dialog, u"Run 2 of at most 3"_s)) << words(dialog).toStdString();
+    ASSERT_TRUE(waitFor(dialog, u"Run 2 of at most 3: “Strategy” zero1"_s))
+        << words(dialog).toStdString();
+    keepDialog(dialog, u"tuning"_s);
     EXPECT_EQ(button(dialog, u"Tune"_s)->isEnabled(), false);
     const QPointer<TuneDialog> watched(dialog);
     button(dialog, u"Cancel"_s)->click();
@@ -135,6 +149,7 @@ TEST_F(TuneDialogTest, SaysWhyThereIsNothing) {
         open(program("echo 'tune: no memory is free; use fewer ranks' >&2\nexit 1\n"));
     dialog->begin();
     ASSERT_TRUE(waitFor(dialog, u"no memory is free"_s)) << words(dialog).toStdString();
+    keepDialog(dialog, u"tune-failed"_s);
     EXPECT_TRUE(button(dialog, u"Tune"_s)->isEnabled());
     TuneDialog* missing = open(m_folder.filePath(u"none"_s));
     missing->begin();

@@ -20,14 +20,16 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
 
-constexpr QSize kSize{720, 620};
+constexpr QSize kSize{780, 620};
 constexpr int kColumns = 2, kMostMinutes = 24 * 60;
 
 /// What people tune, and whether it is chosen at first: the batch changes what is trained.
@@ -38,6 +40,14 @@ struct Offer {
 constexpr std::array kOffers{Offer{"strategy", true},  Offer{"prefetch", true},
                              Offer{"bucket_mb", true}, Offer{"recompute_every", false},
                              Offer{"batch", false},    Offer{"accumulate", false}};
+
+/// Runs in their order, their settings named as on the form.
+AnswerTable pathOf(questions::Table path) {
+    for (std::vector<questions::Cell>& row : path.rows)
+        if (const std::string* settings = row.front().text())
+            row.front() = withFormNames(QString::fromStdString(*settings)).toStdString();
+    return answerTable(path);
+}
 
 }  // namespace
 
@@ -122,6 +132,7 @@ QWidget* TuneDialog::buildChoices() {
     m_minutes = new QSpinBox(choices);
     m_minutes->setRange(1, kMostMinutes);
     m_minutes->setValue(5);
+    m_minutes->setButtonSymbols(QAbstractSpinBox::NoButtons);
     m_minutes->setSuffix(tr(" min"));
     m_minutes->setAccessibleName(tr("Time after which no run is begun"));
     auto* time = new QHBoxLayout;
@@ -180,7 +191,7 @@ void TuneDialog::showProgress(const TuningProgress& progress) {
                            : tr("Run %1 of at most %2: %3")
                                  .arg(progress.run)
                                  .arg(progress.most)
-                                 .arg(progress.settings));
+                                 .arg(withFormNames(progress.settings)));
 }
 
 /// What there is of one that was cancelled is shown like the rest.
@@ -191,7 +202,7 @@ void TuneDialog::showOutcome(const TuningOutcome& outcome) {
     for (const QString& each : outcome.sentences) sentences << inFormWords(each);
     if (outcome.interrupted) sentences << tr("It was ended before it had looked at all.");
     sentences << tr("Recordings are in %1.").arg(outcome.folder);
-    AnswerTable table = answerTable(outcome.path);
+    AnswerTable table = pathOf(outcome.path);
     m_path->setTable(std::move(table.columns), std::move(table.rows));
     showState();
     m_state->setText(sentences.join(u'\n'));

@@ -173,7 +173,7 @@ QWidget* PlanPage::buildParallelisms(QWidget* parent) {
 QWidget* PlanPage::buildPlan(QWidget* parent) {
     m_plan = new QWidget(parent);
     auto* layout = plainLayout(m_plan);
-    layout->setContentsMargins(0, 0, kGap, 0);
+    layout->setContentsMargins(kGap, 0, kGap, 0);
     m_strategies = addBlock(m_plan, tr("Strategies"));
     m_reasons = quietLabel({}, m_plan);
     m_reasons->setAccessibleName(tr("Why each strategy, or why not"));

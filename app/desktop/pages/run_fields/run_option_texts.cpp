@@ -53,16 +53,20 @@ QString helpOf(const RunOption& option) {
     return sentence;
 }
 
-QString inFormWords(const QString& sentence) {
-    QString words = fromUtf8(run::spelled(sentence.toStdString(), [](const RunOption& option) {
-        return quoted(option).toStdString();
-    }));
+QString withFormNames(const QString& said) {
+    QString words = fromUtf8(run::spelled(
+        said.toStdString(), [](const RunOption& option) { return quoted(option).toStdString(); }));
     for (const RunOption& option : run::runOptions()) {
         const QString flag = fromUtf8(option.flag);
         if (flag.isEmpty() || *option.name == '\0') continue;
         for (qsizetype at = findWord(words, flag, 0); at >= 0; at = findWord(words, flag, at))
             words.replace(at, flag.size(), quoted(option));
     }
+    return words;
+}
+
+QString inFormWords(const QString& sentence) {
+    const QString words = withFormNames(sentence);
     return words.isEmpty() || words.endsWith(u'.') ? words : words + u'.';
 }
 

@@ -16,9 +16,10 @@ namespace shardscope::desktop {
 /// What it is, as a sentence.
 [[nodiscard]] QString helpOf(const run::RunOption& option);
 
-/// A sentence with the form's names for options that stand in it as {key} (run::RunProblem) or
-/// by their flags, as the command line has them: “Bucket size” for --bucket-mb. Begins as it did,
-/// which may be with a path.
+/// Words with the form's names for options that stand in them as {key} (run::RunProblem) or by
+/// their flags, as the command line has them: “Bucket size” for --bucket-mb.
+[[nodiscard]] QString withFormNames(const QString& words);
+/// The same of a sentence, which it ends. Begins as it did, which may be with a path.
 [[nodiscard]] QString inFormWords(const QString& sentence);
 
 }  // namespace shardscope::desktop
