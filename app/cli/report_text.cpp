@@ -18,6 +18,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,8 +47,8 @@ void addStatus(const RunFacts& run, ReportLines& lines) {
 
 std::string measured(const Report& report, const run::RunConfig& config) {
     ReportLines lines;
-    lines.add("work",
-              "measuring; nothing is trained, and the steps are rounds of what is measured");
+    for (const run::Setting& setting : run::settingsOf(config))
+        if (std::string_view(setting.name) == "work") lines.add(setting.name, setting.text);
     if (!config.measureOperations.empty())
         lines.add("collectives",
                   fmt::format("{} of {}", config.measureOperations, config.measureSizes));

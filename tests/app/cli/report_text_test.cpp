@@ -62,7 +62,7 @@ TEST(ReportText, OfAMeasuringRunTellsOfNoTraining) {
     config.measureNorms = "50000x1024";
     report.run.configJson = run::toJson(config);
     const std::string text = reportText(report, "run.sscope");
-    EXPECT_THAT(text, HasSubstr("nothing is trained"));
+    EXPECT_THAT(text, HasSubstr("nothing was trained"));
     EXPECT_THAT(text, HasSubstr("all-reduce of 1MB-64MB"));
     EXPECT_THAT(text, HasSubstr("50000x1024"));
     EXPECT_THAT(text, Not(HasSubstr("loss")));
