@@ -15,8 +15,10 @@ namespace shardscope::cli {
 namespace {
 
 /// The axes lie in [kLeft, kEndX] x [kTop, kEndY]; below them stand labels, a title and the note.
-constexpr double kWidth = 860, kLeft = 90, kEndX = 650, kTop = 50, kEndY = 404;
+constexpr double kLeast = 860, kLeft = 90, kEndX = 650, kTop = 50, kEndY = 404;
 constexpr double kFont = 13, kSmall = 11, kDot = 4, kCap = 5;
+/// From the axes to the names of the series, and what a letter of them takes.
+constexpr double kLegend = 40, kNameLetter = 7.4;
 constexpr double kLevelRoom = 28, kSlantedRoom = 22, kTitleRoom = 24, kNoteLine = 14;
 /// Of a small letter on average, with some to spare.
 constexpr double kLetter = 6.2;
@@ -62,6 +64,11 @@ double roomOf(const std::vector<std::string>& labels) {
     std::size_t longest = 0;
     for (const std::string& label : labels) longest = std::max(longest, label.size());
     return kSlantedRoom + kSlantSine * kLetter * static_cast<double>(longest);
+}
+
+/// Of no sign where it is zero.
+std::string tickText(double tick) {
+    return fmt::format("{:.6g}", tick + 0.0);
 }
 
 std::string textAt(double x, double y, const std::string& text, const char* anchor,
@@ -126,13 +133,13 @@ public:
     std::string svg() {
         const double titleY = kEndY + roomOf(m_plot.x.labels) + kFont;
         const std::vector<std::string> note =
-            linesOf(m_plot.note, static_cast<std::size_t>((kWidth - kLeft) / kLetter));
+            linesOf(m_plot.note, static_cast<std::size_t>((kLeast - kLeft) / kLetter));
         const double height = titleY + kTitleRoom + kNoteLine * static_cast<double>(note.size());
         m_svg = fmt::format(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
             "height=\"{1}\" font-family=\"sans-serif\" font-size=\"{2}\" fill=\"#222\">\n"
             "<title>{3}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-            kWidth, std::ceil(height), kFont, escaped(m_plot.title));
+            std::ceil(widthOf(m_plot)), std::ceil(height), kFont, escaped(m_plot.title));
         m_svg += textAt(kLeft, kTop - 20, m_plot.title, "start", "font-weight=\"bold\"");
         drawAxes();
         for (std::size_t i = 0; i < m_plot.series.size(); ++i) draw(i);
@@ -145,6 +152,12 @@ public:
     }
 
 private:
+    static double widthOf(const Plot& plot) {
+        std::size_t longest = 0;
+        for (const PlotSeries& series : plot.series)
+            longest = std::max(longest, series.name.size());
+        return std::max(kLeast, kEndX + kLegend + kNameLetter * static_cast<double>(longest));
+    }
     static Scale scaleX(const Plot& plot) {
         if (!plot.x.labels.empty())
             return {-0.5, static_cast<double>(plot.x.labels.size()) - 0.5, false, kLeft, kEndX};
@@ -173,11 +186,10 @@ private:
         for (const double tick : m_y.ticks()) {
             const double y = m_y.at(tick);
             m_svg += lineFrom(kLeft, y, kEndX, y, "#e0e0e0");
-            m_svg += textAt(kLeft - 8, y + 4, fmt::format("{:.6g}", tick), "end");
+            m_svg += textAt(kLeft - 8, y + 4, tickText(tick), "end");
         }
         if (m_plot.x.labels.empty()) {
-            for (const double tick : m_x.ticks())
-                drawTick(m_x.at(tick), fmt::format("{:.6g}", tick), false);
+            for (const double tick : m_x.ticks()) drawTick(m_x.at(tick), tickText(tick), false);
         } else {
             const bool slanted = m_plot.x.labels.size() > kMostLevelLabels;
             for (std::size_t i = 0; i < m_plot.x.labels.size(); ++i)
@@ -222,7 +234,7 @@ private:
         if (series.marks)
             m_svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\"/>\n",
                                  kEndX + 23, y, kDot, colour);
-        m_svg += textAt(kEndX + 40, y + 4, series.name, "start");
+        m_svg += textAt(kEndX + kLegend, y + 4, series.name, "start");
     }
 
     void drawInterval(double x, const PlotPoint& point, const char* colour) {

@@ -165,15 +165,26 @@ TEST(BenchPlot, DrawsPointsWithTheirIntervalsAndEscapesNames) {
     EXPECT_EQ(dots, 2u);
 }
 
+TEST(BenchPlot, ZeroHasNoSign) {
+    Plot plot;
+    plot.series = {{"one", {{0, 50, -30, 160}}, false, true}};
+    const std::string svg = toSvg(plot);
+    EXPECT_THAT(svg, HasSubstr(">0<"));
+    EXPECT_THAT(svg, Not(HasSubstr(">-0<")));
+}
+
 TEST(BenchPlot, HasRoomForLongLabelsAndNotes) {
     Plot plot;
     plot.x.labels = {"a", "b", "c", "d", "e", "ddp-bucket_bucket-mb-0.05"};
     plot.series = {{"one", {{0, 2, {}, {}}}, false, true}};
-    const auto heightOf = [](const std::string& svg) {
-        const std::string key = "height=\"";
+    const auto numberIn = [](const std::string& svg, const std::string& key) {
         return std::stod(svg.substr(svg.find(key) + key.size()));
     };
-    const double without = heightOf(toSvg(plot));
+    const auto heightOf = [&](const std::string& svg) { return numberIn(svg, "height=\""); };
+    const auto widthOf = [&](const std::string& svg) { return numberIn(svg, "width=\""); };
+    const double without = heightOf(toSvg(plot)), narrow = widthOf(toSvg(plot));
+    plot.series.front().name = "layer norm, one operator after the other";
+    EXPECT_GT(widthOf(toSvg(plot)), narrow);
     for (int i = 0; i < 40; ++i) plot.note += "words ";
     const std::string svg = toSvg(plot);
     EXPECT_GT(heightOf(svg), without);
