@@ -117,6 +117,9 @@ protected:
         ASSERT_EQ(m_left.size(), 6u) << "two agents and four ranks";
         for (const pid_t pid : m_left) ASSERT_TRUE(isAlive(pid)) << "alive before";
     }
+    bool firstSays(const char* text) {
+        return eventually([&] { return task(0).err().find(text) != std::string::npos; });
+    }
     void expectNothingIsLeft() const {
         EXPECT_TRUE(eventually([this] {
             for (const pid_t pid : m_left)
@@ -313,11 +316,10 @@ TEST_F(LaunchedTasks, ASignalToAllProcessesStopsInOrder) {
 TEST_F(LaunchedTasks, TwiceAskedTheRunIsKilled) {
     environment["FAKE_RANK_MODE"] = "hang";
     startLong();
-    for (const int times : {1, 2}) {
-        static_cast<void>(times);
-        task(2).signal(SIGTERM);
-        ::poll(nullptr, 0, 400);
-    }
+    ASSERT_TRUE(firstSays("rank 1: hangs"));  // before that it would still obey the first
+    task(2).signal(SIGTERM);
+    ASSERT_TRUE(firstSays("was asked to stop"));
+    task(2).signal(SIGTERM);
     expectAllEndWith(130);
     expectNothingIsLeft();
     EXPECT_EQ(recorded().run.status, RunStatus::kKilled);
