@@ -477,6 +477,12 @@ std::string inFlags(const std::string& sentence) {
     });
 }
 
+Result<void> checkRanges(const RunConfig& config) {
+    const std::string sentence = brokenLimit(config);
+    if (sentence.empty()) return {};
+    return failure(ErrorCode::kUsage, inFlags(sentence));
+}
+
 Result<void> validate(const RunConfig& config) {
     const auto problem = findProblem(config);
     if (!problem) return {};

@@ -21,6 +21,10 @@ struct RunProblem {
 /// The first problem; none: it can.
 [[nodiscard]] std::optional<RunProblem> findProblem(const RunConfig& config);
 
+/// kUsage of the first number that lies outside of its option's limits, whether the option applies
+/// or not; what computes with a configuration may rely on them.
+[[nodiscard]] Result<void> checkRanges(const RunConfig& config);
+
 /// Why an option does not apply beside the others, in a few words: "HSDP only"; empty: it does.
 [[nodiscard]] std::string_view whyNot(const RunConfig& config, std::string_view key);
 

@@ -1,5 +1,6 @@
 #include "engine/run/theory/link_model.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace shardscope::theory {
@@ -28,7 +29,9 @@ std::int64_t modelledNs(const LinkModel& link, CollectiveOp operation, int ranks
             seconds = link.latencySeconds + all;
             break;
     }
-    return std::llround(seconds * 1e9);
+    // Over a link that is next to none no sum of many overflows.
+    constexpr double kLongestSeconds = 1e6;
+    return std::llround(std::min(seconds, kLongestSeconds) * 1e9);
 }
 
 }  // namespace shardscope::theory
