@@ -10,6 +10,7 @@
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/near_miss.h"
+#include "engine/run/config/run_rules.h"
 #include "engine/run/theory/theory.h"
 #include "storage/recording/read/recording_reader.h"
 
@@ -80,6 +81,17 @@ bool takesList(const run::RunOption& option) {
     return option.choices != nullptr || !std::holds_alternative<std::string>(option.get(standard));
 }
 
+/// Theory divides by them before any run is looked at.
+Result<void> checkValues(const BenchRequest& request) {
+    for (const auto& [key, values] : request.given)
+        for (const std::string& value : values) {
+            run::RunConfig config = request.start;
+            if (auto done = applySettings({{key, value}}, config); !done) return done;
+            if (auto within = run::checkRanges(config); !within) return within;
+        }
+    return {};
+}
+
 Result<void> fillIn(BenchOptions& options) {
     BenchRequest& request = options.request;
     run::RunConfig& start = request.start;
@@ -94,14 +106,14 @@ Result<void> fillIn(BenchOptions& options) {
         const bool list = takesList(*run::findRunOption(key));
         request.given[key] = list ? valuesIn(text) : std::vector<std::string>{text};
     }
-    for (const auto& [key, text] :
-         {std::pair("measure_operations", options.operations),
-          std::pair("measure_sizes", options.sizes), std::pair("measure_norms", options.shapes)})
-        if (!text.empty()) request.given[key] = {text};
+    for (const auto& [flag, text] :
+         {std::pair("--operations", &options.operations), std::pair("--sizes", &options.sizes),
+          std::pair("--shapes", &options.shapes)})
+        if (!text->empty()) request.given[std::string(keyOfBenchFlag(flag))] = {*text};
     for (const auto& [key, values] : request.given)
         if (values.empty())
             return failure(ErrorCode::kUsage, fmt::format("{} has no value", flagOf(key)));
-    return {};
+    return checkValues(request);
 }
 
 questions::Table plannedTable(const std::vector<PlannedRun>& plan) {
@@ -121,14 +133,15 @@ questions::Table plannedTable(const std::vector<PlannedRun>& plan) {
         {}};
     const auto free = launch::freeMemory();
     for (const PlannedRun& run : plan) {
-        const auto needed = hostMemoryNeeded(run.config);
-        Cell whyNot = run.impossible.empty() ? Cell() : Cell(run.impossible);
-        if (whyNot.isNone() && needed && free && needed->count > free->count)
-            whyNot = Cell("does not fit into the memory that is free");
+        // Theory is of what can be.
         if (!run.impossible.empty() || run.config.work != run::Work::kTraining) {
-            table.rows.push_back({run.name, {}, {}, {}, {}, {}, {}, whyNot});
+            const Cell why = run.impossible.empty() ? Cell() : Cell(run.impossible);
+            table.rows.push_back({run.name, {}, {}, {}, {}, {}, {}, why});
             continue;
         }
+        const auto needed = hostMemoryNeeded(run.config);
+        const bool fits = !needed || !free || needed->count <= free->count;
+        const Cell whyNot = fits ? Cell() : Cell("does not fit into the memory that is free");
         table.rows.push_back({run.name, std::int64_t{run.config.ranks},
                               theory::tokensPerStep(run.config),
                               theory::stateTheory(run.config).count,
@@ -211,7 +224,7 @@ Result<BenchDocument> documentOf(const BenchKind& kind, const BenchRequest& requ
 }
 
 int tellEnd(const Error& error, const std::string& folder, bool some) {
-    tellError(fmt::format("{}{}", error.message,
+    tellError(fmt::format("{}{}", inBenchFlags(error.message),
                           some ? fmt::format("; what was measured is kept: the same command with "
                                              "--output '{}' goes on from there",
                                              folder)
@@ -240,7 +253,7 @@ int measure(const BenchKind& kind, const std::vector<PlannedRun>& plan,
 int run(BenchOptions& options) {
     std::signal(SIGPIPE, SIG_IGN);
     const auto tellWrong = [](const Error& error) {
-        tellError(error.message);
+        tellError(inBenchFlags(error.message));
         return exitStatus(error);
     };
     const auto kind = findKind(options.kind);

@@ -34,7 +34,7 @@ double gradientBytes(const run::RunConfig& config) {
 }
 
 bool isBucketed(const PlannedRun& run) {
-    return run.config.strategy == run::Strategy::kDdpBucket;
+    return run.config.strategy == run::Strategy::kDdpBucket && run.impossible.empty();
 }
 
 /// All-reduces of gradients in a step.

@@ -5,9 +5,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 
 namespace shardscope::cli {
 namespace {
+
+/// Options of a run that `record` has no flag for, and `bench` has.
+struct BenchFlag {
+    const char* key;
+    const char* flag;
+};
+constexpr std::array kBenchFlags{BenchFlag{"measure_operations", "--operations"},
+                                 BenchFlag{"measure_sizes", "--sizes"},
+                                 BenchFlag{"measure_norms", "--shapes"}};
 
 Result<void> applyOne(const Setting& setting, run::RunConfig& config) {
     Result<void> done;
@@ -47,8 +58,25 @@ std::vector<std::string> valuesIn(std::string_view list) {
     return values;
 }
 
+std::string_view keyOfBenchFlag(std::string_view flag) {
+    for (const BenchFlag& each : kBenchFlags)
+        if (flag == each.flag) return each.key;
+    return {};
+}
+
+std::string inBenchFlags(std::string text) {
+    for (const BenchFlag& each : kBenchFlags) {
+        const std::string_view key = each.key, flag = each.flag;
+        for (std::size_t at = 0; (at = text.find(key, at)) != std::string::npos; at += flag.size())
+            text.replace(at, key.size(), flag);
+    }
+    return text;
+}
+
 std::string flagOf(std::string_view key) {
     if (key == kModelKey) return "--model";
+    for (const BenchFlag& each : kBenchFlags)
+        if (key == each.key) return each.flag;
     const run::RunOption* option = run::findRunOption(key);
     return option != nullptr && *option->flag != '\0' ? option->flag : std::string(key);
 }

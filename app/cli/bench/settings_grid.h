@@ -29,8 +29,12 @@ struct SettingsAxis {
 /// Without spaces around the values; empty ones are left out.
 [[nodiscard]] std::vector<std::string> valuesIn(std::string_view list);
 
-/// "--batch", "--model"; of options without a flag their key.
+/// "--batch", "--model", "--sizes"; of options without a flag their key.
 [[nodiscard]] std::string flagOf(std::string_view key);
+/// "measure_sizes" of "--sizes", which only `bench` has; empty: it is none of these.
+[[nodiscard]] std::string_view keyOfBenchFlag(std::string_view flag);
+/// A sentence with these flags where it has their keys.
+[[nodiscard]] std::string inBenchFlags(std::string text);
 
 /// The model's preset first, so that its parts can be changed. kUsage, with the flag in front.
 [[nodiscard]] Result<void> applySettings(const Settings& settings, run::RunConfig& config);

@@ -110,6 +110,14 @@ TEST_F(Bench, SaysInASentenceWhatCannotBe) {
                 HasSubstr("changes none of the runs"));
     EXPECT_THAT(sentenceOf({"bench", "ddp", "--batch", ","}), HasSubstr("--batch has no value"));
     EXPECT_THAT(sentenceOf({"bench", "scaling", "--ranks", "1"}), HasSubstr("beside 1"));
+    for (const char* kind : {"ddp", "scaling", "memory", "model", "comm", "norms"})
+        for (const char* flag : {"--ranks", "--vocabulary", "--hidden", "--heads", "--batch"})
+            EXPECT_THAT(sentenceOf({"bench", kind, "--dry-run", flag, "0"}),
+                        HasSubstr(std::string(flag) + " is 0"))
+                << kind;
+    EXPECT_THAT(sentenceOf({"bench", "ddp", "--shapes", "10x64"}),
+                HasSubstr("--shapes changes none"));
+    EXPECT_THAT(sentenceOf({"bench", "comm", "--sizes", "0"}), HasSubstr("--sizes"));
 }
 
 TEST_F(Bench, ADryRunStartsNothing) {
