@@ -61,6 +61,17 @@ Result<void> refuseShape(const PlanOptions& options) {
                                        "a model is planned for by its number of parameters; leave "
                                        "it out",
                                        option.flag));
+    const auto& texts = options.texts;
+    const char* const only = texts.limits          ? "--limits"
+                             : texts.flops         ? "--flops"
+                             : texts.fitsOn        ? "--fits-on"
+                             : texts.mostRanks > 0 ? "--project"
+                                                   : nullptr;
+    if (only != nullptr)
+        return failure(ErrorCode::kUsage,
+                       fmt::format("{} changes nothing: it is of models with a shape that the "
+                                   "engine trains; leave it out",
+                                   only));
     if (!options.from.empty())
         return failure(ErrorCode::kUsage,
                        "--from changes nothing: how long steps take is known of models with a "
@@ -71,7 +82,13 @@ Result<void> refuseShape(const PlanOptions& options) {
 /// A size, or a device's name.
 Result<std::optional<Bytes>> memoryOf(const PlanOptions& options) {
     if (options.memory.empty()) return std::optional<Bytes>();
-    if (const auto size = parseSize(options.memory)) return std::optional(*size);
+    if (const auto size = parseSize(options.memory)) {
+        if (size->count > 0) return std::optional(*size);
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--memory {}: a device has some; give a size, as 80GB, or its "
+                                   "name",
+                                   options.memory));
+    }
     const auto device = theory::deviceCapacity(options.memory);
     if (device.value) return std::optional(Bytes{std::llround(device.value->bytes)});
     return failure(
@@ -237,7 +254,7 @@ void PlanOptions::addTo(CLI::App& app) {
                                    "reaches [{}]",
                                    utilisation))
             ->type_name("X")
-            ->check(CLI::Range(0.01, 1.0));
+            ->check(numberWithin(0.01, 1));
     flags.addTo(app, matters);
     CLI::Option* markdown = app.add_flag("--markdown", texts.markdown, "print tables as Markdown");
     app.add_flag("--fits-on", texts.fitsOn, "print on which devices it fits, by their data sheets");
@@ -249,11 +266,13 @@ void PlanOptions::addTo(CLI::App& app) {
     app.add_flag("--limits", texts.limits,
                  "print the largest batch and context and the fewest ranks that fit in --memory");
     app.add_flag("--flops", texts.flops, "print FLOPs by part, and as others count them");
-    app.add_flag("--parallelisms", parallelisms,
-                 "explain data, tensor, sequence, pipeline, expert parallelism and ZeRO");
+    CLI::Option* explained =
+        app.add_flag("--parallelisms", parallelisms,
+                     "explain data, tensor, sequence, pipeline, expert parallelism and ZeRO")
+            ->excludes(markdown);
     addDivisions(app, *this);
     app.add_flag("--explain", texts.explain, "print the formulas and their sources too");
-    addJson(app, json, "shardscope.plan/1")->excludes(markdown);
+    addJson(app, json, "shardscope.plan/1")->excludes(markdown)->excludes(explained);
 }
 
 Result<ParameterPlan> parameterPlan(const PlanOptions& options, const planning::KnownModel* known) {
@@ -287,6 +306,18 @@ Result<ParameterPlan> parameterPlan(const PlanOptions& options, const planning::
 
 namespace {
 
+/// What one kind of device took says nothing of another.
+Result<void> checkRecorded(const PlanOptions& options, const planning::ModelPlanInput& input) {
+    if (!input.times) return {};
+    const run::Device recorded = input.times->computing.front().config.device;
+    if (recorded == input.config.device) return {};
+    return failure(
+        ErrorCode::kUsage,
+        fmt::format("--from {}: its ranks computed on {}, which says nothing of how "
+                    "long {} takes; leave out --from or --device",
+                    options.from.front(), toWord(recorded), toWord(input.config.device)));
+}
+
 Result<planning::ModelPlanInput> modelInput(const PlanOptions& options) {
     if (options.givenState->count() > 0)
         return failure(
@@ -305,6 +336,13 @@ Result<planning::ModelPlanInput> modelInput(const PlanOptions& options) {
     if (auto done = options.flags.apply(input.config); !done) return failure(done);
     if (options.flags.given("strategy")) input.strategy = input.config.strategy;
     if (auto done = setRanks(options, input.config); !done) return failure(done);
+    if (auto fits = checkRecorded(options, input); !fits) return failure(fits);
+    // Before the link is taken out of it.
+    if (auto within = run::checkRanges(input.config); !within) return failure(within);
+    if (options.flags.given("link_latency_us") && input.config.linkGigabytesPerSecond <= 0)
+        return failure(ErrorCode::kUsage,
+                       "--link-latency-us says nothing of a link without its bandwidth; give "
+                       "--link-gb-per-s too");
     const auto link = planning::takeGivenLink(input.config);
     if (auto valid = check(options, input.config); !valid) return failure(valid);
     const auto memory = memoryOf(options);
@@ -348,6 +386,11 @@ Result<ModelPlan> modelPlan(const PlanOptions& options) {
     own.ranks = input->config.ranks;
     auto divisions = divisionsOf(own, planning::dividedRun(input->config), input->memory, true);
     if (!divisions) return failure(divisions);
+    if (planning::planModel(*input).empty()) {
+        const auto valid = run::validate(input->config);
+        return failure(ErrorCode::kUsage, valid ? "no strategy can be planned with these settings"
+                                                : valid.error().message);
+    }
     return ModelPlan{std::move(*input), *divisions};
 }
 

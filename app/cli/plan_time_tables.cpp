@@ -35,12 +35,32 @@ questions::Table projectionOf(const ModelPlanInput& input, const std::vector<Str
                                       scaled);
 }
 
-std::string sourcesText(const planning::PlanTimes& times) {
+std::string sourcesText(const planning::PlanTimes& times, std::int32_t ranks) {
     std::string link = times.link ? times.link->source() : "not known, give --link-gb-per-s";
     if (times.link && times.linkReach > 0)
         link += fmt::format("; it joins the {} ranks of a host: for more give --link-gb-per-s",
                             times.linkReach);
-    return fmt::format("Time: {}; link: {}.\n", times.source, link);
+    const std::string hosts =
+        ranks > times.ranksOnHost
+            ? fmt::format(" Hosts of {} rank{} each: --ranks-per-host changes that.",
+                          times.ranksOnHost, times.ranksOnHost == 1 ? "" : "s")
+            : "";
+    return fmt::format("Time: {}; link: {}.{}\n", times.source, link, hosts);
+}
+
+/// Where rows end before what was asked for.
+std::string whereItEnds(const ModelPlanInput& input, const questions::Table& table,
+                        std::int32_t most) {
+    const std::int64_t* last = table.rows.back().at(table.columnAt("ranks")).integer();
+    if (last == nullptr || 2 * *last > most) return {};
+    const planning::PlanTimes& times = *input.times;
+    if (times.linkReach > 0 && 2 * *last > times.linkReach)
+        return fmt::format(
+            "\nEnds there: the link joins {} ranks; for more give "
+            "--link-gb-per-s.\n",
+            times.linkReach);
+    return "\nEnds there: over more ranks the same model has less than a sequence or a part of a "
+           "layer for each.\n";
 }
 
 }  // namespace
@@ -56,7 +76,7 @@ std::string timeText(const ModelPlanInput& input, const std::vector<StrategyPlan
     const bool known = std::any_of(plans.begin(), plans.end(), [](const StrategyPlan& plan) {
         return plan.forecast.has_value();
     });
-    const std::string sources = "\n" + sourcesText(*input.times);
+    const std::string sources = "\n" + sourcesText(*input.times, input.config.ranks);
     return known ? moreTable(questions::timeTable(plans), markdown) + sources : sources;
 }
 
@@ -67,8 +87,10 @@ std::string projectionText(const ModelPlanInput& input, const std::vector<Strate
     std::string text =
         fmt::format("\n{} over more ranks\n", entryOf(projected(input, plans))->name) +
         moreTable(weak, markdown);
+    text += whereItEnds(input, weak, most);
     const auto strong = projectionOf(input, plans, Scaled::kStrong, most);
-    return strong.rows.size() < 2 ? text : text + moreTable(strong, markdown);
+    if (strong.rows.size() < 2) return text;
+    return text + moreTable(strong, markdown) + whereItEnds(input, strong, most);
 }
 
 void addTime(Json& row, const StrategyPlan& plan) {

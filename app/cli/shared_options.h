@@ -2,9 +2,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include <charconv>
 #include <cstdint>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace shardscope::cli {
@@ -16,6 +19,20 @@ inline CLI::Option* offer(CLI::Option* option, const std::string& argument,
     std::string all;
     for (const std::string& each : words) all += (all.empty() ? "" : ",") + each;
     return option->type_name(argument + ":{" + all + "}");
+}
+
+/// A number within both, which what is no number is not.
+inline CLI::Validator numberWithin(double least, double most) {
+    return CLI::Validator(
+        [least, most](std::string& text) {
+            double number = 0;
+            const char* const end = text.data() + text.size();
+            const auto [behind, error] = std::from_chars(text.data(), end, number);
+            if (error == std::errc{} && behind == end && number >= least && number <= most)
+                return std::string();
+            return fmt::format("is {}; give a value from {:g} to {:g}", text, least, most);
+        },
+        "");
 }
 
 /// -o, --output

@@ -166,7 +166,7 @@ Command addTokenize(CLI::App& root) {
         ->capture_default_str();
     app->add_option("--held-back", work.heldBack,
                     "end of the tokens kept for validation; 0.1 in a folder")
-        ->check(CLI::Range(0.0, 0.99));
+        ->check(numberWithin(0, 0.99));
     app->add_option("--threads", work.threads, "encoding threads")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();

@@ -4,6 +4,8 @@
 #include "engine/run/theory/theory.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace shardscope::planning {
@@ -71,12 +73,14 @@ RunConfig overRanks(RunConfig config, std::int32_t ranks, run::Strategy several)
 
 std::vector<ProjectionRow> project(const RunConfig& config, Scaled scaled, std::int32_t most,
                                    const std::function<Forecast(const RunConfig&)>& forecastOf) {
-    const std::int32_t all = config.batch * config.ranks;
+    const std::int64_t all = std::int64_t{config.batch} * config.ranks;
     std::vector<ProjectionRow> rows;
     for (std::int32_t ranks = 1; ranks <= most; ranks *= 2) {
         if (scaled == Scaled::kStrong && all % ranks != 0) break;
         RunConfig own = overRanks(config, ranks, config.strategy);
-        if (scaled == Scaled::kStrong) own.batch = all / ranks;
+        constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+        if (scaled == Scaled::kStrong)
+            own.batch = static_cast<std::int32_t>(std::min(all / ranks, kMost));
         if (!run::validate(own)) continue;
         ProjectionRow row{ranks, forecastOf(own), 1};
         const double alone =

@@ -13,7 +13,7 @@ namespace {
 using run::RunConfig;
 using run::Strategy;
 
-constexpr std::int32_t kMostBatch = 1 << 16;
+constexpr std::int32_t kMostBatch = 1 << 20;  ///< of the option
 constexpr std::int64_t kMostContext = 1 << 20;
 
 /// Simplest first; of the DDP variants the one that hides most.

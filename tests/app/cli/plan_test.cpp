@@ -108,6 +108,26 @@ TEST_F(PlanProgram, AnswersOrSaysWhatIsWrongAndWhereItWasGiven) {
     ends(2, "RTX 4090", {"plan", "--parameters", "7B", "--memory", "much"});
     ends(2, "up to 1024 ranks", {"plan", "--model", "ref", "--ranks", "5000"});
     ends(2, "--heads", {"plan", "--hidden", "100", "--heads", "3"});
+    ends(2, "--memory 0", {"plan", "--model", "ref", "--memory", "0"});
+    ends(2, "--limits changes nothing", {"plan", "--parameters", "7B", "--limits"});
+    ends(2, "--flops changes nothing", {"plan", "--model", "llama-7b", "--flops"});
+    ends(2, "--parallelisms", {"plan", "--parallelisms", "--json"});
+    ends(2, "--shard-ranks",
+         {"plan", "--model", "ref", "--ranks", "4", "--strategy", "hsdp", "--shard-ranks", "3"});
+}
+
+TEST_F(PlanProgram, TakesNoNumberThatIsNone) {
+    const auto plan = [](const char* flag, const char* value) {
+        return std::vector<std::string>{"plan",     "--model", "ref", "--memory",
+                                        "H100 SXM", flag,      value};
+    };
+    for (const char* value : {"nan", "inf", "-1", "2"})
+        ends(2, "--utilisation", plan("--utilisation", value));
+    for (const char* value : {"nan", "inf", "-1"}) {
+        ends(2, "--link-gb-per-s", plan("--link-gb-per-s", value));
+        ends(2, "--link-latency-us", plan("--link-latency-us", value));
+    }
+    ends(2, "give --link-gb-per-s too", plan("--link-latency-us", "50"));
 }
 
 TEST(Plan, OfAModelKnowsItsPeak) {
@@ -183,6 +203,7 @@ TEST(Plan, ProjectsToManyRanks) {
     EXPECT_EQ(document["weak"][0]["efficiency_pct"], 100.0);
     EXPECT_EQ(document["weak"][6]["ranks"], 64);
     ASSERT_EQ(document["strong"].size(), 6u) << "a batch of 32 in all";
+    EXPECT_THAT(text, HasSubstr("Ends there: over more ranks"));
 }
 
 TEST(Plan, DividesTheModelAsTheory) {
