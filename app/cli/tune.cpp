@@ -173,7 +173,7 @@ Command addTune(CLI::App& root) {
     app->add_option("--share", options->share,
                     fmt::format("of the grid that is run at most [{}]", options->share))
         ->type_name("X")
-        ->check(CLI::Range(0.01, 1.0));
+        ->check(numberWithin(0.01, 1));
     app->add_option("--steps", options->steps,
                     fmt::format("steps of each run that are measured [{}]", options->steps))
         ->type_name("NUMBER")

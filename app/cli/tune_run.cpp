@@ -34,6 +34,9 @@ using questions::Unit;
 using run::RunConfig;
 using Clock = std::chrono::steady_clock;
 
+/// By what equal runs of some steps were seen to differ on a machine shared with others.
+constexpr double kClearlyFaster = 1.2;
+
 /// Seconds of a token, all ranks together.
 struct Measured {
     double secondsPerToken = 0;
@@ -46,9 +49,11 @@ public:
         : m_request(request), m_begun(Clock::now()), m_start(measurable(request.start)) {}
 
     Result<TuneResult> run() {
+        if (auto some = checkGrid(); !some) return failure(some);
         auto first = measure(m_start, "start");
         if (!first) return failure(first);
         m_first = std::move(*first);
+        m_seen.emplace(run::toJson(m_start), TuningPoint());  // it is not run a second time
         planning::TuningTask task;
         for (const SettingsAxis& axis : m_request.axes) task.axes.push_back(axis.values.size());
         task.predict = [this](const TuningPoint& point) { return predict(point); };
@@ -84,11 +89,24 @@ private:
         std::set<std::string> runs;
         for (const Settings& settings : gridOf(m_request.axes))
             if (const auto config = configWith(settings)) runs.insert(run::toJson(*config));
+        runs.erase(run::toJson(m_start));
         return runs.size();
     }
 
     [[nodiscard]] std::optional<RunConfig> configAt(const TuningPoint& point) const {
         return configWith(settingsAt(point));
+    }
+
+    /// kUsage: there is none that can be run; why the first cannot.
+    [[nodiscard]] Result<void> checkGrid() const {
+        Result<void> why;
+        for (const Settings& settings : gridOf(m_request.axes)) {
+            if (configWith(settings)) return {};
+            RunConfig config = m_start;
+            if (why) why = applySettings(settings, config);
+            if (why) why = run::validate(run::settled(config, m_start));
+        }
+        return why ? why : failure(why, "none of the settings can be run");
     }
 
     /// Absent: there is no such run.
@@ -203,9 +221,11 @@ private:
                 static_cast<void>(run::findRunOption(axis.key)->set(
                     *result.best, run::findRunOption(axis.key)->get(config)));
             *result.best = run::settled(*result.best, m_request.start);
+            const double times = m_first.secondsPerToken / *tuned.path[i].measured;
             best = fmt::format("Fastest: {}, {:.2f} times the tokens/s of the start.",
-                               wordsOf(tuned.path[i].point),
-                               m_first.secondsPerToken / *tuned.path[i].measured);
+                               wordsOf(tuned.path[i].point), times);
+            if (times < kClearlyFaster)
+                best += " Equal short runs differ by as much; --steps makes them longer.";
         }
         answer.sentences.push_back(best);
         if (m_outOfTime) answer.sentences.emplace_back("The budget of time was used up.");
@@ -309,7 +329,14 @@ Result<std::vector<SettingsAxis>> parseAxes(const std::string& text, const RunCo
         for (const std::string& value : axis.values) {
             RunConfig tried = start;
             if (auto set = applySettings({{axis.key, value}}, tried); !set) return failure(set);
+            if (auto within = run::checkRanges(tried); !within) return failure(within);
         }
+        if (std::any_of(axes.begin(), axes.end(),
+                        [&](const SettingsAxis& other) { return other.key == axis.key; }))
+            return failure(ErrorCode::kUsage,
+                           fmt::format("'{}' is named twice: write all of its values behind it "
+                                       "once",
+                                       word));
         axes.push_back(std::move(axis));
     }
     if (axes.empty()) return failure(ErrorCode::kUsage, "nothing to tune over");

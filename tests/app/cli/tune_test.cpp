@@ -46,6 +46,8 @@ TEST(TuneAxes, SayWhatIsWrong) {
     EXPECT_THAT(wrong("batch=many"), HasSubstr("--batch"));
     EXPECT_THAT(wrong("strategy=zero9"), HasSubstr("zero9"));
     EXPECT_THAT(wrong(""), HasSubstr("nothing to tune"));
+    EXPECT_THAT(wrong("batch=0"), HasSubstr("--batch is 0"));
+    EXPECT_THAT(wrong("prefetch,prefetch=1"), HasSubstr("'prefetch' is named twice"));
 }
 
 class TuneProgram : public CliTest {
@@ -63,6 +65,9 @@ TEST_F(TuneProgram, SaysWhatIsWrongBeforeAnythingRuns) {
     ends(2, "--over: 'prefetsch' is no option", {"tune", "--over", "prefetsch"});
     ends(3, "missing.toml", {"tune", "missing.toml"});
     ends(2, "--heads", {"tune", "--hidden", "100", "--heads", "3"});
+    ends(2, "--share", {"tune", "--share", "nan"});
+    ends(2, "none of the settings can be run",
+         {"tune", "--model", "tiny", "--over", "heads=3:5", "--output", path("tuned")});
 }
 
 }  // namespace
