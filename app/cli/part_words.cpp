@@ -74,8 +74,8 @@ Result<std::vector<questions::SpeedUp>> parseSpeedUps(const std::vector<std::str
             times > kMost)
             return failure(ErrorCode::kUsage,
                            fmt::format("--faster '{}': write WHAT=X, like link=2, 'rank 1=1.5' or "
-                                       "backward=1.2",
-                                       text));
+                                       "backward=1.2, X from {:g} to {:g}",
+                                       text, 1 / kMost, kMost));
         all.push_back({text.substr(0, sign), times});
     }
     return all;

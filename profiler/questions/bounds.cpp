@@ -218,9 +218,12 @@ private:
             speed.name = name;
             return speed;
         }
+        constexpr std::size_t kMostTold = 12;
+        const bool few = known.size() <= kMostTold || run::nearMiss(given.what, known);
         return failure(ErrorCode::kUsage,
                        fmt::format("nothing in these steps is called '{}'{}", given.what,
-                                   run::suggestion(given.what, known)));
+                                   few ? run::suggestion(given.what, known)
+                                       : "; `analyze REC work` lists what is"));
     }
 
     [[nodiscard]] Result<Scenario> givenBy(const std::vector<SpeedUp>& faster) const {

@@ -6,8 +6,11 @@
 #include "profiler/questions/questions.h"
 #include "profiler/questions/scenarios.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <utility>
+#include <vector>
 
 namespace shardscope::questions {
 namespace {
@@ -62,6 +65,25 @@ void addFigures(const Alternatives& found, std::optional<double> recordedSeconds
                               100 * (played / *recordedSeconds - 1)});
 }
 
+Result<void> addDurations(const Asked& asked, const std::vector<RankEvents>& ranks,
+                          Answer& answer) {
+    auto scenarios = scenariosOf(asked, ranks);
+    if (!scenarios) return failure(scenarios);
+    if (!*scenarios) {
+        if (!asked.faster.empty())
+            answer.untold.emplace_back(
+                "could not tell what being faster would do: of no step that all ranks finished is "
+                "it known what they did");
+        return {};
+    }
+    (*scenarios)->key = "durations";
+    (*scenarios)->title =
+        "With a kernel, a rank or the link faster, the recorded steps played again";
+    answer.tables.push_back(std::move(**scenarios));
+    answer.sentences.emplace_back(analysis::kWhatIfModel);
+    return {};
+}
+
 }  // namespace
 
 Result<Answer> askWhatIf(const Asked& asked) {
@@ -72,6 +94,9 @@ Result<Answer> askWhatIf(const Asked& asked) {
     if (!times) {
         answer.untold.push_back("could not tell what other settings would do: " +
                                 times.error().message);
+        // The recorded activities can be played again all the same.
+        if (asked.faster.empty()) return answer;
+        if (auto added = addDurations(asked, *ranks, answer); !added) return failure(added);
         return answer;
     }
     const auto link = planning::linkOf(asked.summary, *ranks);
@@ -79,25 +104,16 @@ Result<Answer> askWhatIf(const Asked& asked) {
     addFigures(found, analysis::measureThroughput(asked.summary, *ranks).stepSecondsMedian, *times,
                answer);
     if (link) answer.sentences.push_back("Link: " + link->source() + ".");
+    answer.sentences.emplace_back(
+        times->ranksOnHost == times->config.ranks
+            ? "Other numbers of ranks are all on one host, and share its cores."
+            : fmt::format("Other numbers of ranks are on hosts of {} each.", times->ranksOnHost));
     if (!link)
         answer.untold.emplace_back(
             "could not tell what more ranks or another strategy would do: nothing is known of a "
             "link between ranks; record two ranks or more");
     answer.tables.push_back(settingsTable(found));
-    auto scenarios = scenariosOf(asked, *ranks);
-    if (!scenarios) return failure(scenarios);
-    if (!*scenarios) {
-        if (!asked.faster.empty())
-            answer.untold.emplace_back(
-                "could not tell what being faster would do: of no step that all ranks finished is "
-                "it known what they did");
-        return answer;
-    }
-    (*scenarios)->key = "durations";
-    (*scenarios)->title =
-        "With a kernel, a rank or the link faster, the recorded steps played again";
-    answer.tables.push_back(std::move(**scenarios));
-    answer.sentences.emplace_back(analysis::kWhatIfModel);
+    if (auto added = addDurations(asked, *ranks, answer); !added) return failure(added);
     return answer;
 }
 

@@ -68,6 +68,15 @@ TEST_F(WhatIf, OfATraceOfAnotherToolItCannotTell) {
     const Answer answer = ask("what-if");
     EXPECT_TRUE(answer.tables.empty());
     EXPECT_THAT(answer.untold, ElementsAre(HasSubstr("not made by `shardscope record`")));
+    // Its steps can be played again all the same.
+    const Selection all;
+    Asked asked{*m_reader, m_summary, all};
+    asked.faster = {{"link", 2}};
+    const auto played = findQuestion("what-if")->ask(asked);
+    ASSERT_TRUE(played) << played.error().message;
+    EXPECT_STREQ(played->tables.back().key, "durations");
+    asked.faster = {{"nosuch", 2}};
+    EXPECT_FALSE(findQuestion("what-if")->ask(asked));
 }
 
 }  // namespace
