@@ -6,6 +6,7 @@
 #include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 #include "engine/kernels/softmax.h"
+#include "engine/run/theory/attention_scores.h"
 #include "storage/model/host_clock.h"
 
 #include <ATen/Context.h>
@@ -35,9 +36,6 @@ using torch::autograd::variable_list;
 
 AttentionKind g_kind = AttentionKind::kFlash;  // set before the first step, then constant
 
-/// Scores held at a time, 512 KiB: they stay in the second-level cache.
-constexpr std::int64_t kScoreFloats = std::int64_t{1} << 17;
-
 /// A few heads of (BH, T, D); views are no work worth an event.
 at::Tensor some(const at::Tensor& t, std::int64_t begin, std::int64_t count) {
     const at::DisableRecordFunctionGuard bookkeeping;
@@ -59,7 +57,7 @@ public:
           m_q(flat(qkv_3BHTD[0])),
           m_k(flat(qkv_3BHTD[1])),
           m_v(flat(qkv_3BHTD[2])),
-          m_step(std::clamp<std::int64_t>(kScoreFloats / (m_context * m_context), 1, m_batches)) {}
+          m_step(theory::headsAtATime(m_context, m_batches)) {}
 
     at::Tensor forward() const {
         const at::Tensor out = at::empty_like(m_q);

@@ -2,12 +2,14 @@
 
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/config/vocabulary_pieces.h"
+#include "engine/run/theory/attention_scores.h"
 #include "engine/run/theory/communicator_theory.h"
 #include "engine/run/theory/head_chunk.h"
 #include "engine/run/theory/sizes.h"
 #include "engine/run/theory/theory.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -137,10 +139,29 @@ public:
     /// statistics and attention's log-sum-exp.
     [[nodiscard]] std::int64_t block() const {
         const auto& m = m_config.model;
-        const bool flash = m_kernels.flashAttention || m_each != kFloatBytes;
-        const std::int64_t elements = (flash ? 8 : 7) * m.hidden + innerProducts();
-        const std::int64_t statistics = m.norm == run::Norm::kLayerNorm ? 4 : 2;
-        return wide(elements) + kFloatBytes * m_tokens * (statistics + (flash ? m.heads : 0));
+        const std::int64_t elements = (flash() ? 8 : 7) * m.hidden + innerProducts();
+        return wide(elements) +
+               kFloatBytes * m_tokens * (2 * statistics() + (flash() ? m.heads : 0));
+    }
+
+    /// Of it what is there in its attention's forward and backward: the first norm's output and
+    /// statistics, q k v, and of the flash kernel its own output and log-sum-exp.
+    [[nodiscard]] std::int64_t atAttention() const {
+        return wide((flash() ? 5 : 4) * hidden()) +
+               kFloatBytes * m_tokens * (statistics() + (flash() ? m_config.model.heads : 0));
+    }
+
+    /// In the forward of attention: q k v as they came, and the output, scores or in their place
+    /// the output as it is merged beside it.
+    [[nodiscard]] std::int64_t attentionForward() const {
+        return wide(4 * hidden()) + std::max(scores(), wide(hidden()));
+    }
+
+    /// In the backward of attention: the gradients of the block's output, of the residual stream
+    /// and of attention's output; those of q k v, and beside them either the output's split into
+    /// heads and two times the scores, or all three as they are packed.
+    [[nodiscard]] std::int64_t attentionBackward() const {
+        return wide(6 * hidden()) + std::max(wide(hidden()) + 2 * scores(), wide(3 * hidden()));
     }
 
     /// In the backward of the feed-forward part: the gradient of the block's output, and of the
@@ -167,6 +188,19 @@ public:
     }
 
 private:
+    [[nodiscard]] bool flash() const { return m_kernels.flashAttention || m_each != kFloatBytes; }
+    /// Of one norm, a token.
+    [[nodiscard]] std::int64_t statistics() const {
+        return m_config.model.norm == run::Norm::kLayerNorm ? 2 : 1;
+    }
+    /// That the blocked kernel holds at a time; of the flash kernel a tile a thread, not counted.
+    [[nodiscard]] std::int64_t scores() const {
+        if (flash()) return 0;
+        const std::int64_t context = m_config.model.context;
+        const std::int64_t heads = std::int64_t{m_config.batch} * m_config.model.heads;
+        return kFloatBytes * headsAtATime(context, heads) * context * context;
+    }
+
     [[nodiscard]] std::int64_t innerProducts() const {
         const bool gated = m_config.model.ffn == run::FeedForward::kSwiglu;
         return (gated ? 2 : 1) * m_config.model.innerWidth();
@@ -191,14 +225,11 @@ bool recomputes(const RunConfig& config, std::int64_t block) {
     return config.recomputeEvery > 0 && block % config.recomputeEvery == 0;
 }
 
-/// Activations of blocks 0 to `last`, and the output of that one.
+/// The embedding, and of blocks 0 to `last` outputs and activations.
 std::int64_t keptUntil(const RunConfig& config, const Tensors& tensors, std::int64_t last) {
-    std::int64_t bytes = tensors.wide(tensors.hidden());
-    for (std::int64_t i = 0; i <= last; ++i) {
-        bytes += tensors.wide(tensors.hidden());
-        if (!recomputes(config, i)) bytes += tensors.block();
-    }
-    return bytes;
+    const std::int64_t blocks = last + 1, every = config.recomputeEvery;
+    const std::int64_t recomputed = every > 0 ? (blocks + every - 1) / every : 0;
+    return (1 + blocks) * tensors.wide(tensors.hidden()) + (blocks - recomputed) * tensors.block();
 }
 
 /// The largest rows that ranks move, from the first step on.
@@ -253,10 +284,9 @@ struct Held {
 };
 
 /// Units that lie gathered, in bytes: the root with some pieces of the head or not, and blocks.
-std::int64_t gathered(const RunConfig& config, bool root, std::int64_t pieces,
-                      std::int64_t blocks) {
+std::int64_t gathered(const RunConfig& config, const FlatSizes& sizes, bool root,
+                      std::int64_t pieces, std::int64_t blocks) {
     if (!shardingOf(config).parameters) return 0;
-    const FlatSizes sizes = flatSizes(config);
     const bool everything = config.keepGathered || !config.reshardAfterForward;
     if (everything) return computeBytes(config) * sizes.all;
     return computeBytes(config) *
@@ -264,9 +294,9 @@ std::int64_t gathered(const RunConfig& config, bool root, std::int64_t pieces,
 }
 
 /// What the next step starts with, in bytes.
-std::int64_t gatheredBehindUpdate(const RunConfig& config) {
+std::int64_t gatheredBehindUpdate(const RunConfig& config, const FlatSizes& sizes) {
     if (!shardingOf(config).parameters) return 0;
-    const auto units = flatSizes(config).inOrderOfUse;
+    const auto& units = sizes.inOrderOfUse;
     const std::size_t count =
         std::min(units.size(), std::size_t{1} + static_cast<std::size_t>(config.prefetch));
     return computeBytes(config) *
@@ -274,38 +304,60 @@ std::int64_t gatheredBehindUpdate(const RunConfig& config) {
                            std::int64_t{0});
 }
 
+const Held& larger(const Held& a, const Held& b) {
+    return a.total() < b.total() ? b : a;
+}
+
+/// In the last block's forward: in its attention or its feed-forward part. Of a block that runs
+/// forward again nothing is kept but its input; inside, it holds what any other does.
+Held heldInForward(const RunConfig& config, const FlatSizes& sizes, const Tensors& tensors) {
+    const std::int64_t last = config.model.layers - 1;
+    Held attention, feedForward;
+    attention.gathered = feedForward.gathered = gathered(config, sizes, true, 1, 1);
+    attention.activations = keptUntil(config, tensors, last - 1) + tensors.atAttention();
+    attention.temporary = tensors.attentionForward();
+    feedForward.activations = keptUntil(config, tensors, last);
+    if (recomputes(config, last)) feedForward.activations += tensors.block();
+    feedForward.temporary = tensors.forward();
+    return larger(feedForward, attention);
+}
+
+/// In the backward of block `i`: first of its feed-forward part, then of its attention. One that
+/// ran forward again has its output twice.
+Held heldInBackward(const RunConfig& config, const FlatSizes& sizes, const Tensors& tensors,
+                    std::int64_t i) {
+    Held attention, feedForward;
+    attention.gathered = feedForward.gathered =
+        gathered(config, sizes, false, 0, 1 + std::min<std::int64_t>(i, config.prefetch));
+    const std::int64_t output = tensors.wide(tensors.hidden());
+    const std::int64_t again = recomputes(config, i) ? output : 0;
+    feedForward.activations = keptUntil(config, tensors, i) + again;
+    if (again > 0) feedForward.activations += tensors.block();
+    feedForward.temporary = tensors.backward();
+    attention.activations =
+        keptUntil(config, tensors, i - 1) + output + again + tensors.atAttention();
+    attention.temporary = tensors.attentionBackward();
+    return larger(feedForward, attention);
+}
+
 Held heldIn(const RunConfig& config, const Tensors& tensors, Moment moment) {
-    const std::int64_t layers = config.model.layers;
-    const std::int64_t last = layers - 1;
+    const FlatSizes sizes = flatSizes(config);
+    const std::int64_t last = config.model.layers - 1;
     Held held;
     switch (moment) {
-        case Moment::kForward: {
-            // Of a block that runs forward again nothing is kept but its input; inside, it holds
-            // what any other does.
-            held.gathered = gathered(config, true, 1, 1);
-            held.activations = keptUntil(config, tensors, last);
-            if (recomputes(config, last)) held.activations += tensors.block();
-            held.temporary = tensors.forward();
-            break;
-        }
+        case Moment::kForward:
+            return heldInForward(config, sizes, tensors);
         case Moment::kHead:
-            held.gathered = gathered(config, true, 2, 1);
+            held.gathered = gathered(config, sizes, true, 2, 1);
             held.activations = keptUntil(config, tensors, last);
             held.temporary = tensors.head();
             break;
         case Moment::kBackward:
-            for (std::int64_t i = last; i >= 0; --i) {
-                Held here;
-                here.gathered =
-                    gathered(config, false, 0, 1 + std::min<std::int64_t>(i, config.prefetch));
-                here.activations = keptUntil(config, tensors, i);
-                if (recomputes(config, i)) here.activations += tensors.block();
-                here.temporary = tensors.backward();
-                if (here.total() > held.total()) held = here;
-            }
+            for (std::int64_t i = last; i >= 0; --i)
+                held = larger(held, heldInBackward(config, sizes, tensors, i));
             break;
         case Moment::kAfterOptimizer:
-            held.gathered = gatheredBehindUpdate(config);
+            held.gathered = gatheredBehindUpdate(config, sizes);
             break;
         case Moment::kLoading:
             held.temporary = loadingBytes(config);
@@ -394,7 +446,11 @@ std::vector<KernelChoice> kernelChoices(const run::RunConfig& config) {
     if (config.device != run::Device::kCpu || computeBytes(config) != kFloatBytes) return {{true}};
     if (config.attention == run::Attention::kBlocked) return {{false}};
     if (config.attention != run::Attention::kAuto) return {{true}};
-    return {{true}, {false}};
+    std::vector<KernelChoice> both = {{true}, {false}};
+    std::ranges::stable_sort(both, std::greater<>{}, [&](const KernelChoice& kernels) {
+        return total(memoryTheory(config, kernels));
+    });
+    return both;
 }
 
 MemoryByCategory memoryAt(const run::RunConfig& config, Moment moment) {

@@ -40,12 +40,13 @@ constexpr auto wordsOf(Moment) {
 
 /// How operators were chosen where that changes what they keep.
 struct KernelChoice {
-    /// Flash attention keeps its output and log-sum-exp for backward, the blocked one neither.
+    /// Flash attention keeps its output and log-sum-exp for backward, the blocked one neither, but
+    /// holds whole matrices of scores while it works.
     bool flashAttention = true;
     [[nodiscard]] const char* attention() const { return flashAttention ? "flash" : "blocked"; }
 };
-/// What a run may choose, what keeps most first: two where fp32 ranks on CPUs time both kernels of
-/// attention when they start, else one.
+/// What a run may choose, what holds most at its peak first: two where fp32 ranks on CPUs time both
+/// kernels of attention when they start, else one.
 [[nodiscard]] std::vector<KernelChoice> kernelChoices(const run::RunConfig& config);
 
 [[nodiscard]] MemoryByCategory memoryAt(const run::RunConfig& config, Moment moment,
@@ -56,7 +57,7 @@ struct KernelChoice {
 [[nodiscard]] MemoryByCategory memoryTheory(const run::RunConfig& config,
                                             const KernelChoice& kernels);
 
-// The same before a run, which keeps at most so much: by the first of its choices.
+// The same before a run, which holds at most so much: by the first of its choices.
 [[nodiscard]] MemoryByCategory memoryAt(const run::RunConfig& config, Moment moment);
 [[nodiscard]] Moment peakMoment(const run::RunConfig& config);
 [[nodiscard]] MemoryByCategory memoryTheory(const run::RunConfig& config);

@@ -70,12 +70,12 @@ TEST(Theory, ActivationsOfABlockAreThirteenTimesItsWidth) {
 TEST(Theory, RecomputedBlocksKeepTheirInputOnly) {
     run::RunConfig config = shakespeare();
     config.recomputeEvery = 1;
-    // In backward one block is whole again.
+    // In backward one block is whole again, and its output is there twice.
     const std::int64_t block = 4 * 1024 * (12 * 384 + 4 + 6);
     EXPECT_EQ(of(memoryAt(config, Moment::kHead), MemoryCategory::kActivation).count,
               4 * 1024 * 7 * 384);
     EXPECT_EQ(of(memoryAt(config, Moment::kBackward), MemoryCategory::kActivation).count,
-              4 * 1024 * 7 * 384 + block);
+              4 * 1024 * 8 * 384 + block);
     config.recomputeEvery = 2;  // blocks 0, 2 and 4
     EXPECT_EQ(of(memoryAt(config, Moment::kHead), MemoryCategory::kActivation).count,
               4 * 1024 * 7 * 384 + 3 * block);
@@ -301,6 +301,26 @@ TEST(MemoryTheory, KnowsBeforehandWhichKernelsARunMayChoose) {
     config.attention = run::Attention::kAuto;
     config.device = run::Device::kCuda;
     EXPECT_EQ(kernelChoices(config).size(), 1U);
+}
+
+/// Of 2,048 tokens of 32: a matrix of scores is 16 MiB, all that a block keeps 4.
+TEST(MemoryTheory, CountsTheScoresOfBlockedAttention) {
+    run::RunConfig config;
+    config.model.context = 2048;
+    config.model.hidden = 32;
+    config.model.heads = 2;
+    config.batch = 1;
+    const auto choices = kernelChoices(config);
+    ASSERT_EQ(choices.size(), 2U);
+    EXPECT_FALSE(choices[0].flashAttention) << "what holds most comes first";
+    const auto temporary = [&](Moment moment) {
+        return memoryAt(config, moment,
+                        choices[0])[static_cast<std::size_t>(MemoryCategory::kTemporary)]
+            .count;
+    };
+    constexpr std::int64_t kScores = 4 * 2048 * 2048, kHidden = 4 * 2048 * 32;
+    EXPECT_EQ(temporary(Moment::kBackward), 7 * kHidden + 2 * kScores);
+    EXPECT_EQ(temporary(Moment::kForward), 4 * kHidden + kScores);
 }
 
 }  // namespace

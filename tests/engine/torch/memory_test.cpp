@@ -130,11 +130,53 @@ TEST_P(HoldsWhatTheorySays, AtItsPeak) {
     RecordProperty("ratio", fmt::format("{:.3f}", ratio));
     fmt::print("peak {} of theory {:.0f}: {:.3f}, in {}\n", measured.peak, theory, ratio,
                toWord(theory::peakMoment(config)));
-    EXPECT_LE(ratio, 1.10);
-    EXPECT_GE(ratio, 0.80);
+    // Narrow types are computed with in fp32 on CPUs that have no instructions for them.
+    const bool narrow = setting.precision != run::Precision::kFloat32;
+    EXPECT_LE(ratio, narrow ? 1.10 : 1.02);
+    EXPECT_GE(ratio, narrow ? 0.80 : 0.98);
     EXPECT_LE(static_cast<double>(measured.state),
               1.02 * static_cast<double>(theory::stateTheory(config).count));
 }
+
+/// The blocked kernel's scores make its attention the peak where contexts are long or models
+/// narrow, and nowhere else.
+struct Scored {
+    const char* name;
+    run::ModelConfig model;
+    std::int32_t batch;
+    run::Strategy strategy;
+    std::int32_t recomputeEvery;
+};
+
+class HoldsWhatTheorySaysBlocked : public testing::TestWithParam<Scored> {};
+
+TEST_P(HoldsWhatTheorySaysBlocked, AtItsPeak) {
+    run::RunConfig config;
+    config.model = GetParam().model;
+    config.ranks = 1;
+    config.batch = GetParam().batch;
+    config.strategy = GetParam().strategy;
+    config.recomputeEvery = GetParam().recomputeEvery;
+    config.attention = run::Attention::kBlocked;
+    at::set_num_threads(1);
+    kernels::useAttention(kernels::AttentionKind::kBlocked);
+    const auto measured = static_cast<double>(measure(config).peak);
+    kernels::useAttention(kernels::AttentionKind::kFlash);
+    const auto theory = static_cast<double>(theory::total(theory::memoryTheory(config)).count);
+    fmt::print("peak {} of theory {}, in {}\n", measured, theory,
+               toWord(theory::peakMoment(config)));
+    EXPECT_NEAR(measured / theory, 1, 0.02);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Runs, HoldsWhatTheorySaysBlocked,
+    testing::Values(Scored{"Narrow", {"a", 256, 128, 2, 4, 32}, 4, run::Strategy::kZero3, 0},
+                    Scored{"Long", {"b", 256, 1024, 2, 2, 32}, 1, run::Strategy::kZero3, 0},
+                    Scored{"LongDdp", {"b", 256, 1024, 3, 2, 32}, 2, run::Strategy::kDdpFlat, 0},
+                    Scored{
+                        "LongRecomputed", {"b", 256, 768, 4, 2, 64}, 1, run::Strategy::kZero3, 1},
+                    Scored{"Wide", {"c", 256, 64, 2, 4, 256}, 4, run::Strategy::kZero3, 0}),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 std::vector<Setting> settings() {
     using run::Precision;
