@@ -9,6 +9,7 @@
 #include "app/cli/run_flags.h"
 #include "app/cli/shared_options.h"
 #include "engine/launch/host_facts.h"
+#include "engine/run/config/held_instructions.h"
 #include "engine/run/config/measurement_plan.h"
 #include "profiler/planning/calibration_store.h"
 
@@ -35,7 +36,7 @@ namespace {
 using planning::Calibration;
 
 constexpr const char* kExamples =
-    R"(Below 30 s, with --quick below 5 s, where ranks have a core each; on slow machines fewer rounds are
+    R"(Below 30 s, with --quick about 4 s, where ranks have a core each; on slow machines fewer rounds are
 taken, which is said. What was measured of other numbers of ranks and other communicators stays.
 `plan` predicts with it what a step takes, and MFU goes by the best products found.
 
@@ -201,10 +202,13 @@ Result<Calibration> kept(const CalibrateOptions& options) {
     auto found = planning::findCalibration(host, config.device);
     if (!found) return failure(found);
     if (*found) return std::move(**found);
-    return failure(ErrorCode::kFailure,
-                   fmt::format("{} was never calibrated for {}; run `shardscope calibrate{}`", host,
-                               entryOf(config.device)->name,
-                               config.device == run::Device::kCuda ? " --device cuda" : ""));
+    const std::string held =
+        config.device == run::Device::kCpu ? run::heldInstructions() : std::string();
+    return failure(
+        ErrorCode::kFailure,
+        fmt::format("{} was never calibrated for {}{}; run `shardscope calibrate{}`", host,
+                    entryOf(config.device)->name, held.empty() ? "" : " held to " + held,
+                    config.device == run::Device::kCuda ? " --device cuda" : ""));
 }
 
 int show(const Calibration& calibration, const CalibrateOptions& options) {

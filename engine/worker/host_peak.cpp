@@ -93,13 +93,6 @@ std::string peakStorePath() {
     return {};
 }
 
-std::string heldInstructions() {
-    std::string held;
-    for (const char* name : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS"})
-        if (const char* value = std::getenv(name)) held += fmt::format(", {}={}", name, value);
-    return held;
-}
-
 ChosenPeak choosePeak(const std::optional<HostPeak>& kept, const HostPeak& measured,
                       const std::string& what) {
     const bool older = kept && kept->flops >= measured.flops;

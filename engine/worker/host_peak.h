@@ -56,10 +56,6 @@ private:
 /// $XDG_CACHE_HOME/shardscope/peaks.json, below $HOME/.cache without; empty without either.
 [[nodiscard]] std::string peakStorePath();
 
-/// What the environment holds matrix libraries to, as a part of a key: a run that may use less of
-/// the processor has another peak. Empty where it holds them to nothing.
-[[nodiscard]] std::string heldInstructions();
-
 /// The figure to go by: the better of what was kept and what was just measured.
 struct ChosenPeak {
     HostPeak peak;

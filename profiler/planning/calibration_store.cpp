@@ -1,5 +1,7 @@
 #include "profiler/planning/calibration_store.h"
 
+#include "engine/run/config/held_instructions.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -33,8 +35,9 @@ std::string plain(const std::string& text) {
 }
 
 std::string stemOf(const std::string& host, run::Device kind, const std::string& device) {
-    return plain(host) + '-' +
-           (kind == run::Device::kCpu ? std::string(toWord(kind)) : plain(device));
+    if (kind != run::Device::kCpu) return plain(host) + '-' + plain(device);
+    const std::string held = run::heldInstructions();
+    return plain(host) + '-' + toWord(kind) + (held.empty() ? "" : '-' + plain(held));
 }
 
 Result<std::optional<Calibration>> readFrom(const std::string& path) {

@@ -15,7 +15,8 @@ namespace shardscope::planning {
 /// Empty where the environment has neither XDG_STATE_HOME nor HOME: nothing is kept.
 [[nodiscard]] std::string calibrationFolder();
 
-/// Below `folder`: "node-a-cpu.json", "node-a-nvidia-h200.json".
+/// Below `folder`: "node-a-cpu.json", "node-a-nvidia-h200.json"; "node-a-cpu-onednn-max-cpu-isa-
+/// avx2.json" where the environment holds this process to less than its CPU has.
 [[nodiscard]] std::string calibrationPath(const std::string& folder, const std::string& host,
                                           run::Device kind, const std::string& device);
 

@@ -63,15 +63,6 @@ TEST(HostPeak, OfCoresThatOtherWorkHadIsNotPlausible) {
     EXPECT_TRUE(isPlausible({64 * 150, true, 0}, 220, 64)) << "clocks fall when all cores work";
 }
 
-TEST(HostPeak, OfARunThatMayUseLessIsAnother) {
-    ::unsetenv("ONEDNN_MAX_CPU_ISA");
-    const std::string free = heldInstructions();
-    ::setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);
-    EXPECT_NE(heldInstructions(), free);
-    EXPECT_THAT(heldInstructions(), HasSubstr("ONEDNN_MAX_CPU_ISA=AVX2"));
-    ::unsetenv("ONEDNN_MAX_CPU_ISA");
-}
-
 TEST(HostPeak, TwoRunsThatAgreeAreSure) {
     const HostPeak kept{400e9, false, 1'780'000'000};
     EXPECT_TRUE(choosePeak(kept, {396e9, false, 1'780'100'000}, "product").peak.stable);
