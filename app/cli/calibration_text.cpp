@@ -85,7 +85,7 @@ std::string collectiveTable(const Calibration& calibration, std::int64_t nowS) {
 std::string firstLines(const Calibration& calibration, std::int64_t nowS) {
     std::string text = fmt::format("{}, {}", calibration.host, calibration.device);
     if (calibration.kind == run::Device::kCpu)
-        text += fmt::format(", {} core{}", calibration.cores, calibration.cores == 1 ? "" : "s");
+        text += ", " + counted(static_cast<std::uint64_t>(calibration.cores), "core");
     text += fmt::format("\nmeasured {} ago{} by {}\n", planning::ageText(calibration.unixS, nowS),
                         calibration.quick ? ", quickly," : "", calibration.product);
     if (nowS - calibration.unixS > planning::kOldCalibrationS)

@@ -5,6 +5,7 @@
 #include "app/cli/open_recording.h"
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
+#include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/modelled_link.h"
 #include "profiler/analysis/host_clocks.h"
 #include "storage/recording/read/recording_reader.h"
@@ -61,12 +62,15 @@ std::string statusText(const RecordingSummary& summary, bool running) {
 
 std::string infoText(const RecordingSummary& summary, bool running, const std::string& path) {
     const RunFacts& run = summary.run;
+    const auto config = run::parseRunConfigJson(run.configJson);
+    const std::string measured = config ? run::measuredText(*config) : std::string();
     const auto line = [](const char* name, const std::string& value) {
         return fmt::format("{:<12}{}\n", name, value);
     };
     std::string text =
         line("recording", path) + line("run", run.id) + line("written by", run.product);
-    if (!run.commandLine.empty()) text += line("command", run.commandLine);
+    // No flag of `record` makes ranks measure: bench and calibrate write run files.
+    if (!run.commandLine.empty() && measured.empty()) text += line("command", run.commandLine);
     text += line("started", startedText(run.startedUnixNs));
     text += line("status", statusText(summary, running));
     if (running)
@@ -75,14 +79,17 @@ std::string infoText(const RecordingSummary& summary, bool running, const std::s
         text += line("unfinished",
                      "its writer died, or is on another host; what came last may be in the -wal "
                      "beside it, so move or copy both");
-    if (run.model.empty())
+    if (!measured.empty()) text += line("measures", measured);
+    if (run.model.empty() || !measured.empty())
         text +=
             line("ranks", fmt::format("{}, {} of them here", run.worldSize, summary.ranks.size()));
     else
-        text += line("model", fmt::format("{}, {} parameters, {} on {} ranks", run.model,
-                                          countText(static_cast<std::uint64_t>(run.parameters)),
-                                          run.strategy, run.worldSize));
-    if (const auto config = run::parseRunConfigJson(run.configJson))
+        text +=
+            line("model",
+                 fmt::format("{}, {} parameters, {} on {}", run.model,
+                             countText(static_cast<std::uint64_t>(run.parameters)), run.strategy,
+                             counted(static_cast<std::uint64_t>(run.worldSize), "rank")));
+    if (config)
         if (const std::string link = run::modelledLink(*config); !link.empty())
             text += line("link", link);
     for (const HostFacts& host : summary.hosts)

@@ -35,7 +35,7 @@ std::string accountText(const storage::Salvage& salvage, const RepairOptions& op
         fmt::format("repaired    {} from {}\nkept        {} events in {} chunks\n", options.output,
                     options.input, countText(salvage.events.total()), countText(salvage.chunks));
     const auto rows = [](std::uint64_t count, const std::string& table) {
-        return fmt::format("{} row{} of {}", countText(count), count == 1 ? "" : "s", table);
+        return fmt::format("{} of {}", counted(count, "row"), table);
     };
     for (const storage::SalvagedTable& table : salvage.tables) {
         if (table.name != "chunks")

@@ -76,6 +76,10 @@ std::string durationText(std::int64_t nanoseconds) {
     return fmt::format("{} ns", nanoseconds);
 }
 
+std::string counted(std::uint64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", countText(count), what, count == 1 ? "" : "s");
+}
+
 std::string countText(std::uint64_t count) {
     const std::string digits = std::to_string(count);
     std::string text;

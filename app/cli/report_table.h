@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardscope::cli {
@@ -23,6 +24,8 @@ private:
 [[nodiscard]] std::string bytesText(std::int64_t bytes);
 [[nodiscard]] std::string durationText(std::int64_t nanoseconds);
 [[nodiscard]] std::string countText(std::uint64_t count);
+/// "1 step", "1,200 steps"; of nouns whose plural ends in s.
+[[nodiscard]] std::string counted(std::uint64_t count, std::string_view what);
 /// "12.3 %"; a dash where there is no whole.
 [[nodiscard]] std::string shareText(double part, double whole);
 

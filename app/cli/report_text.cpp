@@ -5,6 +5,7 @@
 #include "app/cli/report_lines.h"
 #include "app/cli/report_many.h"
 #include "app/cli/report_table.h"
+#include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/config/run_settings.h"
 #include "profiler/analysis/notices.h"
@@ -52,7 +53,7 @@ std::string measured(const Report& report, const run::RunConfig& config) {
     if (!config.measureOperations.empty())
         lines.add("collectives",
                   fmt::format("{} of {}", config.measureOperations, config.measureSizes));
-    if (config.measureMachine) lines.add("machine", "matrix products, memory, launches");
+    if (config.measureMachine) lines.add("machine", run::kMachineFigures);
     if (!config.measureNorms.empty()) lines.add("norms", config.measureNorms);
     lines.add("ranks", std::to_string(report.run.worldSize));
     addStatus(report.run, lines);

@@ -62,10 +62,10 @@ void printEnd(const RunEnd& end) {
     if (end.output.empty() || !end.kept) return;
     const std::string trained =
         end.stepsKept < end.stepsDone ? fmt::format(" of {} trained", end.stepsDone) : "";
-    tell(fmt::format("{} {} steps{}, {} events in {}.\nNext: shardscope report {}\n",
+    tell(fmt::format("{} {} step{}{}, {} events in {}.\nNext: shardscope report {}\n",
                      end.status == RunStatus::kFinished ? "Recorded" : "Kept", end.stepsKept,
-                     trained, grouped(static_cast<std::int64_t>(end.events)), end.output,
-                     end.output));
+                     end.stepsKept == 1 ? "" : "s", trained,
+                     grouped(static_cast<std::int64_t>(end.events)), end.output, end.output));
 }
 
 class QuietProgress : public RunProgress {
@@ -93,10 +93,11 @@ public:
                                         ? ""
                                         : fmt::format(" of {} {}", config.threads,
                                                       config.threads == 1 ? "thread" : "threads");
-        write(fmt::format("Training {} ({} parameters) with {} on {} {}{}{} for {} steps.",
+        write(fmt::format("Training {} ({} parameters) with {} on {} {}{}{} for {} step{}.",
                           config.model.name, grouped(parameters), toWord(config.strategy),
                           config.ranks, config.ranks == 1 ? "rank" : "ranks", threads,
-                          hosts == 1 ? "" : fmt::format(" on {} hosts", hosts), config.steps));
+                          hosts == 1 ? "" : fmt::format(" on {} hosts", hosts), config.steps,
+                          config.steps == 1 ? "" : "s"));
     }
     void step(const StepProgress& progress) override {
         if (m_live) {

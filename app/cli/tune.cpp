@@ -131,7 +131,11 @@ int run(const TuneOptions& options) {
                                       request->folder, made.message())});
     const InterruptGuard guard;
     const auto result = tuneRun(*request);
-    if (!result) return tellWrong(result.error());
+    if (!result)
+        return tellWrong(
+            {result.error().code, result.error().code == ErrorCode::kInterrupted
+                                      ? result.error().message + "; no run had been measured"
+                                      : result.error().message});
     const auto kept = keepBest(*request, *result->best);
     std::string text = options.json       ? documentOf(*result, kept.value_or(""))
                        : options.markdown ? answerMarkdown(result->answer)

@@ -1,5 +1,6 @@
 #include "profiler/analysis/comparability.h"
 
+#include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_config.h"
 
 #include <fmt/format.h>
@@ -7,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <utility>
 
 namespace shardscope::analysis {
 namespace {
@@ -92,13 +95,32 @@ bool otherModel(const RunFacts& first, const RunFacts& other) {
     return first.parameters > 0 && other.parameters > 0 && first.parameters != other.parameters;
 }
 
+/// Empty: it trains, or it is not known.
+std::string measuredBy(const RunFacts& run) {
+    const auto config = run::parseRunConfigJson(run.configJson);
+    return config ? run::measuredText(*config) : std::string();
+}
+
+/// That only one of them trained; empty: both did, or neither. `names` of the two.
+std::string otherWork(const RunFacts& first, const RunFacts& other,
+                      const std::array<std::string, 2>& names) {
+    const std::string one = measuredBy(first), two = measuredBy(other);
+    if (one.empty() == two.empty()) return {};
+    return fmt::format("Not both trained: {} measured {}.", names[one.empty() ? 1 : 0],
+                       one.empty() ? two : one);
+}
+
 void addRefusals(const RecordingSummary& first, const RecordingSummary& second,
                  Comparability& found) {
     if (!hasSteps(first) || !hasSteps(second))
         found.refusals.push_back(fmt::format(
             "The {} recording has no steps, so there is nothing of the same kind to compare.",
             hasSteps(first) ? "second" : "first"));
-    if (otherModel(first.run, second.run))
+    if (auto sentence =
+            otherWork(first.run, second.run, {"the first recording", "the second recording"});
+        !sentence.empty())
+        found.refusals.push_back(std::move(sentence));
+    else if (otherModel(first.run, second.run))
         found.refusals.push_back(fmt::format(
             "They train different models: {} with {} parameters, {} with {}.", first.run.model,
             first.run.parameters, second.run.model, second.run.parameters));
@@ -129,7 +151,10 @@ void addScalingRefusals(const RecordingSummary& first, const RecordingSummary& o
         found.refusals.push_back(
             fmt::format("{} of recording 1 and {} differ: {} / {}.", what, name, a, b));
     };
-    if (otherModel(first.run, other.run))
+    if (auto sentence = otherWork(first.run, other.run, {"recording 1", std::string(name)});
+        !sentence.empty())
+        found.refusals.push_back(std::move(sentence));
+    else if (otherModel(first.run, other.run))
         refuse("Parameters", std::to_string(first.run.parameters),
                std::to_string(other.run.parameters));
     const std::string one = precisionOf(first), two = precisionOf(other);

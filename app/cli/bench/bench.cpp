@@ -5,6 +5,7 @@
 #include "app/cli/bench/bench_runs.h"
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/report_table.h"
 #include "app/cli/run_flags.h"
 #include "app/cli/shared_options.h"
 #include "engine/launch/host_facts.h"
@@ -21,6 +22,7 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <set>
 
 namespace shardscope::cli {
@@ -31,8 +33,8 @@ using questions::Unit;
 
 struct BenchOptions {
     std::string kind, model, output;
-    std::string operations, sizes;  ///< of collectives
-    std::string shapes;             ///< of norms
+    std::optional<std::string> operations, sizes;  ///< of collectives
+    std::optional<std::string> shapes;             ///< of norms
     RunFlags flags;
     BenchRequest request;
     bool markdown = false, csv = false, json = false, explain = false;
@@ -109,7 +111,9 @@ Result<void> fillIn(BenchOptions& options) {
     for (const auto& [flag, text] :
          {std::pair("--operations", &options.operations), std::pair("--sizes", &options.sizes),
           std::pair("--shapes", &options.shapes)})
-        if (!text->empty()) request.given[std::string(keyOfBenchFlag(flag))] = {*text};
+        if (*text)
+            request.given[std::string(keyOfBenchFlag(flag))] =
+                valuesIn(**text).empty() ? std::vector<std::string>{} : std::vector{**text};
     for (const auto& [key, values] : request.given)
         if (values.empty())
             return failure(ErrorCode::kUsage, fmt::format("{} has no value", flagOf(key)));
@@ -117,37 +121,53 @@ Result<void> fillIn(BenchOptions& options) {
 }
 
 questions::Table plannedTable(const std::vector<PlannedRun>& plan) {
+    constexpr auto kWhereAny = questions::Shown::kWhereAny;
     questions::Table table{
         "planned",
         "Runs, by theory",
         {{"name", "run"},
          {"ranks", "ranks", Unit::kCount},
-         {"tokens_per_step", "tokens/step", Unit::kCount, "Of all ranks."},
+         {"tokens_per_step", "tokens/step", Unit::kCount, "Of all ranks.", kWhereAny},
          {"state_bytes", "state", Unit::kBytes,
-          "Parameters, gradients and optimizer state per rank, by theory."},
-         {"peak_bytes", "peak", Unit::kBytes, "The most that a rank's tensors hold, by theory."},
+          "Parameters, gradients and optimizer state per rank, by theory.", kWhereAny},
+         {"peak_bytes", "peak", Unit::kBytes, "The most that a rank's tensors hold, by theory.",
+          kWhereAny},
          {"host_bytes", "of this host", Unit::kBytes,
-          "Peaks of all ranks here and their programs together."},
-         {"traffic_bytes", "traffic", Unit::kBytes, "That a rank sends in a step, by theory."},
-         {"why_not", "not run because", Unit::kNone, "", questions::Shown::kWhereAny}},
+          "Peaks of all ranks here and their programs together.", kWhereAny},
+         {"traffic_bytes", "traffic", Unit::kBytes, "That a rank sends in a step, by theory.",
+          kWhereAny},
+         {"measures", "measures", Unit::kNone, "", kWhereAny},
+         {"why_not", "not run because", Unit::kNone, "", kWhereAny}},
         {}};
     const auto free = launch::freeMemory();
     for (const PlannedRun& run : plan) {
         // Theory is of what can be.
         if (!run.impossible.empty() || run.config.work != run::Work::kTraining) {
             const Cell why = run.impossible.empty() ? Cell() : Cell(run.impossible);
-            table.rows.push_back({run.name, {}, {}, {}, {}, {}, {}, why});
+            const std::string measures = run::measuredText(run.config);
+            table.rows.push_back({run.name,
+                                  std::int64_t{run.config.ranks},
+                                  {},
+                                  {},
+                                  {},
+                                  {},
+                                  {},
+                                  measures.empty() ? Cell() : Cell(measures),
+                                  why});
             continue;
         }
         const auto needed = hostMemoryNeeded(run.config);
         const bool fits = !needed || !free || needed->count <= free->count;
         const Cell whyNot = fits ? Cell() : Cell("does not fit into the memory that is free");
-        table.rows.push_back({run.name, std::int64_t{run.config.ranks},
+        table.rows.push_back({run.name,
+                              std::int64_t{run.config.ranks},
                               theory::tokensPerStep(run.config),
                               theory::stateTheory(run.config).count,
                               theory::total(theory::memoryTheory(run.config)).count,
                               needed ? Cell(needed->count) : Cell(),
-                              theory::trafficPerStep(run.config).count, whyNot});
+                              theory::trafficPerStep(run.config).count,
+                              {},
+                              whyNot});
     }
     return table;
 }
@@ -155,11 +175,14 @@ questions::Table plannedTable(const std::vector<PlannedRun>& plan) {
 int printPlan(const BenchKind& kind, const std::vector<PlannedRun>& plan,
               const BenchOptions& options) {
     BenchDocument document{&kind, {}, {}};
-    document.result.answer.sentences = {
-        fmt::format("{}: {} runs, {} times each, {} steps of which {} are warm-up; nothing was "
-                    "started, figures are estimated.",
-                    kind.title, plan.size(), options.request.repetitions,
-                    options.request.warmUp + options.request.steps, options.request.warmUp)};
+    document.result.answer.sentences = {fmt::format(
+        "{}: {}, each {}, {} to measure after {} of warm-up; nothing was started, "
+        "figures are estimated.",
+        kind.title, counted(plan.size(), "run"),
+        options.request.repetitions == 1 ? "once"
+                                         : fmt::format("{} times", options.request.repetitions),
+        counted(static_cast<std::uint64_t>(options.request.steps), "step"),
+        options.request.warmUp)};
     document.result.answer.tables = {plannedTable(plan)};
     return printLast(textOf(document, options.format(), options.explain));
 }
@@ -224,11 +247,15 @@ Result<BenchDocument> documentOf(const BenchKind& kind, const BenchRequest& requ
 }
 
 int tellEnd(const Error& error, const std::string& folder, bool some) {
-    tellError(fmt::format("{}{}", inBenchFlags(error.message),
-                          some ? fmt::format("; what was measured is kept: the same command with "
-                                             "--output '{}' goes on from there",
-                                             folder)
-                               : ""));
+    std::string after;
+    if (some)
+        after = fmt::format(
+            "; what was measured is kept: the same command with --output '{}' goes "
+            "on from there",
+            folder);
+    else if (error.code == ErrorCode::kInterrupted)
+        after = "; no run had been measured";
+    tellError(inBenchFlags(error.message) + after);
     return exitStatus(error);
 }
 
@@ -324,8 +351,9 @@ Command addBench(CLI::App& root) {
     app->add_option("--operations", options->operations,
                     fmt::format("of comm: collective operations [{}]", run::measurableOperations()))
         ->type_name("LIST");
-    app->add_option("--sizes", options->sizes,
-                    "of comm: payloads, 1MB,64MB or by doubling 1MB-64MB [512KiB-1GiB]")
+    app->add_option(
+           "--sizes", options->sizes,
+           fmt::format("of comm: payloads, 1MB,64MB or by doubling 1MB-64MB [{}]", kUsualPayloads))
         ->type_name("LIST");
     app->add_option("--shapes", options->shapes,
                     fmt::format("of norms: inputs, rows x width [{}]", kUsualNormShapes))

@@ -17,6 +17,9 @@ BenchKind normsBench();
 /// What bench norms measures: rows and widths of Stanford CS336, assignment 2.
 inline constexpr const char* kUsualNormShapes = "50000x1024,50000x2048,50000x4096,50000x8192";
 
+/// What bench comm does, in the assignment's binary multiples.
+inline constexpr const char* kUsualPayloads = "512KiB-1GiB";
+
 inline constexpr std::array kBenchKinds{modelBench,   ddpBench,  memoryBench,
                                         scalingBench, commBench, normsBench};
 

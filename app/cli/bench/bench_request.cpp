@@ -18,32 +18,37 @@ const PlannedRun* findAlike(const std::vector<PlannedRun>& runs, const PlannedRu
     return found == runs.end() ? nullptr : &*found;
 }
 
+/// In a few words; empty: the setting means something in such a run.
+std::string_view whyNoSetting(const run::RunConfig& config, std::string_view key) {
+    return run::whyNot(config, key == kModelKey ? "model.layers" : key);
+}
+
 /// The settings that tell runs apart; the first one at least.
 Settings telling(const Settings& point, const std::set<std::string>& varying,
                  const run::RunConfig& config) {
     Settings told;
     for (const Setting& setting : point) {
-        const bool applies = setting.key == kModelKey || run::whyNot(config, setting.key).empty();
+        const bool applies = whyNoSetting(config, setting.key).empty();
         if (applies && (varying.contains(setting.key) || told.empty())) told.push_back(setting);
     }
     return told;
 }
 
-/// An option that was given and means nothing in any of the runs; the sentence says why.
-std::string withoutEffect(const BenchRequest& request, const std::vector<PlannedRun>& runs) {
+}  // namespace
+
+Result<void> eachChangesSomething(const BenchRequest& request,
+                                  const std::vector<PlannedRun>& runs) {
     for (const auto& [key, values] : request.given) {
-        if (key == kModelKey || runs.empty()) continue;
         const auto applies = [&key = key](const PlannedRun& run) {
-            return run::whyNot(run.config, key).empty();
+            return whyNoSetting(run.config, key).empty();
         };
-        if (std::any_of(runs.begin(), runs.end(), applies)) continue;
-        return fmt::format("{} changes none of the runs ({}); leave it out", flagOf(key),
-                           run::whyNot(runs.front().config, key));
+        if (runs.empty() || std::any_of(runs.begin(), runs.end(), applies)) continue;
+        return failure(ErrorCode::kUsage,
+                       fmt::format("{} changes none of the runs ({}); leave it out", flagOf(key),
+                                   whyNoSetting(runs.front().config, key)));
     }
     return {};
 }
-
-}  // namespace
 
 std::vector<std::string> BenchRequest::valuesOf(const std::string& key,
                                                 const std::vector<std::string>& standard) const {
@@ -83,8 +88,7 @@ Result<std::vector<PlannedRun>> BenchRequest::runs(const std::vector<SettingsAxi
         if (!group.empty()) run.name = group + '_' + run.name;
         if (findAlike(runs, run) == nullptr) runs.push_back(std::move(run));
     }
-    if (auto sentence = withoutEffect(*this, runs); !sentence.empty())
-        return failure(ErrorCode::kUsage, std::move(sentence));
+    if (auto useful = eachChangesSomething(*this, runs); !useful) return failure(useful);
     return runs;
 }
 

@@ -45,6 +45,10 @@ public:
                                                        const std::string& group = {}) const;
 };
 
+/// kUsage, with the reason, for an option that was given and means nothing in any of the runs.
+[[nodiscard]] Result<void> eachChangesSomething(const BenchRequest& request,
+                                                const std::vector<PlannedRun>& runs);
+
 /// Adds what `runs` does not have yet.
 void addRuns(std::vector<PlannedRun> more, std::vector<PlannedRun>& runs);
 

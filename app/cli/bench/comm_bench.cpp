@@ -45,7 +45,7 @@ Result<std::vector<std::string>> ranksOf(const BenchRequest& request) {
 
 run::RunConfig measuring(const BenchRequest& request, run::RunConfig config) {
     config.measureOperations = oneOf(request, kOperations, run::measurableOperations());
-    config.measureSizes = oneOf(request, kSizes, "512KiB-1GiB");
+    config.measureSizes = oneOf(request, kSizes, kUsualPayloads);
     config.measureRounds = request.steps;
     config.measureWarmup = request.warmUp;
     config.measureSeconds = kMostSeconds;
@@ -69,6 +69,7 @@ Result<std::vector<PlannedRun>> plan(const BenchRequest& request) {
         if (const auto valid = run::validate(run.config); !valid && run.impossible.empty())
             run.impossible = valid.error().message;
     }
+    if (auto useful = eachChangesSomething(request, *runs); !useful) return failure(useful);
     const bool none = std::none_of(runs->begin(), runs->end(),
                                    [](const PlannedRun& run) { return run.impossible.empty(); });
     if (none && !runs->empty()) return failure(ErrorCode::kUsage, runs->front().impossible);
@@ -167,14 +168,21 @@ std::optional<MeanInterval> ratioOf(const std::vector<std::vector<double>>& own,
     return analysis::meanOf(ratios);
 }
 
-Table timesTable() {
+/// Sizes in powers of 1000 or 1024, as they were asked for.
+Unit unitOfSizes(const BenchRequest& request) {
+    return oneOf(request, kSizes, kUsualPayloads).find("iB") == std::string::npos
+               ? Unit::kDecimalBytes
+               : Unit::kBytes;
+}
+
+Table timesTable(Unit sizes) {
     return {"collectives",
             "Collectives",
             {{"communicator", "communicator"},
              {"ranks", "ranks", Unit::kCount},
              {"hosts", "hosts", Unit::kCount, "", questions::Shown::kToScripts},
              {"operation", "operation"},
-             {"size_bytes", "size", Unit::kBytes,
+             {"size_bytes", "size", sizes,
               "Whole payload, gathered or before reduction: whole fp32 elements of each rank."},
              {"rounds", "rounds", Unit::kCount, "Timed, of all repetitions."},
              {"time_ns", "time", Unit::kNanoseconds,
@@ -266,11 +274,15 @@ void addFits(const Measured& measured, Table& table) {
     for (const CollectiveOp operation : kAll<CollectiveOp>) {
         const auto fitted = planning::fitWithInterval(measured.ofAll(operation));
         if (!fitted) continue;
+        // The fit's bound is no figure: it says that nothing of the time was without payload.
+        const auto latency = [told = fitted->fit.latencyNs > 0](double ns) {
+            return told ? Cell(ns) : Cell();
+        };
         table.rows.push_back(
             {communicatorName(measured.result->run.config), std::int64_t{measured.rows.ranks},
-             toWord(operation), fitted->fit.latencyNs, fitted->alphaNs.low, fitted->alphaNs.high,
-             bandwidth(fitted->fit.nsPerByte), bandwidth(fitted->betaNsPerByte.high),
-             bandwidth(fitted->betaNsPerByte.low)});
+             toWord(operation), latency(fitted->fit.latencyNs), latency(fitted->alphaNs.low),
+             latency(fitted->alphaNs.high), bandwidth(fitted->fit.nsPerByte),
+             bandwidth(fitted->betaNsPerByte.high), bandwidth(fitted->betaNsPerByte.low)});
     }
 }
 
@@ -312,11 +324,11 @@ Plot pictureOf(CollectiveOp operation, const Everything& all) {
     return plot;
 }
 
-Result<BenchResult> conclude(const BenchRequest&, const std::vector<RunResult>& results) {
+Result<BenchResult> conclude(const BenchRequest& request, const std::vector<RunResult>& results) {
     const auto all = read(results);
     if (!all) return failure(all);
     BenchResult result;
-    Table times = timesTable(), fits = fitTable();
+    Table times = timesTable(unitOfSizes(request)), fits = fitTable();
     for (const Measured& each : all->measured) {
         for (const auto& [what, repetitions] : each.rows.nanoseconds)
             times.rows.push_back(rowOf(each, what.first, what.second, repetitions, all->peers));
@@ -333,6 +345,12 @@ Result<BenchResult> conclude(const BenchRequest&, const std::vector<RunResult>& 
     else
         result.answer.sentences.push_back(fmt::format(
             "torch is PyTorch {}, on the same host in turn with these runs.", all->peers.version));
+    const auto alpha = fits.columnAt("alpha_ns");
+    if (std::any_of(fits.rows.begin(), fits.rows.end(),
+                    [&](const std::vector<Cell>& row) { return row[alpha].isNone(); }))
+        result.answer.untold.emplace_back(
+            "could not tell alpha where it is not shown: larger payloads, out of caches, take more "
+            "than their size says; smaller --sizes show it");
     result.answer.tables = {std::move(times), std::move(fits)};
     for (const CollectiveOp operation : kAll<CollectiveOp>)
         if (Plot plot = pictureOf(operation, *all); !plot.series.empty())

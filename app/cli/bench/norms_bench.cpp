@@ -6,6 +6,7 @@
 #include "engine/run/config/measurement_plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -43,6 +44,10 @@ constexpr std::array kWays{
 Result<std::vector<PlannedRun>> plan(const BenchRequest& request) {
     BenchRequest settled = request;
     settled.given.erase(kShapes);
+    if (request.valuesOf("ranks", {"1"}) != std::vector<std::string>{"1"})
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--ranks {}: one rank measures norms; leave it out",
+                                   fmt::join(request.given.at("ranks"), ",")));
     const std::string shapes = request.valuesOf(kShapes, {kUsualNormShapes}).front();
     if (const auto parsed = run::parseNormShapes(shapes); !parsed) return failure(parsed);
     auto runs = settled.runs({{"ranks", {"1"}}, {"precision", {"fp32"}}}, CaptureLevel::kLight);
@@ -56,6 +61,7 @@ Result<std::vector<PlannedRun>> plan(const BenchRequest& request) {
         if (const auto valid = run::validate(run.config); !valid && run.impossible.empty())
             run.impossible = valid.error().message;
     }
+    if (auto useful = eachChangesSomething(request, *runs); !useful) return failure(useful);
     return runs;
 }
 

@@ -88,6 +88,16 @@ std::string measurableOperations() {
     return fmt::format("{}", fmt::join(measurable(), ","));
 }
 
+std::string measuredText(const RunConfig& config) {
+    if (config.work == Work::kTraining) return {};
+    std::vector<std::string> parts;
+    if (config.measureMachine) parts.emplace_back(kMachineFigures);
+    if (!config.measureNorms.empty()) parts.push_back("norms of " + config.measureNorms);
+    if (!config.measureOperations.empty())
+        parts.push_back(fmt::format("{} of {}", config.measureOperations, config.measureSizes));
+    return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 RunConfig measuring(RunConfig config) {
     config.work = Work::kMeasuring;
     config.data = kSyntheticData;

@@ -24,6 +24,9 @@ struct NormShape {
     friend bool operator==(const NormShape&, const NormShape&) = default;
 };
 
+/// What measureMachine times, in words.
+inline constexpr const char* kMachineFigures = "matrix products, memory, launches";
+
 struct MeasurementPlan {
     bool machine = false;
     std::vector<NormShape> norms;
@@ -63,6 +66,10 @@ struct MeasurementPlan {
 /// `config` as a run that measures: without what is about training, its steps those of its plan (as
 /// they are where there is none, which validate() tells).
 [[nodiscard]] RunConfig measuring(RunConfig config);
+
+/// What a measuring run times, as its options say it, e.g. "all-reduce of 1MB-64MB"; empty: it
+/// trains.
+[[nodiscard]] std::string measuredText(const RunConfig& config);
 
 /// What can be timed, as the option takes it: "all-gather,reduce-scatter,...".
 [[nodiscard]] std::string measurableOperations();

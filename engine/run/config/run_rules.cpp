@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace shardscope::run {
 namespace {
@@ -47,8 +48,28 @@ bool asksForPieces(const RunConfig& c) {
     return c.vocabularyPieces > 1;
 }
 
+/// What makes a model and its training, but for how many ranks and threads do it: without effect
+/// on what is measured.
+std::vector<const char*> ofTrainingAlone() {
+    static const std::set<std::string_view> kOfMachine{"ranks", "threads", "steps"};
+    std::vector<const char*> keys;
+    for (const RunOption& option : runOptions()) switch (option.section) {
+            case OptionSection::kModel:
+            case OptionSection::kModelParts:
+            case OptionSection::kStrategy:
+            case OptionSection::kData:
+            case OptionSection::kTraining:
+                if (!kOfMachine.contains(option.key)) keys.push_back(option.key);
+                break;
+            default:
+                break;
+        }
+    return keys;
+}
+
 const std::vector<Condition>& conditions() {
     static const std::vector<Condition> kAll = {
+        {ofTrainingAlone(), trains, "of training only", ""},
         {{"ranks"},
          [](const RunConfig& c) { return c.strategy != Strategy::kSingle; },
          "one with this strategy",
@@ -194,6 +215,12 @@ const std::vector<Condition>& conditions() {
          [](const RunConfig& c) { return !trains(c); },
          "measuring only",
          "{0} is about {work} measuring; leave it out"},
+        {{"precision"},
+         [](const RunConfig& c) {
+             return trains(c) || c.measureMachine || !c.measureNorms.empty();
+         },
+         "collectives are of fp32",
+         ""},
         // What decays lies in front of what does not.
         {{"decay_vectors"},
          [](const RunConfig& c) { return c.decayEmbeddings; },

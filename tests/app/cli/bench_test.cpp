@@ -118,6 +118,15 @@ TEST_F(Bench, SaysInASentenceWhatCannotBe) {
     EXPECT_THAT(sentenceOf({"bench", "ddp", "--shapes", "10x64"}),
                 HasSubstr("--shapes changes none"));
     EXPECT_THAT(sentenceOf({"bench", "comm", "--sizes", "0"}), HasSubstr("--sizes"));
+    for (const char* kind : {"comm", "norms"})
+        EXPECT_THAT(sentenceOf({"bench", kind, "--model", "tiny"}),
+                    HasSubstr("--model changes none of the runs (of training only)"));
+    EXPECT_THAT(sentenceOf({"bench", "comm", "--precision", "bf16"}),
+                HasSubstr("collectives are of fp32"));
+    EXPECT_THAT(sentenceOf({"bench", "comm", "--shapes", "8x8"}), HasSubstr("--shapes"));
+    EXPECT_THAT(sentenceOf({"bench", "norms", "--shapes", ""}), HasSubstr("--shapes has no value"));
+    EXPECT_THAT(sentenceOf({"bench", "norms", "--sizes", "1MB"}), HasSubstr("--sizes"));
+    EXPECT_THAT(sentenceOf({"bench", "norms", "--ranks", "2"}), HasSubstr("one rank measures"));
 }
 
 TEST_F(Bench, ADryRunStartsNothing) {
@@ -125,6 +134,9 @@ TEST_F(Bench, ADryRunStartsNothing) {
     EXPECT_EQ(program->wait(), 0);
     EXPECT_THAT(program->out(), HasSubstr("zero2"));
     EXPECT_FALSE(std::filesystem::exists(folder()));
+    const auto norms = start({"bench", "norms", "--shapes", "8x64", "--dry-run"});
+    EXPECT_EQ(norms->wait(), 0) << norms->err();
+    EXPECT_THAT(norms->out(), AllOf(HasSubstr("norms of 8x64"), HasSubstr("1 run, ")));
 }
 
 TEST(BenchGrid, IsEveryCombinationOnce) {

@@ -7,6 +7,8 @@
 
 #include <gmock/gmock.h>
 
+#include <string>
+
 namespace shardscope::run {
 namespace {
 
@@ -41,6 +43,18 @@ TEST(MeasurementPlan, HasAStepForTheMachineAndForEachOperationAndSize) {
     EXPECT_EQ(plan->itemOf(4), (Item{CollectiveOp::kBroadcast, {2'000}}));
     EXPECT_FALSE(plan->itemOf(5));
     EXPECT_FALSE(plan->itemOf(-1));
+}
+
+TEST(MeasurementPlan, IsToldInWords) {
+    EXPECT_EQ(measuredText({}), "");
+    RunConfig both = config("all-reduce", "2kB,1kB");
+    EXPECT_EQ(measuredText(both), "all-reduce of 2kB,1kB");
+    both.measureMachine = true;
+    EXPECT_EQ(measuredText(both), std::string(kMachineFigures) + "; all-reduce of 2kB,1kB");
+    both.measureOperations.clear();
+    both.measureMachine = false;
+    both.measureNorms = "8x64";
+    EXPECT_EQ(measuredText(both), "norms of 8x64");
 }
 
 TEST(MeasurementPlan, DoublesFromOneSizeToAnother) {

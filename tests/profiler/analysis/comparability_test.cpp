@@ -52,6 +52,19 @@ TEST(Comparability, RefusesOtherModelsAndRunsWithoutSteps) {
                 ElementsAre(HasSubstr("second recording has no steps")));
 }
 
+TEST(Comparability, RefusesWhereOnlyOneTrained) {
+    run::RunConfig measuring;
+    measuring.work = run::Work::kMeasuring;
+    measuring.measureOperations.clear();
+    measuring.measureNorms = "64x32";
+    const auto found = comparabilityOf(runOf({}), runOf(measuring));
+    EXPECT_THAT(found.refusals,
+                ElementsAre("Not both trained: the second recording measured norms of 64x32."));
+    EXPECT_THAT(scalingComparabilityOf(runOf(measuring), runOf({}), "recording 2").refusals,
+                ElementsAre(HasSubstr("recording 1 measured norms")));
+    EXPECT_THAT(comparabilityOf(runOf(measuring), runOf(measuring)).refusals, IsEmpty());
+}
+
 TEST(Comparability, OfAnImportSaysThatItsSettingsAreNotKnown) {
     RecordingSummary imported = runOf({});
     imported.run.configJson = R"({"traceEvents":1,"distributedInfo":{"rank":0}})";
