@@ -64,7 +64,11 @@ std::string rulesOfThumbText(const run::RunConfig& config) {
 
 std::string divisionsText(const DivisionInput& input, bool markdown) {
     const questions::Table table = divisionsOf(input);
-    if (table.rows.empty()) return {};
+    if (table.rows.empty())
+        return fmt::format(
+            "\nDivided by tensors and stages: {} ranks divide neither the {} heads "
+            "(by a power of two) nor the {} layers evenly\n",
+            input.ranks, input.run.model.heads, input.run.model.layers);
     return moreTable(table, markdown) +
            fmt::format("{} micro-batch{} of {} sequence{} of {} tokens, kept: {}\n",
                        input.run.microBatches, input.run.microBatches == 1 ? "" : "es",

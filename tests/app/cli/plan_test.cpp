@@ -280,6 +280,8 @@ TEST_F(PlanProgram, DividesWhatCanBeDivided) {
          {"plan", "--model", "gpt3-175b", "--ranks", "70", "--divide", "--tensor", "7"});
     ends(2, "100 ranks are not divided",
          {"plan", "--model", "gpt3-175b", "--ranks", "100", "--divide", "--tensor", "8"});
+    ends(0, "7 ranks divide neither the 96 heads",
+         {"plan", "--model", "gpt3-175b", "--ranks", "7", "--divide"});
     ends(2, "needs a model's shape", {"plan", "--parameters", "7B", "--divide"});
     ends(0, "Pipeline parallel", {"plan", "--parallelisms"});
 }

@@ -77,6 +77,10 @@ TEST_F(WhatIf, OfATraceOfAnotherToolItCannotTell) {
     EXPECT_STREQ(played->tables.back().key, "durations");
     asked.faster = {{"nosuch", 2}};
     EXPECT_FALSE(findQuestion("what-if")->ask(asked));
+    asked.faster = {{"LINK", 2}};
+    const auto wrongCase = findQuestion("what-if")->ask(asked);
+    ASSERT_FALSE(wrongCase);
+    EXPECT_THAT(wrongCase.error().message, HasSubstr("did you mean 'link'?"));
 }
 
 }  // namespace
