@@ -9,7 +9,6 @@
 #include "engine/run/theory/theory.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -423,14 +422,31 @@ MemoryByCategory memoryAt(const RunConfig& config, Moment moment, const KernelCh
     return memory;
 }
 
+namespace {
+
+struct Peak {
+    Moment moment{};
+    MemoryByCategory memory{};
+};
+
+/// The first of the moments at which most is held.
+Peak peakOf(const RunConfig& config, const KernelChoice& kernels) {
+    Peak peak;
+    for (const Moment moment : kAll<Moment>) {
+        const MemoryByCategory memory = memoryAt(config, moment, kernels);
+        if (total(memory) > total(peak.memory)) peak = {moment, memory};
+    }
+    return peak;
+}
+
+}  // namespace
+
 Moment peakMoment(const RunConfig& config, const KernelChoice& kernels) {
-    return *std::max_element(kAll<Moment>.begin(), kAll<Moment>.end(), [&](Moment a, Moment b) {
-        return total(memoryAt(config, a, kernels)) < total(memoryAt(config, b, kernels));
-    });
+    return peakOf(config, kernels).moment;
 }
 
 MemoryByCategory memoryTheory(const RunConfig& config, const KernelChoice& kernels) {
-    return memoryAt(config, peakMoment(config, kernels), kernels);
+    return peakOf(config, kernels).memory;
 }
 
 Bytes stateTheory(const RunConfig& config) {
@@ -446,11 +462,10 @@ std::vector<KernelChoice> kernelChoices(const run::RunConfig& config) {
     if (config.device != run::Device::kCpu || computeBytes(config) != kFloatBytes) return {{true}};
     if (config.attention == run::Attention::kBlocked) return {{false}};
     if (config.attention != run::Attention::kAuto) return {{true}};
-    std::vector<KernelChoice> both = {{true}, {false}};
-    std::ranges::stable_sort(both, std::greater<>{}, [&](const KernelChoice& kernels) {
-        return total(memoryTheory(config, kernels));
-    });
-    return both;
+    const KernelChoice flash{true}, blocked{false};
+    if (total(memoryTheory(config, flash)) < total(memoryTheory(config, blocked)))
+        return {blocked, flash};
+    return {flash, blocked};
 }
 
 MemoryByCategory memoryAt(const run::RunConfig& config, Moment moment) {
