@@ -40,9 +40,10 @@ find_package(zstd REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(simdjson REQUIRED)
-# Debian's PCRE2 comes with pkg-config files only.
+# Debian's PCRE2 and nettle come with pkg-config files only.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+pkg_check_modules(NETTLE REQUIRED IMPORTED_TARGET nettle)
 if(SHARDSCOPE_BUILD_TESTS)
     find_package(GTest REQUIRED)
     find_package(benchmark REQUIRED)

@@ -40,14 +40,14 @@ CMAKE = {  # package: names in find_package and pkg_check_modules
     "nlohmann-json3-dev": "nlohmann_json", "libcli11-dev": "CLI11", "libexpected-dev": "tl-expected",
     "libtomlplusplus-dev": "tomlplusplus", "libzstd-dev": "zstd", "libsqlite3-dev": "SQLite3",
     "zlib1g-dev": "ZLIB", "libsimdjson-dev": "simdjson", "pkg-config": "PkgConfig",
-    "libpcre2-dev": "libpcre2-8", "libgtest-dev": "GTest", "libbenchmark-dev": "benchmark",
+    "libpcre2-dev": "libpcre2-8", "nettle-dev": "nettle", "libgtest-dev": "GTest", "libbenchmark-dev": "benchmark",
     "qt6-base-dev": "Qt6",
 }
 HEADERS = {  # package: first parts of #include <...>
     "libfmt-dev": "fmt", "libspdlog-dev": "spdlog", "nlohmann-json3-dev": "nlohmann",
     "libcli11-dev": "CLI", "libexpected-dev": "tl", "libtomlplusplus-dev": "toml++",
     "libzstd-dev": "zstd.h", "libsqlite3-dev": "sqlite3.h sqlite3ext.h", "zlib1g-dev": "zlib.h",
-    "libsimdjson-dev": "simdjson.h", "libpcre2-dev": "pcre2.h", "libgloo-dev": "gloo",
+    "libsimdjson-dev": "simdjson.h", "libpcre2-dev": "pcre2.h", "nettle-dev": "nettle", "libgloo-dev": "gloo",
     "libreaderwriterqueue-dev": "readerwriterqueue", "libprotozero-dev": "protozero",
     "libgtest-dev": "gtest", "libgmock-dev": "gmock", "libbenchmark-dev": "benchmark",
 }
