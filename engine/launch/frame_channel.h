@@ -2,9 +2,13 @@
 //
 // Used from one poll loop: neither reading nor writing ever waits. What cannot be written at
 // once is kept in order; the owner looks at pendingBytes() to hold back its sources.
+//
+// Over a network each frame is sealed: u32 bytes of the frame, little-endian, the frame, and the
+// tag of both (network::Seal).
 #pragma once
 
 #include "engine/launch/file_descriptor.h"
+#include "engine/network/keyed_hash.h"
 #include "engine/run/protocol/frame.h"
 #include "engine/run/protocol/messages.h"
 #include "storage/model/result.h"
@@ -13,6 +17,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -26,6 +31,10 @@ public:
     explicit FrameChannel(FileDescriptor socket);
     /// Input and output of their own, as ssh gives them.
     FrameChannel(FileDescriptor input, FileDescriptor output);
+
+    /// Before anything is sent or received: frames are tagged, and those whose tag does not fit end
+    /// the stream.
+    void seal(const network::SealPair& seals) { m_seals = seals; }
 
     /// False once the other side closed or the stream broke.
     [[nodiscard]] bool isOpen() const { return m_open; }
@@ -42,7 +51,8 @@ public:
     void addPolls(std::vector<pollfd>& polls, bool wantInput) const;
 
     /// Takes in what has arrived, a megabyte at most, and appends whole frames. The end of the
-    /// stream closes the channel; bytes that are no frames are an error and close it too.
+    /// stream closes the channel; bytes that are not frames, or were changed on their way, are an
+    /// error and close it too.
     Result<void> receive(std::vector<run::Frame>& frames);
 
     /// Writes what fits now.
@@ -51,12 +61,16 @@ public:
     [[nodiscard]] std::size_t pendingBytes() const { return m_pendingBytes; }
 
 private:
+    Result<void> unseal(std::span<const std::byte> bytes);
+    Result<void> take(std::span<const std::byte> bytes, std::vector<run::Frame>& frames);
     [[nodiscard]] int outputFd() const { return m_output.valid() ? m_output.get() : m_input.get(); }
 
     FileDescriptor m_input;
     FileDescriptor m_output;  ///< invalid: m_input serves both directions
     bool m_open = false;
     run::FrameParser m_parser;
+    std::optional<network::SealPair> m_seals;
+    std::vector<std::byte> m_sealed;  ///< received, of a frame whose tag is not there yet
     std::deque<std::vector<std::byte>> m_outbox;
     std::size_t m_sentOfFirst = 0;
     std::size_t m_pendingBytes = 0;

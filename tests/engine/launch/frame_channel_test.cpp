@@ -3,6 +3,10 @@
 #include "engine/launch/process.h"
 
 #include <gmock/gmock.h>
+#include <sys/socket.h>
+
+#include <string>
+#include <vector>
 
 namespace shardscope::launch {
 namespace {
@@ -80,6 +84,94 @@ TEST_F(FrameChannelTest, RefusesBytesThatAreNoFramesAndCloses) {
     ASSERT_FALSE(received.has_value());
     EXPECT_THAT(received.error().message, testing::HasSubstr("protocol version"));
     EXPECT_FALSE(channel.isOpen());
+}
+
+/// Both ends of a connection whose frames are sealed, and the wire between them in our hands.
+class SealedChannelTest : public testing::Test {
+protected:
+    SealedChannelTest() {
+        const network::Key one{1}, other{2};
+        m_recorder = through(m_fromRecorder, {network::Seal(one), network::Seal(other)});
+        m_agent = through(m_toAgent, {network::Seal(other), network::Seal(one)});
+    }
+    static FrameChannel through(FileDescriptor& wire, const network::SealPair& seals) {
+        auto ends = socketPair().value();
+        wire = std::move(ends.second);
+        FrameChannel channel(std::move(ends.first));
+        channel.seal(seals);
+        return channel;
+    }
+    /// What the recorder has sent, as it is on the wire.
+    std::string sent(const std::vector<std::string>& verbs) {
+        for (const std::string& verb : verbs) m_recorder.send(run::kNoRank, run::Command{verb});
+        m_recorder.flush();
+        std::string bytes(1 << 16, '\0');
+        bytes.resize(static_cast<std::size_t>(
+            ::recv(m_fromRecorder.get(), bytes.data(), bytes.size(), MSG_DONTWAIT)));
+        return bytes;
+    }
+    /// The verbs that the agent takes from these bytes; "broken": it has ended the stream.
+    std::vector<std::string> taken(const std::string& bytes) {
+        EXPECT_EQ(::send(m_toAgent.get(), bytes.data(), bytes.size(), 0),
+                  static_cast<ssize_t>(bytes.size()));
+        std::vector<run::Frame> frames;
+        const auto received = m_agent.receive(frames);
+        std::vector<std::string> verbs;
+        for (const run::Frame& frame : frames)
+            verbs.push_back(std::get<run::Command>(run::decode(frame.text()).value()).verb);
+        if (!received) verbs.emplace_back("broken");
+        EXPECT_EQ(received.has_value(), m_agent.isOpen());
+        return verbs;
+    }
+    FrameChannel m_recorder, m_agent;
+    FileDescriptor m_fromRecorder, m_toAgent;
+};
+
+using Verbs = std::vector<std::string>;
+
+TEST_F(SealedChannelTest, CarriesFramesWhole) {
+    const std::string bytes = sent({"stop", "kill"});
+    EXPECT_EQ(taken(bytes.substr(0, 7)), Verbs{});
+    EXPECT_EQ(taken(bytes.substr(7)), (Verbs{"stop", "kill"}));
+}
+
+TEST_F(SealedChannelTest, NoBitCanBeChanged) {
+    const std::string good = sent({"stop"});
+    for (std::size_t at = 0; at < good.size(); ++at) {
+        SealedChannelTest::m_agent =
+            through(m_toAgent, {network::Seal(network::Key{2}), network::Seal(network::Key{1})});
+        std::string bad = good;
+        bad[at] = static_cast<char>(bad[at] ^ 0x10);
+        const Verbs verbs = taken(bad);
+        // A length that was made longer waits for bytes that do not come.
+        EXPECT_TRUE(verbs == Verbs{"broken"} || (at < 4 && verbs.empty())) << at;
+    }
+}
+
+TEST_F(SealedChannelTest, NoFrameCanBeSaidTwiceLeftOutOrPutIn) {
+    const std::string first = sent({"stop"}), second = sent({"kill"});
+    EXPECT_EQ(taken(second), Verbs{"broken"}) << "the first left out";
+    m_agent = through(m_toAgent, {network::Seal(network::Key{2}), network::Seal(network::Key{1})});
+    EXPECT_EQ(taken(first + first), (Verbs{"stop", "broken"}));
+    m_agent = through(m_toAgent, {network::Seal(network::Key{2}), network::Seal(network::Key{1})});
+    const auto plain = run::encodeMessage(run::kNoRank, run::encode(run::Command{"kill"}));
+    EXPECT_EQ(taken(std::string(reinterpret_cast<const char*>(plain.data()), plain.size()) +
+                    std::string(64, 'x')),
+              Verbs{"broken"})
+        << "a frame without a tag";
+}
+
+TEST_F(SealedChannelTest, ItsOwnWordsAreNotTakenBack) {
+    m_agent.send(run::kNoRank, run::Command{"kill"});
+    m_agent.flush();
+    std::string bytes(1 << 16, '\0');
+    bytes.resize(static_cast<std::size_t>(
+        ::recv(m_toAgent.get(), bytes.data(), bytes.size(), MSG_DONTWAIT)));
+    EXPECT_EQ(taken(bytes), Verbs{"broken"});
+}
+
+TEST_F(SealedChannelTest, AnEndlessFrameIsRefusedAtOnce) {
+    EXPECT_EQ(taken("\xff\xff\xff\xff"), Verbs{"broken"});
 }
 
 }  // namespace
