@@ -3,13 +3,17 @@
 #include "engine/launch/agent.h"
 
 #include "app/cli/command.h"
+#include "app/cli/console.h"
 #include "app/cli/version.h"
 #include "engine/launch/process.h"
+#include "engine/launch/tasks/task_member.h"
 #include "engine/launch/user_folder.h"
 
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
 namespace shardscope::cli {
 namespace {
@@ -32,8 +36,19 @@ int runAgent(bool local, bool launched) {
             std::filesystem::path(launch::ownProgram()).parent_path().parent_path().string();
     if (!local)
         if (auto folder = launch::makeUserFolder("agents")) times.stateFolder = *folder;
-    launch::Agent agent(launch::FrameChannel(launch::FileDescriptor(0), launch::FileDescriptor(1)),
-                        productVersion(), times, {launch::ownProgram(), "data-sum"});
+    launch::FrameChannel recorder(launch::FileDescriptor(0), launch::FileDescriptor(1));
+    std::optional<run::TaskTerms> terms;
+    // Reached over a network, by a recorder that a task has met.
+    if (launched && !local) {
+        auto taken = launch::takeTaskTerms(recorder);
+        if (!taken) {
+            tellError(taken.error().message);
+            return exitStatus(taken.error());
+        }
+        terms = std::move(*taken);
+    }
+    launch::Agent agent(std::move(recorder), productVersion(), times,
+                        {launch::ownProgram(), "data-sum"}, std::move(terms));
     return agent.run();
 }
 

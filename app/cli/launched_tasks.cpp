@@ -1,7 +1,9 @@
 #include "app/cli/launched_tasks.h"
 
 #include "app/cli/console.h"
+#include "app/cli/run_hosts.h"
 #include "app/cli/version.h"
+#include "engine/launch/tasks/agent_terms.h"
 #include "engine/launch/tasks/task_member.h"
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/run_option.h"
@@ -40,6 +42,26 @@ std::string listOf(const std::vector<launch::TaskHost>& hosts) {
     return text;
 }
 
+run::TaskTerms termsOf(const Result<run::RunConfig>& own) {
+    run::TaskTerms terms;
+    terms.rankProgram = rankProgram();
+    if (own)
+        terms.paths = launch::pathsOf(*own);
+    else
+        terms.trouble = own.error().message;
+    return terms;
+}
+
+/// Short secrets are worth a warning, not a refusal: a test run need not be safe.
+void warnOfSecret(const launch::TaskPlace& task, RunProgress& progress) {
+    if (task.onOneHost() || task.secret.empty() || task.secret.size() >= launch::kShortSecret)
+        return;
+    progress.log("warning",
+                 fmt::format("the secret of this run's tasks has {} characters and may be guessed; "
+                             "use one of {} or more, e.g. from openssl rand -hex 16",
+                             task.secret.size(), launch::kShortSecret));
+}
+
 int complain(const launch::TaskPlace& task, const Error& error) {
     tellError(fmt::format("task {} of {}: {}", task.rank, task.size, error.message));
     return exitStatus(error);
@@ -47,7 +69,8 @@ int complain(const launch::TaskPlace& task, const Error& error) {
 
 }  // namespace
 
-void addLaunchedBy(CLI::App& app, std::string& launchedBy) {
+void TaskOptions::addTo(CLI::App& app) {
+    const char* group = toWord(run::OptionSection::kHosts);
     std::vector<std::string> words = wordVector<launch::Launcher>();
     words.emplace_back(kNobody);
     app.add_option("--launched-by", launchedBy,
@@ -57,13 +80,26 @@ void addLaunchedBy(CLI::App& app, std::string& launchedBy) {
                    "whatever is set [told by these launchers' variables]")
         ->type_name("WHO")
         ->check(CLI::IsMember(words))
-        ->group(toWord(run::OptionSection::kHosts));
+        ->group(group);
+    app.add_option("--task-token-file", trust.tokenFile,
+                   "file of mode 600 with the secret by which the tasks of several hosts know each "
+                   "other; else the variable SHARDSCOPE_TASK_TOKEN, or torchrun's --rdzv-id")
+        ->type_name("FILE")
+        ->group(group);
+    app.add_flag("--trust-network", trust.trustNetwork,
+                 "let tasks of several hosts meet without a secret: any program on their network "
+                 "can take part; the recording says so")
+        ->group(group);
 }
 
-Result<std::optional<launch::TaskPlace>> ownTask(const std::string& launchedBy) {
+Result<std::optional<launch::TaskPlace>> ownTask(const TaskOptions& options) {
     const launch::Variables variables = ownVariables();
-    if (launchedBy == kNobody) return std::optional<launch::TaskPlace>();
-    return launch::taskOf(variables, fromWord<launch::Launcher>(launchedBy));
+    if (options.launchedBy == kNobody) return std::optional<launch::TaskPlace>();
+    auto task = launch::taskOf(variables, fromWord<launch::Launcher>(options.launchedBy));
+    if (task && *task)
+        if (auto settled = launch::settleSecret(**task, options.trust); !settled)
+            return failure(settled);
+    return task;
 }
 
 LaunchedTasks oneAHost(const launch::TaskPlace& task) {
@@ -77,21 +113,34 @@ LaunchedTasks onOneHost(const launch::TaskPlace& task) {
     return {task.launcher, {{"localhost", task.size, {}}}};
 }
 
-int serveTask(const launch::TaskPlace& task) {
+int serveTask(const launch::TaskPlace& task, const std::function<Result<run::RunConfig>()>& own) {
     auto signals = SignalRequests::open();
     if (!signals) return complain(task, signals.error());
-    const auto status = launch::serveAsTask(
-        {task, productVersion(), [&] { return signals->timesAsked(); }, launch::kTaskPatience,
-         [&](const std::string& text) {
-             tellError(fmt::format("task {} of {}: {}", task.rank, task.size, text));
-         }});
+    launch::TaskService service{task, productVersion(), [&] { return signals->timesAsked(); },
+                                launch::kTaskPatience, [&] { return termsOf(own()); }};
+    service.say = [&](const std::string& text) {
+        tellError(fmt::format("task {} of {}: {}", task.rank, task.size, text));
+    };
+    const auto status = launch::serveAsTask(service);
     return status ? *status : complain(task, status.error());
+}
+
+Diagnostic trustedNetworkNote() {
+    return {Severity::kWarning,
+            "trusted-network",
+            "the tasks of this run's hosts proved no secret to each other (--trust-network): "
+            "any program on their network could take part, or change what was recorded",
+            fmt::format("Give all tasks a {}.", launch::kTaskToken),
+            std::nullopt,
+            Timestamp{0},
+            1};
 }
 
 Result<launch::TaskMeeting> meetTasks(const launch::TaskPlace& task, const std::string& interface,
                                       SignalRequests& signals, RunProgress& progress) {
     auto meeting = launch::TaskMeeting::open(task, productVersion(), interface);
     if (!meeting) return meeting;
+    warnOfSecret(task, progress);
     const auto say = [&](const std::string& text) { progress.log("info", text); };
     auto gathered = meeting->gather([&] { return !signals.askedToStop(); }, say);
     if (!gathered) {

@@ -6,27 +6,37 @@
 #include "app/cli/run_requests.h"
 #include "engine/launch/tasks/task_environment.h"
 #include "engine/launch/tasks/task_meeting.h"
+#include "engine/launch/tasks/task_secret.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/recording.h"
 #include "storage/model/result.h"
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace shardscope::cli {
 
-/// --launched-by
-void addLaunchedBy(CLI::App& app, std::string& launchedBy);
+/// What the command line says of tasks that a launcher has started.
+struct TaskOptions {
+    std::string launchedBy;  ///< empty: nothing
+    launch::TaskTrust trust;
 
-/// Which task this process is, by its environment and what --launched-by says (empty: nothing);
-/// nothing: none. Takes the tasks' token out of the environment, which is recorded.
-Result<std::optional<launch::TaskPlace>> ownTask(const std::string& launchedBy);
+    /// --launched-by, --task-token-file, --trust-network.
+    void addTo(CLI::App& app);
+};
+
+/// Which task this process is, by its environment and the command line, and the secret that it
+/// shares with the others; nothing: none. Takes the tasks' token out of the environment, which is
+/// recorded.
+Result<std::optional<launch::TaskPlace>> ownTask(const TaskOptions& options);
 
 /// To the end of the run, whose exit status it gives. Only what rank 0's task cannot hear is said
-/// here.
-int serveTask(const launch::TaskPlace& task);
+/// here. `own`: the run that this task's command line asks for, when it is to start an agent.
+int serveTask(const launch::TaskPlace& task, const std::function<Result<run::RunConfig>()>& own);
 
 /// All tasks of the run, and their hosts, as rank 0's has met them.
 struct LaunchedTasks {
@@ -47,6 +57,9 @@ struct LaunchedTasks {
 /// Tells the tasks that are there, or come within ten seconds, to end with `status`: there is
 /// nothing to record.
 void dismissTasks(const launch::TaskPlace& task, const std::string& interface, int status);
+
+/// Of the recording, where tasks on several hosts have proved no secret.
+[[nodiscard]] Diagnostic trustedNetworkNote();
 
 /// Meets all other tasks and says so. `interface`: where; empty: where MASTER_ADDR says.
 Result<launch::TaskMeeting> meetTasks(const launch::TaskPlace& task, const std::string& interface,

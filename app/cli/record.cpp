@@ -159,6 +159,7 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
     attachControlSocket(run, config, say);
     progress.started(config, theory::parameterCount(config.model));
     warnOfCrowding(config, recorder);
+    if (tasks != nullptr && tasks->trustsNetwork()) recorder.addDiagnostic(trustedNetworkNote());
     if (!restarted.empty())
         recorder.addDiagnostic(
             {Severity::kNote, "restarted", restarted, "", std::nullopt, Timestamp{0}, 1});
@@ -236,16 +237,30 @@ Result<run::RunConfig> dryConfig(RecordOptions& options,
     return config;
 }
 
+/// As the command line has it before it is known where the tasks are.
+Result<run::RunConfig> configBeforeMeeting(RecordOptions& options, const launch::TaskPlace& task) {
+    options.tasks = oneAHost(task);
+    if (auto config = options.config()) return config;
+    options.tasks = onOneHost(task);
+    return options.config();
+}
+
 /// What is wrong wherever the tasks are, before anybody waits for them.
 Result<void> checkBeforeMeeting(RecordOptions& options, const launch::TaskPlace& task) {
-    options.tasks = oneAHost(task);
-    auto config = options.config();
-    if (!config) {
-        options.tasks = onOneHost(task);
-        config = options.config();
-    }
+    auto config = configBeforeMeeting(options, task);
     if (!config) return failure(config);
     return config->data.empty() ? Result<void>() : settleData(*config);
+}
+
+/// A task that is not rank 0's.
+int serve(RecordOptions& options, const launch::TaskPlace& task) {
+    return serveTask(task, [&]() -> Result<run::RunConfig> {
+        auto config = configBeforeMeeting(options, task);
+        if (!config) return config;
+        const auto progress = quietProgress();
+        if (auto settled = settle(*config, *progress); !settled) return failure(settled);
+        return config;
+    });
 }
 
 /// Tells it; the exit status.
@@ -280,8 +295,10 @@ int runRecord(RecordOptions& options) {
     std::signal(SIGPIPE, SIG_IGN);
     holdHangups();
     if (options.bySlurm() && !options.dryRun) return recordBySlurm(options);
-    const auto task = ownTask(options.launchedBy);
-    if (task && *task && !(*task)->isFirst()) return options.dryRun ? 0 : serveTask(**task);
+    // A run that does not start needs no secret.
+    if (options.dryRun) options.taskOptions.trust = {{}, true};
+    const auto task = ownTask(options.taskOptions);
+    if (task && *task && !(*task)->isFirst()) return options.dryRun ? 0 : serve(options, **task);
     const auto progress = makeProgress(options);
     run::RunConfig config;
     if (!task) return finish(failure(task), options, config, *progress);

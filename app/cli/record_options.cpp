@@ -61,7 +61,7 @@ void RecordOptions::addTo(CLI::App& app) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     m_flags.addTo(app, [](const run::RunOption&) { return true; });
     m_hosts.addTo(app);
-    addLaunchedBy(app, launchedBy);
+    taskOptions.addTo(app);
     m_slurm = app.add_option("--slurm", slurm,
                              "have the run done by a Slurm job with these options of sbatch "
                              "('--nodes 2 --ntasks-per-node 4', '' for none) and follow it; the "

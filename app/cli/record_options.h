@@ -40,9 +40,9 @@ public:
     bool json = false;
     bool quiet = false;
     bool dryRun = false;
-    std::string control;     ///< "stdio" or nothing
-    std::string launchedBy;  ///< what --launched-by says
-    std::string slurm;       ///< options of sbatch; see bySlurm()
+    std::string control;  ///< "stdio" or nothing
+    TaskOptions taskOptions;
+    std::string slurm;  ///< options of sbatch; see bySlurm()
     /// What a launcher has started; before config().
     std::optional<LaunchedTasks> tasks;
 

@@ -123,7 +123,6 @@ Result<launch::HostRun> hostOfTasks(std::size_t number, const run::RunConfig& co
         if (host->interface.empty()) host->interface = tasks.address();
         return host;
     }
-    if (const char* named = std::getenv(kRankProgram)) host->rankProgram = named;
     host->start = [&tasks, number]() -> Result<std::unique_ptr<launch::AgentTransport>> {
         return tasks.takeAgent(number);
     };

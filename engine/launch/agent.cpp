@@ -2,6 +2,7 @@
 
 #include "engine/control/observer.h"
 #include "engine/launch/host_facts.h"
+#include "engine/launch/tasks/agent_terms.h"
 #include "engine/launch/usable_cores.h"
 #include "storage/model/host_clock.h"
 
@@ -47,12 +48,13 @@ std::string besideThisProgram(const char* name) {
 }  // namespace
 
 Agent::Agent(FrameChannel recorder, std::string product, const AgentTimes& times,
-             std::vector<std::string> sumWords)
+             std::vector<std::string> sumWords, std::optional<run::TaskTerms> terms)
     : m_recorder(std::move(recorder)),
       m_events(m_recorder, times.leased),
       m_product(std::move(product)),
       m_times(times),
       m_sumWords(std::move(sumWords)),
+      m_terms(std::move(terms)),
       m_reachedAt(reachedAddress()),
       m_lastHeard(Clock::now()),
       m_nextHeartbeat(Clock::now() + times.heartbeat) {}
@@ -101,7 +103,7 @@ int Agent::run() {
         takeFromRecorder();
         keepTime();
     }
-    return 0;
+    return m_refused ? static_cast<int>(ErrorCode::kLaunch) : 0;
 }
 
 void Agent::poll() {
@@ -182,6 +184,9 @@ void Agent::turnPreparation() {
 /// In a process of its own: it may take long.
 void Agent::sumUp(const run::DataRequest& request) {
     if (m_sum) return;
+    if (m_terms)
+        if (auto allowed = checkTerms(*m_terms, request); !allowed)
+            return m_recorder.send(run::kNoRank, run::DataChecked{{}, 0, allowed.error().message});
     std::vector<std::string> words = m_sumWords;
     words.push_back(request.path);
     auto child = ChildProcess::start(words);
@@ -235,15 +240,27 @@ void Agent::setUpEvents(const run::RunConfig& config) {
     m_events.prepare(limits, config.captureSlow > 0);
 }
 
+std::string Agent::rankProgram(const run::LaunchRequest& request) const {
+    const std::string& named = m_terms ? m_terms->rankProgram : request.rankProgram;
+    return named.empty() ? besideThisProgram("shardscope-rank") : named;
+}
+
 Result<void> Agent::startRanks(const run::LaunchRequest& request) {
+    if (m_terms) {
+        if (auto allowed = checkTerms(*m_terms, request); !allowed) {
+            m_refused = true;
+            // The recorder may be a stranger's: the user hears of it here.
+            complain(allowed.error().message);
+            return allowed;
+        }
+    }
     if (request.host < 0 || request.host >= request.places.hosts()) {
         return failure(ErrorCode::kLaunch, "the recorder asked for ranks of no host");
     }
     auto segment = makeSegment(request.segmentBytes);
     if (!segment) return failure(segment);
     m_segment = std::move(*segment);
-    const std::string program =
-        request.rankProgram.empty() ? besideThisProgram("shardscope-rank") : request.rankProgram;
+    const std::string program = rankProgram(request);
     run::RunConfig config = request.config;
     if (config.threads == 0) config.threads = threadsPerRank(request.places.ranksOf(request.host));
     const std::int32_t first = request.places.firstOf(request.host);

@@ -41,11 +41,15 @@ struct AgentTimes {
 class Agent {
 public:
     /// `product` is this build's name and version, told to the recorder. `sumWords` are a program
-    /// and its arguments which, given a path besides, prints the run::DataChecked of it.
+    /// and its arguments which, given a path besides, prints the run::DataChecked of it. `terms`:
+    /// of an agent that a task has started for a recorder on another host (tasks/agent_terms.h);
+    /// none: the recorder is this user's, on this host or through ssh, and may ask for anything.
     Agent(FrameChannel recorder, std::string product, const AgentTimes& times = {},
-          std::vector<std::string> sumWords = {"/bin/false"});
+          std::vector<std::string> sumWords = {"/bin/false"},
+          std::optional<run::TaskTerms> terms = std::nullopt);
 
-    /// Runs to the end; the process's exit status.
+    /// Runs to the end; the process's exit status: kLaunch where the recorder was lost, or asked
+    /// for more than the terms allow.
     int run();
 
 private:
@@ -60,6 +64,7 @@ private:
     void turnSum();
     void launch(const run::LaunchRequest& request);
     Result<void> startRanks(const run::LaunchRequest& request);
+    [[nodiscard]] std::string rankProgram(const run::LaunchRequest& request) const;
     void takeFromRanks();
     void takeFromRank(RankProcess& rank);
     void noteEnd(RankProcess& rank);
@@ -75,6 +80,8 @@ private:
     std::string m_product;
     AgentTimes m_times;
     std::vector<std::string> m_sumWords;
+    std::optional<run::TaskTerms> m_terms;
+    bool m_refused = false;  ///< what goes beyond them
     std::string m_reachedAt;
     std::optional<HostPreparation> m_preparation;  ///< of several hosts, until ranks start
     std::optional<AgentFile> m_file;

@@ -19,14 +19,25 @@ Result<void> makePrivate(const std::string& folder) {
     const bool ours = ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
                       status.st_uid == ::geteuid() && (status.st_mode & 0077) == 0;
     if (ours) return {};
-    return failure(ErrorCode::kFailure, fmt::format("{} is not this user's alone", folder));
+    return failure(
+        ErrorCode::kFailure,
+        fmt::format("{} is not this user's alone; remove it, or set XDG_RUNTIME_DIR to a "
+                    "folder of your own",
+                    folder));
+}
+
+/// Batch jobs inherit the variable from a login elsewhere, whose folder is not on this host.
+bool isOwnFolder(const char* path) {
+    struct stat status {};
+    return ::stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
 }
 
 }  // namespace
 
 std::string userFolder() {
     const char* named = std::getenv("XDG_RUNTIME_DIR");
-    if (named != nullptr && *named == '/') return std::string(named) + "/shardscope";
+    if (named != nullptr && *named == '/' && isOwnFolder(named))
+        return std::string(named) + "/shardscope";
     return fmt::format("/tmp/shardscope-{}", ::geteuid());
 }
 

@@ -8,7 +8,8 @@
 
 namespace shardscope::launch {
 
-/// $XDG_RUNTIME_DIR/shardscope, else /tmp/shardscope-UID. Need not be there.
+/// $XDG_RUNTIME_DIR/shardscope where that variable names a folder of this user's, else
+/// /tmp/shardscope-UID. Need not be there.
 [[nodiscard]] std::string userFolder();
 
 /// Makes it where it is missing, or a folder below it; nobody else may have prepared it (kFailure).

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs whose tasks torchrun has started on hosts with addresses and names of their own (its variables are
-set as it sets them), and over links that are cut.
+set as it sets them), over links that are cut, and with a stranger on their network (attacker.py).
 
   tasks_namespaces_test.py SHARDSCOPE FAKE_RANK [RANK]
 
@@ -26,6 +26,8 @@ import namespaces  # noqa: E402
 
 PATIENCE = 120
 PORT = 29500
+TOKEN = "a token of sixteen letters"
+ATTACKER = pathlib.Path(__file__).resolve().parent / "attacker.py"
 LISTENS = "0A"  # in /proc/net/tcp
 
 
@@ -84,8 +86,8 @@ class Tasks(unittest.TestCase):
         self.tasks = []
         self.addCleanup(self.end)
 
-    def start(self, ranks, *arguments, fake=True, step=5):
-        """Tasks of two a host; the first of all on node-a."""
+    def start(self, ranks, *arguments, fake=True, step=5, token=TOKEN, met_at=None):
+        """Tasks of two a host; the first of all on node-a, and met there unless it is said where."""
         for rank in ranks:
             node = self.hosts.nodes[rank // 2]
             variables = {
@@ -93,8 +95,10 @@ class Tasks(unittest.TestCase):
                 "RANK": rank, "WORLD_SIZE": 4, "LOCAL_RANK": rank % 2, "LOCAL_WORLD_SIZE": 2,
                 "GROUP_RANK": rank // 2, "GROUP_WORLD_SIZE": 2, "TORCHELASTIC_RUN_ID": "none",
                 "TORCHELASTIC_RESTART_COUNT": 0, "TORCHELASTIC_USE_AGENT_STORE": False,
-                "MASTER_ADDR": self.hosts.nodes[0].address, "MASTER_PORT": PORT,
+                "MASTER_ADDR": met_at or self.hosts.nodes[0].address, "MASTER_PORT": PORT,
                 "FAKE_RANK_STEP_MS": step}
+            if token:
+                variables["SHARDSCOPE_TASK_TOKEN"] = token
             if fake:
                 variables["SHARDSCOPE_RANK_PROGRAM"] = PROGRAMS[1]
             words = [PROGRAMS[0], "record", "--data", self.place / "text.txt", "--output",
@@ -111,7 +115,8 @@ class Tasks(unittest.TestCase):
             task.wait()
 
     def said(self, rank=0) -> str:
-        return (self.place / f"said{rank}").read_text()
+        path = self.place / f"said{rank}"
+        return path.read_text() if path.exists() else ""
 
     def statuses(self):
         return [task.wait(timeout=PATIENCE) for task in self.tasks]
@@ -196,6 +201,66 @@ class Tasks(unittest.TestCase):
                 self.expect_gone(left)
                 opened = namespaces.run(PROGRAMS[0], "info", self.output)
                 self.assertIn("4 ranks", opened.stdout)
+
+    def attack(self, host, mode, *more):
+        """A stranger on that host, listening where rank 0's task is looked for."""
+        attacker = subprocess.Popen(
+            host.command([sys.executable, ATTACKER, mode, host.address, PORT, *more]), text=True,
+            stdout=subprocess.PIPE)
+
+        def end():
+            attacker.kill()
+            attacker.wait()
+            attacker.stdout.close()
+        self.addCleanup(end)
+        self.assertEqual(attacker.stdout.readline(), "ready\n")
+        return end
+
+    def test_without_a_secret_tasks_of_several_hosts_are_refused(self):
+        self.start(range(4), token=None)
+        self.assertEqual(self.statuses(), [2] * 4)
+        self.assertIn("set SHARDSCOPE_TASK_TOKEN to the same random word on every host", self.said())
+        self.assertFalse(self.output.exists())
+
+    def test_a_stranger_in_rank_zeros_place_has_nothing_run_and_keeps_no_task(self):
+        marker = self.place / "pwned"
+        end = self.attack(self.hosts.nodes[0], "impostor", marker)
+        self.start([2, 3], "--steps", "5")
+        self.until(lambda: len(self.shardscopes()) == 2)
+        time.sleep(3)  # a dozen tries of each
+        self.assertEqual([task.poll() for task in self.tasks], [None, None], self.said(2))
+        self.assertFalse(marker.exists())
+        end()
+        self.start([0, 1], "--steps", "5")
+        self.assertEqual(self.statuses(), [0] * 4, self.said())
+        self.assertEqual(len(self.query("SELECT 1 FROM steps")), 20)
+        self.assertFalse(marker.exists())
+
+    def test_where_the_network_is_trusted_a_strangers_program_is_not_run_either(self):
+        marker = self.place / "pwned"
+        self.attack(self.hosts.nodes[0], "impostor", marker)
+        self.start([2], "--trust-network", token=None)
+        self.until(lambda: len(self.shardscopes()) == 1)
+        time.sleep(3)
+        self.assertFalse(marker.exists())
+
+    def test_who_passes_everything_on_is_a_longer_wire_and_no_more(self):
+        for mode, statuses in (("relay", [0] * 4), ("inject", None), ("alter", None)):
+            with self.subTest(mode=mode):
+                self.setUp()
+                marker = self.place / "pwned"
+                head = self.hosts.head
+                end = self.attack(head, mode, self.hosts.nodes[0].address, marker)
+                self.start([0, 1], "--steps", "5")
+                self.start([2, 3], "--steps", "5", met_at=head.address)
+                ended = self.statuses()
+                if statuses:
+                    self.assertEqual(ended, statuses, self.said())
+                else:
+                    self.assertNotIn(0, ended, self.said())
+                    self.assertIn("was changed, or put in, on its way", self.said(2) + self.said())
+                self.assertFalse(marker.exists())
+                end()
 
     def test_real_ranks_train_across_the_link(self):
         if not REAL:

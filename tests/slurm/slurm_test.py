@@ -51,6 +51,8 @@ def alive(pid: int) -> bool:
         return False
 
 
+TOKEN = "a token of sixteen letters"
+
 class Slurm(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -150,7 +152,8 @@ class Slurm(unittest.TestCase):
 
     def test_srun_over_two_nodes_meets_at_the_address_that_is_given(self):
         status = self.run_to_end(["srun", "-p", "both", "-N", "2", "--ntasks-per-node", "2",
-                                  *self.record("--steps", "5")], MASTER_ADDR="127.0.0.1")
+                                  *self.record("--steps", "5")], MASTER_ADDR="127.0.0.1",
+                                 SHARDSCOPE_TASK_TOKEN=TOKEN)
         self.assertEqual(status, 0, self.text())
         self.assertIn("srun has started 4 tasks on 2 hosts", self.text())
         self.assertEqual(len(self.query("SELECT 1 FROM steps")), 20)
@@ -164,11 +167,17 @@ class Slurm(unittest.TestCase):
         rows = self.query("SELECT count(*) FROM ranks GROUP BY host")
         self.assertEqual([int(row[0]) for row in rows], [2, 2])
 
-    def test_a_first_node_that_nobody_can_resolve_is_said(self):
+    def test_a_first_node_without_an_address_is_said(self):
         status = self.run_to_end(["srun", "-p", "both", "-N", "2", "--ntasks-per-node", "1", "-K1",
-                                  *self.record("--steps", "5")])
+                                  *self.record("--steps", "5")], SHARDSCOPE_TASK_TOKEN=TOKEN)
         self.assertNotEqual(status, 0)
         self.assertIn("MASTER_ADDR node1: ", self.text())
+
+    def test_tasks_of_two_nodes_without_a_secret_are_told_how_srun_passes_one(self):
+        status = self.run_to_end(["srun", "-p", "both", "-N", "2", "--ntasks-per-node", "1", "-K1",
+                                  *self.record("--steps", "5")])
+        self.assertEqual(status, 2, self.text())
+        self.assertIn("SHARDSCOPE_TASK_TOKEN=$(openssl rand -hex 16)` before srun", self.text())
 
     def test_a_batch_script_without_srun_is_no_task(self):
         (self.place / "job").write_text("#!/bin/sh\nexec " + " ".join(

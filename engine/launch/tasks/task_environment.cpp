@@ -135,8 +135,7 @@ Result<TaskPlace> torchPlace(const Reader& read, Launcher launcher, const Counts
             "MASTER_PORT is the last one, and torchrun itself listens there: choose a "
             "lower one with --master-port");
     if (read.has("GROUP_RANK")) place.node = "group " + read.text("GROUP_RANK");
-    place.identity =
-        identityOf(read, {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_PORT"});
+    place.identity = identityOf(read, {"TORCHELASTIC_RESTART_COUNT", "MASTER_PORT"});
     if (counts.localSize == counts.size) return place;
     place.address = read.text("MASTER_ADDR");
     place.port = *port;
@@ -184,6 +183,20 @@ Result<TaskPlace> slurmPlace(const Reader& read, const Counts& counts) {
     return place;
 }
 
+/// torchrun's run id is the secret of several hosts where its user has chosen one and there is no
+/// token; else it is merely what the run is called.
+void nameRun(const Reader& read, TaskPlace& place) {
+    constexpr const char* kDefaultRunId = "none";
+    const std::string runId = read.text("TORCHELASTIC_RUN_ID");
+    place.secret = read.text(kTaskToken);
+    if (place.launcher != Launcher::kTorchrun && place.launcher != Launcher::kEnvironment) return;
+    const bool chosen = place.launcher == Launcher::kTorchrun && runId != kDefaultRunId;
+    if (place.secret.empty() && chosen && !place.onOneHost())
+        place.secret = runId;
+    else
+        place.identity = runId + ' ' + place.identity;
+}
+
 Result<std::optional<TaskPlace>> placeBy(const Reader& read, Launcher launcher) {
     const auto counts = countsOf(read, launcher);
     if (!counts) return failure(counts);
@@ -191,7 +204,7 @@ Result<std::optional<TaskPlace>> placeBy(const Reader& read, Launcher launcher) 
                  : launcher == Launcher::kSlurm ? slurmPlace(read, *counts)
                                                 : torchPlace(read, launcher, *counts);
     if (!place) return failure(place);
-    place->token = read.text(kTaskToken);
+    nameRun(read, *place);
     return std::optional<TaskPlace>(std::move(*place));
 }
 

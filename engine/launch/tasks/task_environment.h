@@ -18,14 +18,24 @@ namespace shardscope::launch {
 enum class Launcher : std::uint8_t { kTorchrun = 1, kMpirun, kSlurm, kEnvironment };
 struct LauncherWords {
     Launcher value;
-    const char* word;  ///< of --launched-by
-    const char* name;  ///< in sentences
+    const char* word;     ///< of --launched-by
+    const char* name;     ///< in sentences
+    const char* passing;  ///< how its tasks are given a secret
 };
 constexpr auto wordsOf(Launcher) {
-    return wordList<LauncherWords>({{Launcher::kTorchrun, "torchrun", "torchrun"},
-                                    {Launcher::kMpirun, "mpirun", "mpirun"},
-                                    {Launcher::kSlurm, "slurm", "srun"},
-                                    {Launcher::kEnvironment, "environment", "the environment"}});
+    return wordList<LauncherWords>(
+        {{Launcher::kTorchrun, "torchrun", "torchrun",
+          "set SHARDSCOPE_TASK_TOKEN to the same random word on every host before torchrun (one "
+          "from `openssl rand -hex 16`), or give torchrun --rdzv-id such a word"},
+         {Launcher::kMpirun, "mpirun", "mpirun",
+          "`export SHARDSCOPE_TASK_TOKEN=$(openssl rand -hex 16)` and add -x SHARDSCOPE_TASK_TOKEN "
+          "to mpirun's options"},
+         {Launcher::kSlurm, "slurm", "srun",
+          "`export SHARDSCOPE_TASK_TOKEN=$(openssl rand -hex 16)` before srun, or let `shardscope "
+          "record --slurm` do that"},
+         {Launcher::kEnvironment, "environment", "the environment",
+          "set SHARDSCOPE_TASK_TOKEN to the same random word for all tasks (one from `openssl rand "
+          "-hex 16`; in Kubernetes from a Secret, by env.valueFrom.secretKeyRef)"}});
 }
 
 /// By name. LOCAL_RANK and what a launcher does not set are simply absent.
@@ -41,16 +51,18 @@ struct TaskPlace {
     /// host, and nothing listens on any network.
     std::string address;
     std::int32_t port = 0;
-    /// Alike on all tasks of this run and on no others: what the launcher calls it.
+    /// Alike on all tasks of this run and on no others: what the launcher calls it. Not secret.
     std::string identity;
-    std::string token = {};  ///< kTaskToken's; empty: none
+    /// Known to this run's tasks only: kTaskToken's value, or torchrun's run id where a user has
+    /// chosen it. Empty: none.
+    std::string secret = {};
 
     [[nodiscard]] bool onOneHost() const { return address.empty(); }
     [[nodiscard]] bool isFirst() const { return rank == 0; }
     friend bool operator==(const TaskPlace&, const TaskPlace&) = default;
 };
 
-/// A user's own secret of a run, which tasks have in common (a variable that is not passed on).
+/// A user's own secret of a run, which its tasks have in common (a variable that is not passed on).
 inline constexpr const char* kTaskToken = "SHARDSCOPE_TASK_TOKEN";
 
 /// Nothing: no launcher started this process, or one that started it alone. `by` names who did, so

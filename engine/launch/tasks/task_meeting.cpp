@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <random>
 #include <set>
 #include <utility>
 
@@ -24,12 +25,18 @@ constexpr std::chrono::seconds kFirstWord{5};
 constexpr std::chrono::seconds kAgentPatience{60};
 constexpr std::chrono::seconds kEndPatience{5};
 constexpr std::size_t kMostNamed = 8;
+/// A task that is just coming has said its proof by then.
+constexpr int kLastTurns = 4;
+constexpr const char* kLoopback = "127.0.0.1";
 /// Whoever reaches the port can be refused.
 constexpr std::size_t kMostRefusalsSaid = 16;
 
 class TaskAgent final : public AgentTransport {
 public:
-    explicit TaskAgent(FileDescriptor socket) : m_channel(std::move(socket)) {}
+    TaskAgent(FileDescriptor socket, const network::SealPair& seals)
+        : m_channel(std::move(socket)) {
+        m_channel.seal(seals);
+    }
     FrameChannel takeChannel() override { return std::move(m_channel); }
     /// Its launcher knows which, not we.
     std::string endText() override { return "it ended, or the connection was lost"; }
@@ -70,11 +77,10 @@ TaskHello helloOf(const TaskPlace& place, const std::string& product) {
 
 Result<TaskMeeting> TaskMeeting::open(const TaskPlace& place, const std::string& product,
                                       const std::string& interface) {
-    auto secret = TaskSecret::of(place.identity, place.token);
-    if (!secret) return failure(secret);
-    auto listeners = listenForTasks(place, *secret, interface);
+    const TaskSecret secret = TaskSecret::of(place);
+    auto listeners = listenForTasks(place, secret, interface);
     if (!listeners) return failure(listeners);
-    return TaskMeeting(place, std::move(*secret), helloOf(place, product), std::move(*listeners));
+    return TaskMeeting(place, secret, helloOf(place, product), std::move(*listeners));
 }
 
 Result<void> TaskMeeting::gather(const GoOn& goOn, const Say& say,
@@ -93,11 +99,11 @@ Result<void> TaskMeeting::startAgents(const GoOn& goOn) {
         if (!member.leads) continue;
         const auto node = std::find(m_nodes.begin(), m_nodes.end(), member.hello.node);
         const TaskHost& host = m_hosts[static_cast<std::size_t>(node - m_nodes.begin())];
-        member.line.send(fmt::format("lead {}\n", toText(host.processors)));
+        member.line.send(fmt::format("lead {}", toText(host.processors)));
     }
     const auto quiet = [](const std::string&) {};
     auto waited = waitFor([this] { return agentsAreThere(); }, goOn, quiet, kAgentPatience);
-    m_listeners.clear();
+    m_listeners.close();
     m_guests.clear();
     return waited;
 }
@@ -126,34 +132,78 @@ Result<void> TaskMeeting::waitFor(const std::function<bool()>& holds, const GoOn
 
 void TaskMeeting::turn() {
     std::vector<pollfd> polls;
-    for (const FileDescriptor& each : m_listeners) addPoll(polls, each.get());
+    for (const FileDescriptor& each : m_listeners.all()) addPoll(polls, each.get());
     for (const Guest& each : m_guests) addPoll(polls, each.line.fd());
     for (const Member& each : m_members) addPoll(polls, each.line.fd());
     ::poll(polls.data(), polls.size(), static_cast<int>(kTurn.count()));
     acceptGuests();
     const auto now = Clock::now();
     std::erase_if(m_guests, [&](Guest& guest) {
-        if (const auto said = guest.line.take()) {
-            if (const auto hello = parseHello(m_secret, *said))
-                admit(guest, *hello);
-            else if (const auto strange = parseStrange(*said))
-                turnAway(guest, *strange);
-            return true;
-        }
-        return !guest.line.isOpen() || now > guest.until;
+        return !hear(guest) || !guest.line.isOpen() || now > guest.until;
     });
+}
+
+/// False: nothing more is expected of it.
+bool TaskMeeting::hear(Guest& guest) {
+    const auto said = guest.line.take();
+    if (!said) return true;
+    if (!guest.handshake) return challenge(guest, *said);
+    const TaskHello& hello = guest.handshake->hello();
+    if (guest.handshake->proves(*said)) {
+        if (hello.agent)
+            admitAgent(guest);
+        else
+            admit(guest);
+        return false;
+    }
+    guest.line.send("unproved");
+    noteRefusal(hello, fmt::format("task {} has another secret than rank 0's task, or only one of "
+                                   "both has one; give all the same {}",
+                                   hello.rank, kTaskToken));
+    return false;
+}
+
+/// One of another run may wait for this one to end, as a restarted one does; it is only said.
+bool TaskMeeting::challenge(Guest& guest, std::string_view said) {
+    AdmittingHandshake handshake(m_secret);
+    const auto challenge = handshake.challenge(said);
+    if (!challenge) return false;
+    if (!handshake.isOfThisRun()) {
+        noteRefusal(handshake.hello(),
+                    fmt::format("task {} is of another run; give each a MASTER_PORT of its own",
+                                handshake.hello().rank));
+        return false;
+    }
+    guest.line.send(*challenge);
+    guest.handshake.emplace(std::move(handshake));
+    return true;
 }
 
 void TaskMeeting::acceptGuests() {
     const std::size_t most = kMostStrangers + 2 * static_cast<std::size_t>(m_place.size);
-    for (const FileDescriptor& listener : m_listeners) {
+    for (const FileDescriptor& listener : m_listeners.all()) {
         for (int i = 0; i < kMostPerTurn; ++i) {
             FileDescriptor fd = acceptTask(listener.get());
             if (!fd.valid()) break;
-            if (m_guests.size() == most) m_guests.erase(m_guests.begin());
-            m_guests.push_back({TaskLine(std::move(fd)), Clock::now() + kGuestPatience});
+            if (m_guests.size() == most) makeRoom();
+            std::string address = peerAddressOf(fd.get());
+            m_guests.push_back(
+                {TaskLine(std::move(fd)), Clock::now() + kGuestPatience, std::move(address)});
         }
     }
+}
+
+/// Of those at the address that has most, any: a flood from one address keeps no task of another
+/// out, and one of the same address gets through it some time.
+void TaskMeeting::makeRoom() {
+    std::map<std::string, std::vector<std::size_t>> byAddress;
+    for (std::size_t i = 0; i < m_guests.size(); ++i) byAddress[m_guests[i].address].push_back(i);
+    const auto most = std::max_element(
+        byAddress.begin(), byAddress.end(),
+        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    const std::vector<std::size_t>& guests = most->second;
+    const std::size_t chosen = guests[std::random_device()() % guests.size()];
+    m_guests.erase(m_guests.begin() + static_cast<std::ptrdiff_t>(chosen));
 }
 
 std::string TaskMeeting::complaintOf(const TaskHello& hello) const {
@@ -168,9 +218,9 @@ std::string TaskMeeting::complaintOf(const TaskHello& hello) const {
     return {};
 }
 
-void TaskMeeting::admit(Guest& guest, const TaskHello& hello) {
+void TaskMeeting::admit(Guest& guest) {
+    const TaskHello& hello = guest.handshake->hello();
     std::string complaint = complaintOf(hello);
-    if (complaint.empty() && hello.agent) return admitAgent(guest, hello);
     const bool twice = std::any_of(m_members.begin(), m_members.end(), [&](const Member& each) {
         return each.hello.rank == hello.rank;
     });
@@ -181,23 +231,11 @@ void TaskMeeting::admit(Guest& guest, const TaskHello& hello) {
             hello.rank);
     if (!complaint.empty()) {
         noteRefusal(hello, complaint);
-        return guest.line.send(fmt::format("refused {} {}\n", m_secret.first, complaint));
+        return guest.line.send(guest.handshake->refusal(complaint));
     }
-    guest.line.send(fmt::format("welcome {}\n", m_secret.first));
+    guest.line.send(guest.handshake->welcome());
+    guest.line.seal(guest.handshake->seals());
     m_members.push_back({hello, std::move(guest.line)});
-}
-
-/// One of another run may wait for this one to end, as a restarted one does; it is only said.
-void TaskMeeting::turnAway(Guest& guest, const StrangeTask& task) {
-    if (task.run != m_secret.run)
-        return noteRefusal(task.hello,
-                           fmt::format("task {} is of another run; give each a MASTER_PORT of its "
-                                       "own",
-                                       task.hello.rank));
-    guest.line.send(fmt::format("token {}\n", m_secret.run));
-    noteRefusal(task.hello, fmt::format("task {} has another {} than rank 0's task, or only one of "
-                                        "both has one; give all the same",
-                                        task.hello.rank, kTaskToken));
 }
 
 void TaskMeeting::noteRefusal(const TaskHello& hello, const std::string& why) {
@@ -207,17 +245,18 @@ void TaskMeeting::noteRefusal(const TaskHello& hello, const std::string& why) {
 }
 
 /// Only of those that were asked for one.
-void TaskMeeting::admitAgent(Guest& guest, const TaskHello& hello) {
+void TaskMeeting::admitAgent(Guest& guest) {
     const auto member = std::find_if(m_members.begin(), m_members.end(), [&](const Member& each) {
-        return each.leads && each.hello.rank == hello.rank;
+        return each.leads && each.hello.rank == guest.handshake->hello().rank;
     });
     if (member == m_members.end()) return;
     const auto node = std::find(m_nodes.begin(), m_nodes.end(), member->hello.node);
-    FileDescriptor& agent = m_agents[static_cast<std::size_t>(node - m_nodes.begin())];
-    if (agent.valid()) return;
-    guest.line.send(fmt::format("welcome {}\n", m_secret.first));
+    NodeAgent& agent = m_agents[static_cast<std::size_t>(node - m_nodes.begin())];
+    if (agent.seals) return;
+    guest.line.send(guest.handshake->welcome());
     if (m_address.empty()) m_address = ownAddressOf(guest.line.fd());
-    agent = guest.line.release();
+    if (m_address.empty()) m_address = kLoopback;  // several nodes that meet on this host
+    agent = {guest.line.release(), guest.handshake->seals()};
 }
 
 Result<void> TaskMeeting::hearMembers() {
@@ -249,7 +288,7 @@ std::string TaskMeeting::absent() const {
 
 bool TaskMeeting::agentsAreThere() const {
     return std::all_of(m_agents.begin() + 1, m_agents.end(),
-                       [](const FileDescriptor& each) { return each.valid(); });
+                       [](const NodeAgent& each) { return each.seals.has_value(); });
 }
 
 /// In the order of their first tasks, which lead them; rank 0's is the first.
@@ -274,7 +313,7 @@ void TaskMeeting::findHosts() {
 }
 
 std::unique_ptr<AgentTransport> TaskMeeting::takeAgent(std::size_t host) {
-    return std::make_unique<TaskAgent>(std::move(m_agents[host]));
+    return std::make_unique<TaskAgent>(std::move(m_agents[host].socket), *m_agents[host].seals);
 }
 
 void TaskMeeting::attach(RunSupervisor& run, const Say& say) {
@@ -301,8 +340,8 @@ bool TaskMeeting::hear(Member& member, RunSupervisor& run, const Say& say) {
 
 void TaskMeeting::end(int status) {
     // Those that are just coming are told too.
-    for (int i = 0; i < 2 && !m_listeners.empty(); ++i) turn();
-    for (Member& member : m_members) member.line.send(fmt::format("end {}\n", status));
+    for (int i = 0; i < kLastTurns && !m_listeners.all().empty(); ++i) turn();
+    for (Member& member : m_members) member.line.send(fmt::format("end {}", status));
     const auto until = Clock::now() + kEndPatience;
     while (Clock::now() < until) {
         std::vector<pollfd> polls;

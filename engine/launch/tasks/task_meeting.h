@@ -8,16 +8,19 @@
 #include "engine/launch/run_supervisor.h"
 #include "engine/launch/tasks/processor_set.h"
 #include "engine/launch/tasks/task_environment.h"
+#include "engine/launch/tasks/task_handshake.h"
+#include "engine/launch/tasks/task_secret.h"
 #include "engine/launch/tasks/task_socket.h"
-#include "engine/launch/tasks/task_words.h"
 #include "storage/model/result.h"
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardscope::launch {
@@ -57,8 +60,12 @@ public:
     Result<void> startAgents(const GoOn& goOn);
     /// Of a host but the first. Once.
     [[nodiscard]] std::unique_ptr<AgentTransport> takeAgent(std::size_t host);
-    /// This host's address that others have reached; empty: nobody else is there.
+    /// This host's address that others have reached; empty: there is no other host.
     [[nodiscard]] const std::string& address() const { return m_address; }
+    /// Tasks of several hosts, which prove no secret to each other (--trust-network).
+    [[nodiscard]] bool trustsNetwork() const {
+        return !m_place.onOneHost() && m_place.secret.empty();
+    }
 
     /// Stops the run when a task was asked to, and abandons it when one is lost.
     void attach(RunSupervisor& run, const Say& say);
@@ -68,17 +75,23 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
+    /// A connection whose other end has not proved that it is of this run.
     struct Guest {
         TaskLine line;
         Clock::time_point until;
+        std::string address;
+        std::optional<AdmittingHandshake> handshake{};  ///< once it has said its hello
     };
     struct Member {
         TaskHello hello;
         TaskLine line;
         bool leads = false;
     };
-    TaskMeeting(TaskPlace place, TaskSecret secret, TaskHello own,
-                std::vector<FileDescriptor> listeners)
+    struct NodeAgent {
+        FileDescriptor socket;
+        std::optional<network::SealPair> seals{};
+    };
+    TaskMeeting(TaskPlace place, TaskSecret secret, TaskHello own, TaskListeners listeners)
         : m_place(std::move(place)),
           m_secret(std::move(secret)),
           m_own(std::move(own)),
@@ -89,9 +102,11 @@ private:
     void turn();
     Result<void> hearMembers();
     void acceptGuests();
-    void admit(Guest& guest, const TaskHello& hello);
-    void admitAgent(Guest& guest, const TaskHello& hello);
-    void turnAway(Guest& guest, const StrangeTask& task);
+    void makeRoom();
+    bool hear(Guest& guest);
+    bool challenge(Guest& guest, std::string_view said);
+    void admit(Guest& guest);
+    void admitAgent(Guest& guest);
     void noteRefusal(const TaskHello& hello, const std::string& why);
     [[nodiscard]] std::string complaintOf(const TaskHello& hello) const;
     [[nodiscard]] std::string absent() const;
@@ -102,12 +117,12 @@ private:
     TaskPlace m_place;
     TaskSecret m_secret;
     TaskHello m_own;
-    std::vector<FileDescriptor> m_listeners;
-    std::vector<Guest> m_guests;  ///< who has not said who it is
+    TaskListeners m_listeners;
+    std::vector<Guest> m_guests;
     std::vector<Member> m_members;
     std::vector<TaskHost> m_hosts;
-    std::vector<std::string> m_nodes;      ///< by host
-    std::vector<FileDescriptor> m_agents;  ///< by host
+    std::vector<std::string> m_nodes;  ///< by host
+    std::vector<NodeAgent> m_agents;   ///< by host
     std::string m_address;
     std::set<std::string> m_refusals;   ///< each is said once
     std::vector<std::string> m_unsaid;  ///< of them

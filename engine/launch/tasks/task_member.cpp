@@ -2,17 +2,22 @@
 
 #include "engine/launch/process.h"
 #include "engine/launch/tasks/processor_set.h"
+#include "engine/launch/tasks/task_handshake.h"
 #include "engine/launch/tasks/task_meeting.h"
+#include "engine/launch/tasks/task_secret.h"
 #include "engine/launch/tasks/task_socket.h"
-#include "engine/launch/tasks/task_words.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -27,15 +32,37 @@ constexpr std::chrono::seconds kTryPatience{3};
 constexpr std::chrono::seconds kAnswerPatience{10};
 /// For an agent that does not end.
 constexpr std::chrono::seconds kAgentGrace{5};
+/// Where an agent finds its terms: not in its arguments or environment, which others can read.
+constexpr int kTermsFd = 3;
+/// A pipe takes so much at once; paths are shorter.
+constexpr std::size_t kLongestTerms = 60'000;
+
+/// A descriptor from which `text` can be read to its end.
+Result<FileDescriptor> readableOnce(const std::string& text) {
+    std::array<int, 2> ends{};
+    if (text.size() > kLongestTerms || ::pipe2(ends.data(), O_CLOEXEC) != 0)
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("the agent's terms: {}", text.size() > kLongestTerms
+                                                                ? "its paths are too long"
+                                                                : std::strerror(errno)));
+    FileDescriptor output(ends[0]);
+    const FileDescriptor input(ends[1]);
+    if (::write(input.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("the agent's terms: {}", std::strerror(errno)));
+    return output;
+}
 
 /// The agent of this node, for as long as this lives.
 class NodeAgent {
 public:
-    Result<void> start(FileDescriptor frames) {
+    Result<void> start(FileDescriptor frames, const run::TaskTerms& terms) {
+        const auto told = readableOnce(run::encode(terms));
+        if (!told) return failure(told);
         SpawnRequest request;
         request.program = ownProgram();
         request.arguments = {"agent", "--launched"};
-        request.descriptors = {{frames.get(), 0}, {frames.get(), 1}};
+        request.descriptors = {{frames.get(), 0}, {frames.get(), 1}, {told->get(), kTermsFd}};
         request.ownGroup = true;
         request.dieWithParent = true;
         const auto pid = spawn(request);
@@ -43,46 +70,39 @@ public:
         m_pid = *pid;
         return {};
     }
+    /// Its frames end with the run, and it with them; the group is for one that hangs. Its exit
+    /// status; 0 where there is none.
+    int end() {
+        const auto until = Clock::now() + kAgentGrace;
+        while (m_pid > 0) {
+            if (const auto ended = reap(m_pid)) {
+                m_pid = -1;
+                return ended->code.value_or(0);
+            }
+            if (Clock::now() > until) {
+                ::kill(-m_pid, SIGKILL);
+                ::waitpid(std::exchange(m_pid, -1), nullptr, 0);
+            }
+            ::poll(nullptr, 0, 5);
+        }
+        return 0;
+    }
+    [[nodiscard]] bool isThere() const { return m_pid > 0; }
     NodeAgent() = default;
     NodeAgent(const NodeAgent&) = delete;
     NodeAgent& operator=(const NodeAgent&) = delete;
-    /// Its frames end with the run, and it with them; the group is for one that hangs.
-    ~NodeAgent() {
-        const auto until = Clock::now() + kAgentGrace;
-        while (m_pid > 0 && !reap(m_pid)) {
-            if (Clock::now() < until) {
-                ::poll(nullptr, 0, 5);
-                continue;
-            }
-            ::kill(-m_pid, SIGKILL);
-            ::waitpid(m_pid, nullptr, 0);
-            break;
-        }
-    }
+    ~NodeAgent() { end(); }
 
 private:
     pid_t m_pid = -1;
 };
-
-/// What rank 0's task answers to a hello, or nothing in time.
-std::optional<std::string> answerOn(TaskLine& line) {
-    const auto until = Clock::now() + kAnswerPatience;
-    while (line.isOpen() && Clock::now() < until) {
-        if (auto said = line.take()) return said;
-        pollfd poll{line.fd(), POLLIN, 0};
-        if (line.isOpen()) ::poll(&poll, 1, static_cast<int>(kTurn.count()));
-    }
-    return std::nullopt;
-}
 
 class Service {
 public:
     explicit Service(const TaskService& service) : m_service(service) {}
 
     Result<int> run() {
-        auto secret = TaskSecret::of(m_service.place.identity, m_service.place.token);
-        if (!secret) return failure(secret);
-        m_secret = std::move(*secret);
+        m_secret = TaskSecret::of(m_service.place);
         m_hello = helloOf(m_service.place, m_service.product);
         if (auto met = meet(); !met) return failure(met);
         while (m_line.isOpen()) {
@@ -92,64 +112,82 @@ public:
             if (m_service.timesAsked() > 2)
                 return failure(ErrorCode::kInterrupted, "interrupted three times");
             while (const auto said = m_line.take()) {
-                if (const auto status = after(*said, "end")) return statusOf(*status);
+                if (const auto status = after(*said, "end")) return finish(*status);
                 if (const auto all = after(*said, "lead"))
                     if (auto led = lead(*all); !led) return failure(led);
             }
         }
-        return failure(ErrorCode::kLaunch, "rank 0's task was lost, and its recorder with it");
+        return failure(ErrorCode::kLaunch,
+                       "rank 0's task was lost, and its recorder with it, or what it said was "
+                       "changed on its way");
     }
 
 private:
-    /// Rank 0's may be started minutes later, or its name be known only then.
+    struct Met {
+        TaskLine line;
+        JoiningHandshake handshake;
+    };
+
+    /// Rank 0's may be started minutes later, or its name be known only then; and who is there
+    /// before it may be a stranger.
     Result<void> meet() {
         const auto begun = Clock::now();
-        const auto until = begun + m_service.patience;
-        bool said = !m_service.say;
         while (true) {
             if (m_service.timesAsked() > 0)
                 return failure(ErrorCode::kInterrupted, "interrupted before rank 0's task was met");
             auto met = tryToMeet(m_hello);
             if (met) {
-                m_line = std::move(*met);
+                m_line = std::move(met->line);
+                m_line.seal(met->handshake.seals());
                 return {};
             }
             if (met.error().code != ErrorCode::kLaunch) return refusalOf(met.error());
-            if (Clock::now() > std::min(until, m_goneAt)) return notMet(met.error().message);
-            if (Clock::now() - begun >= m_service.sayAfter && !std::exchange(said, true))
-                m_service.say(
-                    fmt::format("waiting for rank 0's task {}: {}", where(), met.error().message));
+            const auto waited = Clock::now() - begun;
+            if (waited > m_service.patience) return notMet(met.error().message);
+            if (waited >= m_service.sayAfter) sayOnce(m_saidWaiting, met.error().message);
             ::poll(nullptr, 0, static_cast<int>(kBetweenTries.count()));
         }
     }
 
-    /// kLaunch: not yet; kFailure: no.
-    Result<TaskLine> tryToMeet(const TaskHello& hello) {
-        auto socket = connectToFirst(m_service.place, m_secret, kTryPatience);
-        noteWhetherListening(socket.has_value());
-        if (!socket) return failure(socket);
-        TaskLine line(std::move(*socket));
-        line.send(helloLine(m_secret, hello));
-        const std::string said = answerOn(line).value_or("");
-        if (said == "welcome " + m_secret.first) return line;
-        if (const auto refused = after(said, "refused " + m_secret.first))
-            return failure(ErrorCode::kFailure, std::string(*refused));
-        // Nothing but this can be believed of somebody who proves nothing.
-        if (said == "token " + m_secret.run)
-            return failure(ErrorCode::kFailure,
-                           fmt::format("rank 0's task {} has another {}, or only one of both has "
-                                       "one; give all tasks of the run the same",
-                                       where(), kTaskToken));
-        return failure(ErrorCode::kLaunch, "who listens there is not this run's");
+    /// The next line of what listens there; nothing: none came in time.
+    [[nodiscard]] std::string answerOn(TaskLine& line) const {
+        const auto until = Clock::now() + kAnswerPatience;
+        while (line.isOpen() && Clock::now() < until && m_service.timesAsked() == m_passedOn) {
+            if (auto said = line.take()) return *said;
+            pollfd poll{line.fd(), POLLIN, 0};
+            if (line.isOpen()) ::poll(&poll, 1, static_cast<int>(kTurn.count()));
+        }
+        return {};
     }
 
-    /// Whoever has listened and does so no more is not expected back for long.
-    void noteWhetherListening(bool listening) {
-        if (listening)
-            m_goneAt = Clock::time_point::max();
-        else if (std::exchange(m_listened, false))
-            m_goneAt = Clock::now() + kTaskLease;
-        m_listened = m_listened || listening;
+    /// kLaunch: not yet; kFailure: no.
+    Result<Met> tryToMeet(const TaskHello& hello) {
+        auto socket = connectToFirst(m_service.place, m_secret, kTryPatience);
+        if (!socket) return failure(socket);
+        Met met{TaskLine(std::move(*socket)), JoiningHandshake(m_secret, hello)};
+        met.line.send(met.handshake.hello());
+        if (const auto proof = met.handshake.prove(answerOn(met.line)))
+            met.line.send(*proof);
+        else
+            return failure(ErrorCode::kLaunch, "what listens there is not this run's");
+        const auto answer = met.handshake.hear(answerOn(met.line));
+        using Verdict = JoiningHandshake::Verdict;
+        if (answer.verdict == Verdict::kWelcome) return met;
+        if (answer.verdict == Verdict::kRefused)
+            return failure(ErrorCode::kFailure, answer.sentence);
+        if (answer.verdict == Verdict::kStranger)
+            return failure(ErrorCode::kLaunch, "what listens there did not prove the run's secret");
+        const std::string other = fmt::format(
+            "the task there has another secret, or only one of both has one; give all tasks of "
+            "the run the same {}",
+            kTaskToken);
+        sayOnce(m_saidUnproved, other);
+        return failure(ErrorCode::kLaunch, other);
+    }
+
+    void sayOnce(bool& said, const std::string& why) {
+        if (m_service.say && !std::exchange(said, true))
+            m_service.say(fmt::format("waiting for rank 0's task {}: {}", where(), why));
     }
 
     static tl::unexpected<Error> refusalOf(const Error& error) {
@@ -165,30 +203,42 @@ private:
     [[nodiscard]] tl::unexpected<Error> notMet(const std::string& why) const {
         return failure(
             ErrorCode::kLaunch,
-            fmt::format("rank 0's task was not met {} within {} s{}: {}; see that MASTER_ADDR and "
+            fmt::format("rank 0's task was not met {} within {} s: {}; see that MASTER_ADDR and "
                         "MASTER_PORT are those of its host and the same for all tasks",
-                        where(), m_service.patience.count() / 1000,
-                        m_goneAt < Clock::time_point::max()
-                            ? fmt::format(", or {} s after it was gone", kTaskLease.count())
-                            : "",
-                        why));
+                        where(), m_service.patience.count() / 1000, why));
     }
 
     Result<void> lead(std::string_view processors) {
+        if (m_agent.isThere()) return {};
         TaskHello hello = m_hello;
         hello.agent = true;
-        auto line = tryToMeet(hello);
-        if (!line) return failure(line, "the agent's connection to rank 0's task");
+        auto met = tryToMeet(hello);
+        if (!met) return failure(met, "the agent's connection to rank 0's task");
         useProcessors(processorsOf(processors));
-        return m_agent.start(line->release());
+        run::TaskTerms terms = m_service.terms();
+        const auto [toFirst, toTask] = met->handshake.keys();
+        terms.sendKey = network::toHex(toFirst);
+        terms.receiveKey = network::toHex(toTask);
+        return m_agent.start(met->line.release(), terms);
     }
 
     /// Signals of a launcher reach all tasks, of an operator perhaps this one only.
     void passOn() {
         const int asked = m_service.timesAsked();
-        if (m_passedOn < 1 && asked >= 1) m_line.send("stop\n");
-        if (m_passedOn < 2 && asked >= 2) m_line.send("kill\n");
+        if (m_passedOn < 1 && asked >= 1) m_line.send("stop");
+        if (m_passedOn < 2 && asked >= 2) m_line.send("kill");
         m_passedOn = asked;
+    }
+
+    /// A run whose agent here failed did not end well, whatever rank 0's task says.
+    Result<int> finish(std::string_view told) {
+        auto status = statusOf(told);
+        m_line.close();
+        if (m_agent.end() != 0 && status && *status == 0)
+            return failure(ErrorCode::kLaunch,
+                           "the agent of this host failed, and rank 0's task says that the run "
+                           "went well: it may be a stranger's");
+        return status;
     }
 
     static Result<int> statusOf(std::string_view text) {
@@ -205,14 +255,35 @@ private:
     NodeAgent m_agent;
     TaskLine m_line;  ///< goes before the agent is waited for
     int m_passedOn = 0;
-    bool m_listened = false;  ///< somebody did at the last try
-    Clock::time_point m_goneAt = Clock::time_point::max();
+    bool m_saidWaiting = false, m_saidUnproved = false;
 };
 
 }  // namespace
 
 Result<int> serveAsTask(const TaskService& service) {
     return Service(service).run();
+}
+
+Result<run::TaskTerms> takeTaskTerms(FrameChannel& recorder) {
+    const FileDescriptor told(kTermsFd);
+    std::string text(kLongestTerms, '\0');
+    std::size_t size = 0;
+    for (ssize_t count = 1; count > 0 && size < text.size();
+         size += static_cast<std::size_t>(count)) {
+        count = ::read(told.get(), text.data() + size, text.size() - size);
+        if (count < 0) break;
+    }
+    text.resize(size);
+    auto message = run::decode(text);
+    auto* terms = message ? std::get_if<run::TaskTerms>(&*message) : nullptr;
+    const auto send = terms == nullptr ? std::nullopt : network::keyFromHex(terms->sendKey);
+    const auto receive = terms == nullptr ? std::nullopt : network::keyFromHex(terms->receiveKey);
+    if (!send || !receive)
+        return failure(ErrorCode::kLaunch,
+                       "agent --launched is started by a task, which tells it its terms; it is not "
+                       "for people");
+    recorder.seal({network::Seal(*send), network::Seal(*receive)});
+    return std::move(*terms);
 }
 
 }  // namespace shardscope::launch

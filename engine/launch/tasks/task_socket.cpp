@@ -1,5 +1,6 @@
 #include "engine/launch/tasks/task_socket.h"
 
+#include "engine/launch/user_folder.h"
 #include "engine/network/network_interface.h"
 
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -17,11 +19,13 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace shardscope::launch {
 namespace {
 
 constexpr int kBacklog = 1024;
+constexpr char kBeforeTag = '\t';
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
@@ -50,14 +54,19 @@ bool isNumeric(const std::string& name) {
     return resolve(name, 1, AI_NUMERICHOST).has_value();
 }
 
-/// In the network's own name space: no file, gone with the last socket.
-std::pair<sockaddr_un, socklen_t> localAddress(const TaskSecret& secret) {
+constexpr const char* kFolder = "tasks";
+
+/// A socket file's address, by way of its folder's descriptor where the path is too long for one.
+Result<sockaddr_un> localAddress(const std::string& file, const FileDescriptor& folder) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    const std::string name = "shardscope-" + secret.place;
-    const std::size_t length = std::min(name.size(), sizeof address.sun_path - 1);
-    std::memcpy(address.sun_path + 1, name.data(), length);
-    return {address, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length)};
+    std::string path = file;
+    if (path.size() >= sizeof address.sun_path)
+        path = fmt::format("/proc/self/fd/{}/{}", folder.get(), file.substr(file.rfind('/') + 1));
+    if (path.size() >= sizeof address.sun_path)
+        return failure(ErrorCode::kLaunch, fmt::format("{} is too long for a socket", file));
+    std::memcpy(address.sun_path, path.c_str(), path.size());
+    return address;
 }
 
 void set(int fd, int level, int name, int value) {
@@ -75,12 +84,11 @@ void keepAlive(int fd) {
     set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-/// A socket of the same user at the other end; others may connect to a name that is no file.
+/// A process of the same user at the other end.
 bool isOwnUser(int fd) {
     ucred peer{};
     socklen_t size = sizeof peer;
-    if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return true;
-    return peer.uid == ::geteuid();
+    return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
 }
 
 bool isLocal(int fd) {
@@ -110,6 +118,21 @@ Result<void> listenAtAddress(const std::string& address, std::int32_t port,
     if (!fd) return failure(fd);
     listeners.push_back(std::move(*fd));
     return {};
+}
+
+/// Where tasks of this host meet: a folder of this user's alone, and the socket's file in it.
+struct LocalPlace {
+    FileDescriptor folder;
+    std::string file;
+};
+Result<LocalPlace> localPlace(const TaskSecret& secret) {
+    auto path = makeUserFolder(kFolder);
+    if (!path) return failure(ErrorCode::kLaunch, path.error().message);
+    LocalPlace place{FileDescriptor(::open(path->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                     fmt::format("{}/{}", *path, secret.place)};
+    if (!place.folder.valid())
+        return failure(ErrorCode::kLaunch, fmt::format("{}: {}", *path, std::strerror(errno)));
+    return place;
 }
 
 /// Of this host. Its own name may stand for loopback in its own table of names, and an operator may
@@ -154,6 +177,53 @@ Result<FileDescriptor> finish(FileDescriptor fd, std::chrono::milliseconds patie
     return fd;
 }
 
+Result<FileDescriptor> connectHere(const TaskSecret& secret, std::chrono::milliseconds patience) {
+    const auto place = localPlace(secret);
+    if (!place) return failure(place);
+    const auto address = localAddress(place->file, place->folder);
+    if (!address) return failure(address);
+    auto fd = begin(AF_UNIX, reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
+    if (!fd) return failure(fd);
+    FileDescriptor socket(*fd);
+    if (!isOwnUser(*fd)) return failure(ErrorCode::kLaunch, "another user's process is there");
+    return finish(std::move(socket), patience);
+}
+
+/// A file that a killed run has left is in the way of no other.
+Result<FileDescriptor> listenHere(const LocalPlace& place, const TaskSecret& secret) {
+    const auto address = localAddress(place.file, place.folder);
+    if (!address) return failure(address);
+    // Two that begin at once must not remove each other's.
+    ::flock(place.folder.get(), LOCK_EX);
+    if (connectHere(secret, std::chrono::milliseconds(0)))
+        return failure(ErrorCode::kLaunch,
+                       "another run on this host is called the same and waits for its tasks; end "
+                       "it, or choose another MASTER_PORT, alike for all tasks");
+    ::unlink(place.file.c_str());
+    auto fd = listenAt(AF_UNIX, reinterpret_cast<const sockaddr*>(&*address), sizeof *address,
+                       place.file);
+    ::flock(place.folder.get(), LOCK_UN);
+    return fd;
+}
+
+/// Of the network: where the tasks of other hosts look.
+Result<std::vector<std::string>> listenedAddresses(const TaskPlace& place,
+                                                   const std::string& interface) {
+    if (!interface.empty()) {
+        auto named = network::addressOf(interface);
+        if (!named) return failure(named, "--interface");
+        return std::vector<std::string>{std::move(*named)};
+    }
+    auto meant = addressesMeant(place);
+    if (meant && meant->empty())
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("MASTER_ADDR {} is no address of this host, which has rank 0; "
+                                   "set it to the host of rank 0, or name this host's network "
+                                   "interface with --interface",
+                                   place.address));
+    return meant;
+}
+
 }  // namespace
 
 TaskLine::TaskLine(FileDescriptor socket) : m_socket(std::move(socket)) {
@@ -161,6 +231,20 @@ TaskLine::TaskLine(FileDescriptor socket) : m_socket(std::move(socket)) {
 }
 
 std::optional<std::string> TaskLine::take() {
+    auto line = takeLine();
+    if (!line || !m_seals) return line;
+    const std::size_t end = line->rfind(kBeforeTag);
+    if (end != line->npos) {
+        const auto tag = line->substr(end + 1);
+        line->resize(end);
+        const network::Seal::Tag expected = m_seals->in.next(*line);
+        if (network::equalSecrets(tag, network::toHex(expected))) return line;
+    }
+    close();
+    return std::nullopt;
+}
+
+std::optional<std::string> TaskLine::takeLine() {
     std::array<char, kLongestTaskLine> seen;
     while (isOpen()) {
         const ssize_t count = ::recv(fd(), seen.data(), seen.size(), MSG_PEEK);
@@ -181,40 +265,45 @@ std::optional<std::string> TaskLine::take() {
 
 void TaskLine::send(const std::string& line) {
     if (!isOpen()) return;
-    const auto size = static_cast<ssize_t>(line.size());
+    std::string sent = line;
+    if (m_seals) sent += kBeforeTag + network::toHex(m_seals->out.next(line));
+    sent += '\n';
+    const auto size = static_cast<ssize_t>(sent.size());
     // What came before a reset may still be there to be read, and its end closes.
-    if (::send(fd(), line.data(), line.size(), MSG_NOSIGNAL) != size) ::shutdown(fd(), SHUT_WR);
+    if (::send(fd(), sent.data(), sent.size(), MSG_NOSIGNAL) != size) ::shutdown(fd(), SHUT_WR);
 }
 
-Result<std::vector<FileDescriptor>> listenForTasks(const TaskPlace& place, const TaskSecret& secret,
-                                                   const std::string& interface) {
-    std::vector<FileDescriptor> listeners;
+TaskListeners::TaskListeners(TaskListeners&& other) noexcept
+    : m_all(std::move(other.m_all)), m_file(std::exchange(other.m_file, {})) {}
+
+TaskListeners& TaskListeners::operator=(TaskListeners&& other) noexcept {
+    std::swap(m_all, other.m_all);
+    std::swap(m_file, other.m_file);
+    return *this;
+}
+
+void TaskListeners::close() {
+    if (!m_file.empty()) ::unlink(m_file.c_str());
+    m_file.clear();
+    m_all.clear();
+}
+
+Result<TaskListeners> listenForTasks(const TaskPlace& place, const TaskSecret& secret,
+                                     const std::string& interface) {
+    TaskListeners listeners;
     if (place.onOneHost()) {
-        const auto [address, size] = localAddress(secret);
-        auto fd = listenAt(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), size,
-                           "this host (another run has the same)");
+        auto local = localPlace(secret);
+        if (!local) return failure(local);
+        auto fd = listenHere(*local, secret);
         if (!fd) return failure(fd);
-        listeners.push_back(std::move(*fd));
+        listeners.m_all.push_back(std::move(*fd));
+        listeners.m_file = std::move(local->file);
         return listeners;
     }
-    std::vector<std::string> addresses;
-    if (interface.empty()) {
-        auto meant = addressesMeant(place);
-        if (!meant) return failure(meant);
-        addresses = std::move(*meant);
-    } else {
-        auto named = network::addressOf(interface);
-        if (!named) return failure(named, "--interface");
-        addresses.push_back(std::move(*named));
-    }
-    if (addresses.empty())
-        return failure(ErrorCode::kLaunch,
-                       fmt::format("MASTER_ADDR {} is no address of this host, which has rank 0; "
-                                   "set it to the host of rank 0, or name this host's network "
-                                   "interface with --interface",
-                                   place.address));
-    for (const std::string& address : addresses)
-        if (auto done = listenAtAddress(address, place.port, listeners); !done)
+    const auto addresses = listenedAddresses(place, interface);
+    if (!addresses) return failure(addresses);
+    for (const std::string& address : *addresses)
+        if (auto done = listenAtAddress(address, place.port, listeners.m_all); !done)
             return failure(done);
     return listeners;
 }
@@ -230,14 +319,7 @@ FileDescriptor acceptTask(int listener) {
 
 Result<FileDescriptor> connectToFirst(const TaskPlace& place, const TaskSecret& secret,
                                       std::chrono::milliseconds patience) {
-    if (place.onOneHost()) {
-        const auto [address, size] = localAddress(secret);
-        auto fd = begin(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), size);
-        if (!fd) return failure(fd);
-        FileDescriptor socket(*fd);
-        if (!isOwnUser(*fd)) return failure(ErrorCode::kLaunch, "somebody else is there");
-        return finish(std::move(socket), patience);
-    }
+    if (place.onOneHost()) return connectHere(secret, patience);
     const auto found = resolve(place.address, place.port, 0);
     if (!found) return failure(found);
     Result<FileDescriptor> connected = failure(ErrorCode::kLaunch, "it has no address");
@@ -250,6 +332,14 @@ Result<FileDescriptor> connectToFirst(const TaskPlace& place, const TaskSecret& 
         break;
     }
     return connected;
+}
+
+std::string peerAddressOf(int fd) {
+    sockaddr_storage peer{};
+    socklen_t size = sizeof peer;
+    auto* any = reinterpret_cast<sockaddr*>(&peer);
+    if (isLocal(fd) || ::getpeername(fd, any, &size) != 0) return {};
+    return textOf(any, size);
 }
 
 std::string ownAddressOf(int fd) {

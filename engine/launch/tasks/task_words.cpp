@@ -1,34 +1,26 @@
 #include "engine/launch/tasks/task_words.h"
 
-#include "engine/launch/ssh/content_sums.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <tuple>
-#include <utility>
 
 namespace shardscope::launch {
 namespace {
 
 constexpr char kBetween = '\t';
+constexpr std::string_view kVersion = "shardscope-task 2";
+constexpr std::size_t kFields = 10;
+constexpr std::size_t kLongestField = 255;
 
-/// In a time that does not tell where they differ.
-bool equal(std::string_view a, std::string_view b) {
-    if (a.size() != b.size()) return false;
-    unsigned difference = 0;
-    for (std::size_t i = 0; i < a.size(); ++i)
-        difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-    return difference == 0;
-}
-
-/// Of a line that has fields.
-std::string field(std::string text) {
+/// Of a line that has fields, and may be shown to people.
+std::string field(std::string_view text) {
+    std::string plain(text.substr(0, kLongestField));
     std::replace_if(
-        text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-    return text.substr(0, 255);
+        plain.begin(), plain.end(),
+        [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+    return plain;
 }
 
 std::optional<std::int32_t> number(std::string_view text) {
@@ -39,58 +31,45 @@ std::optional<std::int32_t> number(std::string_view text) {
     return value;
 }
 
+/// Exactly so many.
+std::optional<std::array<std::string_view, kFields>> fieldsOf(std::string_view line) {
+    if (std::count(line.begin(), line.end(), kBetween) != kFields - 1) return std::nullopt;
+    std::array<std::string_view, kFields> fields;
+    for (std::string_view& each : fields) {
+        each = line.substr(0, line.find(kBetween));
+        line.remove_prefix(std::min(each.size() + 1, line.size()));
+    }
+    return fields;
+}
+
 }  // namespace
 
-Result<TaskSecret> TaskSecret::of(const std::string& identity, const std::string& token) {
-    TaskSecret secret;
-    const std::string proven = fmt::format("{}\n{}", identity, token);
-    for (const auto& [name, sum, of] : {std::tuple("task", &secret.task, &proven),
-                                        {"first", &secret.first, &proven},
-                                        {"run", &secret.run, &identity},
-                                        {"place", &secret.place, &identity}}) {
-        auto made = contentSum(fmt::format("shardscope {} {}", name, *of));
-        if (!made) return failure(made, "the secret of this run's tasks");
-        *sum = std::move(*made);
-    }
-    return secret;
+std::string helloLine(const TaskHello& hello) {
+    return fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}", kBetween,
+                       kVersion, hello.agent ? "agent" : "task", hello.nonce, hello.run, hello.rank,
+                       hello.size, field(hello.node), field(hello.host), field(hello.processors),
+                       field(hello.product));
 }
 
-std::string helloLine(const TaskSecret& secret, const TaskHello& hello) {
-    return fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}\n", kBetween,
-                       secret.task, hello.agent ? "agent" : "task", hello.rank, hello.size,
-                       field(hello.node), field(hello.host), field(hello.processors),
-                       field(hello.product), secret.run);
-}
-
-std::optional<TaskHello> parseHello(const TaskSecret& secret, std::string_view line) {
-    if (!equal(line.substr(0, line.find(kBetween)), secret.task)) return std::nullopt;
-    auto said = parseStrange(line);
-    if (!said) return std::nullopt;
-    return std::move(said->hello);
-}
-
-std::optional<StrangeTask> parseStrange(std::string_view line) {
-    std::array<std::string_view, 9> fields;
-    for (std::string_view& each : fields) {
-        const std::size_t end = std::min(line.find(kBetween), line.size());
-        each = line.substr(0, end);
-        line.remove_prefix(std::min(end + 1, line.size()));
-    }
-    const auto rank = number(fields[2]);
-    const auto size = number(fields[3]);
-    if (!rank || !size || fields[4].empty() || fields[5].empty()) return std::nullopt;
-    StrangeTask task;
-    TaskHello& hello = task.hello;
-    hello.agent = fields[1] == "agent";
-    hello.rank = *rank;
-    hello.size = *size;
-    // What strangers say may be shown to people.
-    hello.node = field(std::string(fields[4]));
-    hello.host = field(std::string(fields[5]));
-    hello.processors = field(std::string(fields[6]));
-    hello.product = field(std::string(fields[7]));
-    task.run = fields[8];
-    return task;
+std::optional<TaskHello> parseHello(std::string_view line) {
+    const auto fields = fieldsOf(line);
+    if (!fields) return std::nullopt;
+    const auto& [version, role, nonce, run, rank, size, node, host, processors, product] = *fields;
+    const auto rankNumber = number(rank), sizeNumber = number(size);
+    if (version != kVersion || (role != "agent" && role != "task") || !rankNumber || !sizeNumber ||
+        nonce.empty() || node.empty() || host.empty())
+        return std::nullopt;
+    TaskHello hello;
+    hello.agent = role == "agent";
+    hello.nonce = field(nonce);
+    hello.run = field(run);
+    hello.rank = *rankNumber;
+    hello.size = *sizeNumber;
+    hello.node = field(node);
+    hello.host = field(host);
+    hello.processors = field(processors);
+    hello.product = field(product);
+    return hello;
 }
 
 std::optional<std::string_view> after(std::string_view line, std::string_view word) {

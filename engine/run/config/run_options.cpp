@@ -569,7 +569,8 @@ std::vector<RunOption> ofRecording() {
             .withNote("0: of all steps")
             .seldom(),
         option<&C::reference>("reference", "", "DIR", S::kRecording, "",
-                              "reference folder to follow")};
+                              "reference folder to follow")
+            .as(OptionText::kFolder)};
 }
 
 /// Of calibrate and bench, which write them into run files.

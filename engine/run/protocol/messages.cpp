@@ -85,6 +85,11 @@ void fields(F& f, LaunchRequest& m) {
     f("places", m.places), f("host", m.host), f("meeting", m.meeting);
 }
 template <class F>
+void fields(F& f, TaskTerms& m) {
+    f("send_key", m.sendKey), f("receive_key", m.receiveKey), f("rank_program", m.rankProgram);
+    f("paths", m.paths), f("trouble", m.trouble);
+}
+template <class F>
 void fields(F& f, RankStart& m) {
     f("config", m.config), f("rank", m.rank), f("origin_ns", m.originNs);
     f("segment_fd", m.segmentFd);
@@ -178,13 +183,15 @@ void fields(F& f, VerifyResult& m) {
 
 /// The word under "type", by alternative of Message.
 constexpr const char* kTypes[] = {
-    "agent_hello",       "prepare_request", "host_prepared",   "data_request",   "data_checked",
-    "peers_request",     "peers_checked",   "clock_asked",     "clock_told",     "clock_correction",
-    "backlog",           "taken",           "launch_request",  "rank_start",     "command",
-    "heartbeat",         "rank_started",    "rank_exited",     "agent_done",     "log_line",
-    "rank_hello",        "peak_measured",   "device_reported", "lane_declared",  "strings_declared",
-    "step_done",         "rank_activity",   "metric_reported", "sample_written", "theory_reported",
-    "diagnostic_raised", "rank_finished",   "rank_failed",     "verify_result"};
+    "agent_hello",     "prepare_request",  "host_prepared",   "data_request",
+    "data_checked",    "peers_request",    "peers_checked",   "clock_asked",
+    "clock_told",      "clock_correction", "backlog",         "taken",
+    "launch_request",  "task_terms",       "rank_start",      "command",
+    "heartbeat",       "rank_started",     "rank_exited",     "agent_done",
+    "log_line",        "rank_hello",       "peak_measured",   "device_reported",
+    "lane_declared",   "strings_declared", "step_done",       "rank_activity",
+    "metric_reported", "sample_written",   "theory_reported", "diagnostic_raised",
+    "rank_finished",   "rank_failed",      "verify_result"};
 static_assert(std::size(kTypes) == std::variant_size_v<Message>);
 
 template <std::size_t I = 0>

@@ -3,6 +3,7 @@
 //
 //   recorder -> agent   PrepareRequest, DataRequest, PeersRequest, ClockAsked, LaunchRequest,
 //                       Command(stop | kill | discard | capture), ClockCorrection, Taken, Heartbeat
+//   task -> its agent   TaskTerms, once, on a descriptor of its own
 //   agent -> rank       RankStart, Command(stop | capture), ClockCorrection
 //   agent -> recorder   AgentHello, HostPrepared, DataChecked, PeersChecked, ClockTold,
 //   RankStarted,
@@ -122,6 +123,18 @@ struct LaunchRequest {
     RankPlaces places;       ///< of all ranks
     std::int32_t host = 0;   ///< the agent's own
     MeetingPoint meeting{};  ///< as host 0 has prepared it
+};
+
+/// What the task of a launcher tells the agent that it starts for the recorder on another host: all
+/// that the recorder may ask of it.
+struct TaskTerms {
+    std::string sendKey;     ///< of the tags of the agent's frames, in hexadecimal
+    std::string receiveKey;  ///< of the recorder's
+    std::string rankProgram;
+    /// Files and folders that ranks use, by RunOption::key, as the task's own command line has
+    /// them.
+    std::map<std::string, std::string> paths;
+    std::string trouble;  ///< why that command line has no paths; empty: it has
 };
 
 /// First message to a rank. The segment is inherited as a file descriptor.
@@ -268,10 +281,10 @@ struct VerifyResult {
 using Message =
     std::variant<AgentHello, PrepareRequest, HostPrepared, DataRequest, DataChecked, PeersRequest,
                  PeersChecked, ClockAsked, ClockTold, ClockCorrection, Backlog, Taken,
-                 LaunchRequest, RankStart, Command, Heartbeat, RankStarted, RankExited, AgentDone,
-                 LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared, StringsDeclared,
-                 StepDone, RankActivity, MetricReported, SampleWritten, TheoryReported,
-                 DiagnosticRaised, RankFinished, RankFailed, VerifyResult>;
+                 LaunchRequest, TaskTerms, RankStart, Command, Heartbeat, RankStarted, RankExited,
+                 AgentDone, LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared,
+                 StringsDeclared, StepDone, RankActivity, MetricReported, SampleWritten,
+                 TheoryReported, DiagnosticRaised, RankFinished, RankFailed, VerifyResult>;
 
 std::string encode(const Message& message);
 Result<Message> decode(std::string_view json);

@@ -1,6 +1,10 @@
 // Runs whose tasks a launcher has started: its variables are set as it sets them, and the tasks are
 // processes of this machine. Ranks without an engine.
+#include "app/cli/version.h"
+#include "engine/launch/frame_channel.h"
 #include "engine/launch/ssh/child_process.h"
+#include "engine/launch/tasks/task_environment.h"
+#include "engine/launch/tasks/task_meeting.h"
 #include "engine/network/network_interface.h"
 #include "tests/app/cli/program.h"
 
@@ -10,9 +14,12 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -28,6 +35,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 using Variables = std::map<std::string, std::string>;
+constexpr const char* kToken = "kept to themselves";
 
 std::int32_t freePort() {
     const auto listener = network::listenOn("127.0.0.1").value();
@@ -60,7 +68,8 @@ protected:
         fs::permissions(path(""), fs::perms::owner_all);
     }
 
-    /// As `torchrun --nnodes HOSTS --nproc-per-node EACH` sets them.
+    /// As `torchrun --nnodes HOSTS --nproc-per-node EACH` sets them, and the token that its user
+    /// has.
     Variables torchrun(int rank, int hosts, int each) const {
         return {{"RANK", std::to_string(rank)},
                 {"WORLD_SIZE", std::to_string(hosts * each)},
@@ -73,7 +82,15 @@ protected:
                 {"TORCHELASTIC_RUN_ID", "none"},
                 {"TORCHELASTIC_RESTART_COUNT", "0"},
                 {"TORCHELASTIC_USE_AGENT_STORE", "False"},
-                {"OMP_NUM_THREADS", "1"}};
+                {"OMP_NUM_THREADS", "1"},
+                {"SHARDSCOPE_TASK_TOKEN", kToken}};
+    }
+    /// A plain environment, where rank 0's host has this address and there is no token.
+    Variables plain(int rank, const std::string& address = "127.0.0.1") const {
+        return {{"RANK", std::to_string(rank)},
+                {"WORLD_SIZE", "2"},
+                {"MASTER_ADDR", address},
+                {"MASTER_PORT", std::to_string(m_port)}};
     }
     /// As `mpirun -np SIZE` on one host sets them.
     Variables mpirun(int rank, int size) const {
@@ -226,14 +243,18 @@ TEST_F(LaunchedTasks, ATaskThatIsRefusedEndsAndBothSay) {
     startTask(other, {});
     EXPECT_EQ(task(1).wait(), 4);
     EXPECT_THAT(task(1).err(), HasSubstr("task 1 counts 3 tasks, and rank 0's 2; start all alike"));
-    EXPECT_EQ(task(2).wait(), 4);
-    EXPECT_THAT(task(2).err(), HasSubstr("has another SHARDSCOPE_TASK_TOKEN"));
+    EXPECT_TRUE(eventually([this] {
+        return task(2).err().find("has another secret") != std::string::npos;
+    })) << task(2).err();
+    EXPECT_FALSE(task(2).ended()) << "whom it has met proves nothing";
+    task(2).signal(SIGINT);
+    EXPECT_EQ(task(2).wait(), 130);
     EXPECT_FALSE(task(0).ended());
     startTask(torchrun(1, 2, 1), {});
     EXPECT_EQ(task(0).wait(), 0) << task(0).err();
     EXPECT_EQ(task(3).wait(), 0) << task(3).err();
     EXPECT_THAT(task(0).err(), HasSubstr("task 1 counts 3 tasks"));
-    EXPECT_THAT(task(0).err(), HasSubstr("task 1 has another SHARDSCOPE_TASK_TOKEN"));
+    EXPECT_THAT(task(0).err(), HasSubstr("task 1 has another secret than rank 0's task"));
 }
 
 TEST_F(LaunchedTasks, ARecordingThatIsInTheWayEndsAllBeforeAnyRank) {
@@ -270,10 +291,9 @@ TEST_F(LaunchedTasks, OfADryRunStartNothing) {
 }
 
 TEST_F(LaunchedTasks, TheTokenIsNotRecorded) {
-    environment["SHARDSCOPE_TASK_TOKEN"] = "kept to themselves";
     startAll(2, 1);
     expectAllEndWith(0);
-    EXPECT_THAT(recorded().run.environmentJson, Not(HasSubstr("kept to themselves")));
+    EXPECT_THAT(recorded().run.environmentJson, Not(HasSubstr(kToken)));
 }
 
 /// Two of the machine's, however many it has.
@@ -342,6 +362,151 @@ TEST_P(LostTask, EndsTheRunEverywhere) {
 
 // The recorder's, another of its host, the one that leads the other host, another of that.
 INSTANTIATE_TEST_SUITE_P(Each, LostTask, testing::Values(0, 1, 2, 3));
+
+TEST_F(LaunchedTasks, OfSeveralHostsWithoutASecretAreRefusedAndToldHow) {
+    for (int rank = 0; rank < 2; ++rank) startTask(plain(rank, "192.0.2.7"), {});
+    expectAllEndWith(2);
+    EXPECT_THAT(task(0).err(), HasSubstr("set SHARDSCOPE_TASK_TOKEN to the same random word"));
+    EXPECT_THAT(task(0).err(), HasSubstr("--task-token-file FILE"));
+    EXPECT_THAT(task(1).err(), HasSubstr("see what task 0 says"));
+    EXPECT_FALSE(fs::exists(output()));
+}
+
+TEST_F(LaunchedTasks, ThatLookAtThisHostNeedNoSecretAndMeetByAFile) {
+    environment["FAKE_RANK_STEP_MS"] = "5";
+    for (int rank = 1; rank >= 0; --rank) startTask(plain(rank), {"--steps", "3"});
+    expectAllEndWith(0);
+    EXPECT_EQ(recorded().run.worldSize, 2);
+    EXPECT_TRUE(fs::is_empty(path("shardscope/tasks"))) << "the file goes with the meeting";
+}
+
+TEST_F(LaunchedTasks, AFileOfAKilledRunIsNotInTheWay) {
+    startTask(plain(0), {});
+    ASSERT_TRUE(eventually([this] {
+        return fs::exists(path("shardscope/tasks")) && !fs::is_empty(path("shardscope/tasks"));
+    }));
+    task(0).signal(SIGKILL);
+    EXPECT_EQ(task(0).wait(), 128 + SIGKILL);
+    EXPECT_FALSE(fs::is_empty(path("shardscope/tasks")));
+    m_tasks.clear();
+    for (int rank = 1; rank >= 0; --rank) startTask(plain(rank), {});
+    expectAllEndWith(0);
+}
+
+TEST_F(LaunchedTasks, ATokenFileThatOthersCanReadIsRefused) {
+    const std::string token = path("token");
+    std::ofstream(token) << "a token of sixteen letters\n";
+    fs::permissions(token, fs::perms::owner_read | fs::perms::group_read);
+    startTask(plain(0), {"--task-token-file", token});
+    expectAllEndWith(3);
+    EXPECT_THAT(task(0).err(), HasSubstr("chmod 600 " + token));
+    m_tasks.clear();
+    fs::permissions(token, fs::perms::owner_read);
+    for (int rank = 0; rank < 2; ++rank) startTask(plain(rank), {"--task-token-file", token});
+    expectAllEndWith(0);
+}
+
+TEST_F(LaunchedTasks, ATrustedNetworkIsNamedInTheRecording) {
+    for (int rank = 0; rank < 2; ++rank) startTask(plain(rank), {"--trust-network"});
+    expectAllEndWith(0);
+    EXPECT_THAT(task(0).err(), HasSubstr("--trust-network"));
+    const auto& diagnostics = recorded().diagnostics;
+    EXPECT_TRUE(std::any_of(diagnostics.begin(), diagnostics.end(),
+                            [](const Diagnostic& each) { return each.code == "trusted-network"; }));
+}
+
+TEST_F(LaunchedTasks, AShortSecretIsWarnedOf) {
+    for (int rank = 0; rank < 2; ++rank) {
+        Variables variables = torchrun(rank, 2, 1);
+        variables["SHARDSCOPE_TASK_TOKEN"] = "secret";
+        startTask(variables, {});
+    }
+    expectAllEndWith(0);
+    EXPECT_THAT(task(0).err(), HasSubstr("has 6 characters and may be guessed"));
+}
+
+/// Rank 0's task is a stranger's, on a network that the victim trusts: it can do all that a true
+/// one can.
+class StrangeFirst : public LaunchedTasks {
+protected:
+    /// Has the victim's agent asked for a run as `change` makes it of the victim's own, and ends
+    /// the run as if all were well.
+    void attack(const std::function<void(run::LaunchRequest&)>& change) {
+        startTask(plain(1), {"--trust-network"});
+        launch::TaskPlace place = *launch::taskOf(plain(0)).value();
+        place.node = "the stranger's";
+        auto meeting = launch::TaskMeeting::open(place, productVersion(), "");
+        ASSERT_TRUE(meeting.has_value()) << meeting.error().message;
+        const auto goOn = [] { return true; };
+        const auto quiet = [](const std::string&) {};
+        ASSERT_TRUE(meeting->gather(goOn, quiet, std::chrono::seconds(30)).has_value());
+        ASSERT_TRUE(meeting->startAgents(goOn).has_value());
+        launch::FrameChannel agent = meeting->takeAgent(1)->takeChannel();
+        run::LaunchRequest request;
+        request.config.data = path("text.txt");
+        request.config.steps = 1;
+        request.places = {{0, 2}};
+        request.host = 1;
+        request.segmentBytes = 1 << 20;
+        change(request);
+        agent.send(run::kNoRank, request);
+        EXPECT_TRUE(eventually([&] {
+            agent.flush();
+            std::vector<run::Frame> frames;
+            static_cast<void>(agent.receive(frames));
+            for (const run::Frame& frame : frames) note(frame);
+            return m_over;
+        }));
+        agent.close();
+        meeting->end(0);
+    }
+    void note(const run::Frame& frame) {
+        const auto message = run::decode(frame.text());
+        if (!message) return;
+        if (std::holds_alternative<run::RankStarted>(*message)) ++m_ranks;
+        if (const auto* failed = std::get_if<run::RankFailed>(&*message))
+            m_refusal = failed->message;
+        m_over = m_over || std::holds_alternative<run::AgentDone>(*message);
+    }
+    /// Refused, said to the victim's user, and not the success that the stranger says.
+    void expectRefused(const std::string& what) {
+        EXPECT_EQ(m_ranks, 0);
+        EXPECT_THAT(m_refusal, HasSubstr(what));
+        EXPECT_EQ(task(0).wait(), 4);
+        EXPECT_THAT(task(0).err(), HasSubstr("a task's agent refuses " + what));
+    }
+    const std::string m_marker = path("pwned");
+    int m_ranks = 0;
+    std::string m_refusal;
+    bool m_over = false;
+};
+
+TEST_F(StrangeFirst, RunsNoProgramOfItsOwn) {
+    attack([this](run::LaunchRequest& request) {
+        request.rankProgram = "/usr/bin/ldd";
+        request.environment["BASH_ENV"] = "$(touch " + m_marker + ")";
+    });
+    expectRefused("to run '/usr/bin/ldd'");
+    EXPECT_FALSE(fs::exists(m_marker));
+}
+
+TEST_F(StrangeFirst, HasNoLibraryLoaded) {
+    attack([this](run::LaunchRequest& request) { request.environment["LD_PRELOAD"] = m_marker; });
+    expectRefused("the environment variable LD_PRELOAD");
+}
+
+TEST_F(StrangeFirst, WritesAndReadsOnlyWhereTheVictimSaid) {
+    attack([this](run::LaunchRequest& request) { request.config.checkpoint = m_marker; });
+    expectRefused("'" + m_marker + "' as checkpoint");
+    EXPECT_FALSE(fs::exists(m_marker));
+}
+
+TEST_F(StrangeFirst, StartsOnlyTheVictimsOwnRanks) {
+    attack([](run::LaunchRequest&) {});
+    EXPECT_EQ(m_ranks, 2);
+    EXPECT_EQ(m_refusal, "");
+    EXPECT_EQ(task(0).wait(), 0) << task(0).err();
+}
 
 TEST_F(LaunchedTasks, OfTheRealMpirunAreRecorded) {
     const std::string program = launch::findProgram("mpirun");

@@ -1,12 +1,15 @@
 // The agent in a process of its own, with this test in the recorder's place and fake ranks.
 #include "engine/launch/agent.h"
 
+#include "engine/launch/tasks/agent_terms.h"
+
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
 #include <csignal>
 #include <fstream>
 #include <functional>
+#include <utility>
 
 namespace shardscope::launch {
 namespace {
@@ -29,19 +32,23 @@ protected:
             ::unsetenv(name);
     }
 
-    void startAgent(AgentTimes times = {}) {
+    void startAgent(AgentTimes times = {}, std::optional<run::TaskTerms> terms = std::nullopt) {
         auto ends = socketPair();
         ASSERT_TRUE(ends.has_value());
         m_agent = ::fork();
         if (m_agent == 0) {
             ends->first.reset();
             std::signal(SIGPIPE, SIG_IGN);
-            Agent agent(FrameChannel(std::move(ends->second)), "agent under test", times);
+            Agent agent(FrameChannel(std::move(ends->second)), "agent under test", times,
+                        {"/bin/false"}, std::move(terms));
             ::_exit(agent.run());
         }
         m_channel = FrameChannel(std::move(ends->first));
     }
     void requestRun(std::int32_t steps, const std::string& program = SHARDSCOPE_FAKE_RANK) {
+        m_channel.send(run::kNoRank, requestOf(steps, program));
+    }
+    static run::LaunchRequest requestOf(std::int32_t steps, const std::string& program) {
         run::LaunchRequest request;
         request.config.steps = steps;
         request.config.threads = 3;
@@ -49,7 +56,13 @@ protected:
         request.places = run::RankPlaces::onOneHost(request.config.ranks);
         request.rankProgram = program;
         request.segmentBytes = 1 << 20;
-        m_channel.send(run::kNoRank, request);
+        return request;
+    }
+    int statusOfAgent() {
+        int status = 0;
+        m_channel.close();
+        ::waitpid(std::exchange(m_agent, -1), &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }
 
     /// Takes frames in until `done`, at most 20 s. Sends nothing by itself
@@ -207,6 +220,51 @@ TEST_F(AgentTest, TellsThatARankCannotBeStarted) {
     ASSERT_EQ(m_failures.size(), 1u);
     EXPECT_EQ(m_failures[0].code, "launch");
     EXPECT_THAT(m_failures[0].message, HasSubstr("/no/such/rank cannot be started"));
+}
+
+/// As a task starts it.
+class TaskAgentTest : public AgentTest {
+protected:
+    static run::TaskTerms terms() {
+        run::TaskTerms terms;
+        terms.rankProgram = SHARDSCOPE_FAKE_RANK;
+        terms.paths = pathsOf(run::RunConfig());
+        return terms;
+    }
+    /// What it says to it; nothing has been started.
+    std::string refusalOf(const run::LaunchRequest& request) {
+        startAgent({.leased = false}, terms());
+        m_channel.send(run::kNoRank, request);
+        EXPECT_TRUE(receiveUntil([this] { return !m_failures.empty(); }));
+        EXPECT_TRUE(m_pids.empty());
+        EXPECT_EQ(statusOfAgent(), static_cast<int>(ErrorCode::kLaunch));
+        return m_failures.empty() ? "" : m_failures[0].message;
+    }
+};
+
+TEST_F(TaskAgentTest, StartsItsOwnRankWhateverTheRecorderHas) {
+    startAgent({.leased = false}, terms());
+    requestRun(5, "");
+    ASSERT_TRUE(receiveUntil([this] { return m_done; }));
+    EXPECT_EQ(m_steps, 10);
+    EXPECT_EQ(statusOfAgent(), 0);
+}
+
+TEST_F(TaskAgentTest, StartsNoProgramOfTheRecorders) {
+    EXPECT_THAT(refusalOf(requestOf(5, "/usr/bin/ldd")),
+                HasSubstr("refuses to run '/usr/bin/ldd'"));
+}
+
+TEST_F(TaskAgentTest, TakesNoVariableOfTheRecorders) {
+    run::LaunchRequest evil = requestOf(5, "");
+    evil.environment["BASH_ENV"] = "$(touch pwned)";
+    EXPECT_THAT(refusalOf(evil), HasSubstr("the environment variable BASH_ENV"));
+}
+
+TEST_F(TaskAgentTest, WritesIntoNoFolderOfTheRecorders) {
+    run::LaunchRequest evil = requestOf(5, "");
+    evil.config.checkpoint = "/home/victim";
+    EXPECT_THAT(refusalOf(evil), HasSubstr("'/home/victim' as checkpoint"));
 }
 
 }  // namespace

@@ -74,11 +74,14 @@ TEST_P(TaskPlaces, AreTold) {
 INSTANTIATE_TEST_SUITE_P(
     All, TaskPlaces,
     testing::ValuesIn(std::vector<Case>{
-        {"torchrun", kTorchrun, {}, {Launcher::kTorchrun, 5, 8, "group 1", "node-a", 29600, ""}},
+        {"torchrun",
+         kTorchrun,
+         {},
+         {Launcher::kTorchrun, 5, 8, "group 1", "node-a", 29600, "", "run7"}},
         {"torchrunWithItsStore",
          with(kTorchrun, {{"TORCHELASTIC_USE_AGENT_STORE", "True"}}),
          {},
-         {Launcher::kTorchrun, 5, 8, "group 1", "node-a", 29601, ""}},
+         {Launcher::kTorchrun, 5, 8, "group 1", "node-a", 29601, "", "run7"}},
         {"torchrunOnOneHost",
          with(kTorchrun, {{"LOCAL_WORLD_SIZE", "8"}, {"GROUP_RANK", "0"}}),
          {},
@@ -86,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"torchrunWithinSlurm",
          with(with(kSrun, {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}}), kTorchrun),
          {},
-         {Launcher::kTorchrun, 5, 8, "group 1", "node-a", 29600, ""}},
+         {Launcher::kTorchrun, 5, 8, "group 1", "node-a", 29600, "", "run7"}},
         {"mpirun", kMpirun, {}, {Launcher::kMpirun, 5, 8, "", "node-a", 29500, ""}},
         {"mpirunWithAPort",
          with(kMpirun, {{"MASTER_PORT", "29511"}}),
@@ -193,7 +196,7 @@ TEST(TaskEnvironment, TasksOfARunHaveTheSameIdentityAndThoseOfAnotherDoNot) {
     EXPECT_EQ(identity(kPod), identity(with(kPod, {{"RANK", "0"}, {"MASTER_ADDR", "localhost"}})));
     EXPECT_EQ(identity(kSrun), identity(with(kSrun, {{"SLURM_PROCID", "0"}})));
     for (const auto& [variables, other] :
-         {std::pair(kTorchrun, Variables{{"TORCHELASTIC_RUN_ID", "run8"}}),
+         {std::pair(kTorchrun, Variables{{"LOCAL_WORLD_SIZE", "8"}, {"TORCHELASTIC_RUN_ID", "x"}}),
           {kTorchrun, {{"TORCHELASTIC_RESTART_COUNT", "1"}}},
           {kTorchrun, {{"MASTER_PORT", "29601"}}},
           {kMpirun, {{"PMIX_NAMESPACE", "4023189506"}}},
@@ -206,7 +209,25 @@ TEST(TaskEnvironment, TasksOfARunHaveTheSameIdentityAndThoseOfAnotherDoNot) {
 TEST(TaskEnvironment, TasksThatCountOthersAreOfTheSameRunAndToldSo) {
     EXPECT_EQ(identity(kPod), identity(with(kPod, {{"WORLD_SIZE", "99"}})));
     EXPECT_EQ(identity(kPod), identity(with(kPod, {{kTaskToken, "a secret"}})));
-    EXPECT_EQ(taskOf(with(kPod, {{kTaskToken, "a secret"}})).value()->token, "a secret");
+}
+
+std::string secret(const Variables& variables) {
+    return (*taskOf(variables).value()).secret;
+}
+
+TEST(TaskEnvironment, TheTokenIsTheSecretElseARunIdThatTorchrunsUserHasChosen) {
+    for (const Variables& variables : {kTorchrun, kMpirun, kSrun, kPod})
+        EXPECT_EQ(secret(with(variables, {{kTaskToken, "a secret"}})), "a secret");
+    EXPECT_EQ(secret(kTorchrun), "run7");
+    EXPECT_EQ(secret(with(kTorchrun, {{"TORCHELASTIC_RUN_ID", "none"}})), "");
+    EXPECT_EQ(secret(with(kTorchrun, {{"LOCAL_WORLD_SIZE", "8"}})), "") << "on one host";
+    for (const Variables& variables : {kMpirun, kSrun, kPod}) EXPECT_EQ(secret(variables), "");
+}
+
+TEST(TaskEnvironment, WhatIsSecretIsNotInTheNameOfTheRun) {
+    EXPECT_EQ(identity(kTorchrun).find("run7"), std::string::npos);
+    EXPECT_NE(identity(with(kTorchrun, {{kTaskToken, "a secret"}})).find("run7"),
+              std::string::npos);
 }
 
 TEST(TaskEnvironment, FirstHostOfAList) {

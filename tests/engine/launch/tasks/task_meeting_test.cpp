@@ -25,6 +25,7 @@ using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
 constexpr auto kPatience = 30s;
+constexpr const char* kSecret = "a secret of sixteen letters";
 
 /// Nobody's at this moment.
 std::int32_t freePort() {
@@ -44,7 +45,7 @@ protected:
     }
 
     TaskPlace place(std::int32_t rank, std::int32_t size, const std::string& node = "") const {
-        return {Launcher::kTorchrun, rank, size, node, "127.0.0.1", m_port, "run 7", ""};
+        return {Launcher::kTorchrun, rank, size, node, "127.0.0.1", m_port, "run 7", kSecret};
     }
     static TaskMeeting open(const TaskPlace& place) {
         auto meeting = TaskMeeting::open(place, "this build", "");
@@ -56,7 +57,7 @@ protected:
         const pid_t pid = ::fork();
         if (pid == 0) {
             const auto status =
-                serveAsTask({place, product, [] { return 0; }, std::chrono::minutes(30)});
+                serveAsTask({place, product, [] { return 0; }, std::chrono::minutes(30), noTerms});
             ::_exit(status ? *status : 100);
         }
         m_tasks.push_back(pid);
@@ -79,15 +80,77 @@ protected:
                                std::chrono::milliseconds patience = kPatience) {
         return meeting.gather([] { return true; }, [](const std::string&) {}, patience);
     }
-    /// A connection of a task that does what a test says.
-    TaskLine say(const TaskPlace& place, const std::string& line) {
-        const TaskSecret secret = TaskSecret::of(place.identity).value();
-        TaskLine made(connectToFirst(place, secret, 5s).value());
-        made.send(line);
+    /// A connection on which a stranger says what a test says.
+    static TaskLine say(const TaskPlace& place, const std::string& line) {
+        TaskLine made(connectToFirst(place, TaskSecret::of(place), 5s).value());
+        if (!line.empty()) made.send(line);
         return made;
     }
     static std::string hello(const TaskPlace& place, const std::string& product = "this build") {
-        return helloLine(TaskSecret::of(place.identity).value(), helloOf(place, product));
+        return JoiningHandshake(TaskSecret::of(place), helloOf(place, product)).hello();
+    }
+    /// A task that proves the secret as the real one does, and is then as a test wants it.
+    class Proving {
+    public:
+        Proving(const TaskPlace& place, TaskHello hello)
+            : m_line(connectToFirst(place, TaskSecret::of(place), 5s).value()),
+              m_handshake(TaskSecret::of(place), std::move(hello)) {
+            m_line.send(m_handshake.hello());
+        }
+        explicit Proving(const TaskPlace& place, const std::string& product = "this build")
+            : Proving(place, helloOf(place, product)) {}
+        /// Its part of what there is to do now.
+        void turn() {
+            if (m_answer) return;
+            const auto said = m_line.take();
+            if (!said) return;
+            if (!std::exchange(m_proved, true)) {
+                if (const auto proof = m_handshake.prove(*said)) m_line.send(*proof);
+                return;
+            }
+            m_answer = m_handshake.hear(*said);
+            if (m_answer->verdict == JoiningHandshake::Verdict::kWelcome)
+                m_line.seal(m_handshake.seals());
+        }
+        [[nodiscard]] bool isWelcome() const {
+            return m_answer && m_answer->verdict == JoiningHandshake::Verdict::kWelcome;
+        }
+        [[nodiscard]] std::string refusal() const { return m_answer ? m_answer->sentence : ""; }
+        TaskLine& line() { return m_line; }
+
+    private:
+        TaskLine m_line;
+        JoiningHandshake m_handshake;
+        bool m_proved = false;
+        std::optional<JoiningHandshake::Answer> m_answer;
+    };
+    /// Gathers while they do their part.
+    static Result<void> gatherWith(TaskMeeting& meeting, const std::vector<Proving*>& tasks,
+                                   std::chrono::milliseconds patience = kPatience) {
+        return meeting.gather(
+            [&] {
+                for (Proving* each : tasks) each->turn();
+                return true;
+            },
+            [](const std::string&) {}, patience);
+    }
+    static run::TaskTerms noTerms() { return {}; }
+    static TaskService service(const TaskPlace& place, std::chrono::milliseconds patience) {
+        return {place, "this build", [] { return 0; }, patience, noTerms};
+    }
+    /// At the port where rank 0's task should be.
+    [[nodiscard]] FileDescriptor listenAsStranger() const {
+        FileDescriptor stranger(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        const int yes = 1;
+        ::setsockopt(stranger.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(static_cast<std::uint16_t>(m_port));
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        EXPECT_EQ(
+            ::bind(stranger.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+        EXPECT_EQ(::listen(stranger.get(), 8), 0);
+        return stranger;
     }
     static std::string heard(TaskLine& line) {
         for (int turn = 0; turn < 3000 && line.isOpen(); ++turn) {
@@ -146,7 +209,7 @@ TEST_F(TaskMeetingTest, StrangersAreTurnedAway) {
     TaskMeeting meeting = open(place(0, 2));
     TaskPlace other = place(1, 2);
     other.identity = "run 8";
-    TaskLine web = say(place(1, 2), "GET / HTTP/1.1\r\n");
+    TaskLine web = say(place(1, 2), "GET / HTTP/1.1\r");
     TaskLine wrong = say(place(1, 2), hello(other));
     TaskLine endless = say(place(1, 2), std::string(2 * kLongestTaskLine, 'x'));
     TaskLine silent = say(place(1, 2), "");
@@ -177,41 +240,56 @@ TEST_F(TaskMeetingTest, AFloodOfConnectionsKeepsNobodyOut) {
 
 TEST_F(TaskMeetingTest, WhoDoesNotFitIsRefusedWithASentence) {
     TaskMeeting meeting = open(place(0, 3));
-    TaskLine one = say(place(1, 3), hello(place(1, 3)));
-    TaskLine twice = say(place(1, 3), hello(place(1, 3)));
-    TaskLine zero = say(place(0, 3), hello(place(0, 3)));
-    TaskLine beyond = say(place(7, 3), hello(place(7, 3)));
-    TaskLine size = say(place(1, 3), hello(place(1, 5)));
-    TaskLine build = say(place(1, 3), hello(place(1, 3), "another build"));
-    EXPECT_FALSE(gather(meeting, 1s).has_value());
-    EXPECT_THAT(heard(one), HasSubstr("welcome "));
-    EXPECT_THAT(heard(twice), HasSubstr("a second task says that it is rank 1"));
-    EXPECT_THAT(heard(zero), HasSubstr("a second task says that it is rank 0"));
-    EXPECT_THAT(heard(beyond), HasSubstr("rank 7 of 3"));
-    EXPECT_THAT(heard(size), HasSubstr("counts 5 tasks, and rank 0's 3"));
-    EXPECT_THAT(heard(build), HasSubstr("is another build, and rank 0's is this build"));
+    const auto counting = [&](std::int32_t rank, std::int32_t size) {
+        return helloOf(place(rank, size), "this build");
+    };
+    Proving one(place(1, 3)), zero(place(0, 3)), beyond(place(7, 3)),
+        size(place(1, 3), counting(1, 5)), build(place(1, 3), "another build");
+    EXPECT_FALSE(gatherWith(meeting, {&one, &zero, &beyond, &size, &build}, 2s).has_value());
+    EXPECT_TRUE(one.isWelcome());
+    Proving twice(place(1, 3));
+    EXPECT_FALSE(gatherWith(meeting, {&twice}, 1s).has_value());
+    EXPECT_THAT(twice.refusal(), HasSubstr("a second task says that it is rank 1"));
+    EXPECT_THAT(zero.refusal(), HasSubstr("a second task says that it is rank 0"));
+    EXPECT_THAT(beyond.refusal(), HasSubstr("rank 7 of 3"));
+    EXPECT_THAT(size.refusal(), HasSubstr("counts 5 tasks, and rank 0's 3"));
+    EXPECT_THAT(build.refusal(), HasSubstr("is another build, and rank 0's is this build"));
 }
 
 TEST_F(TaskMeetingTest, WhoIsRefusedIsSaidOnce) {
     TaskMeeting meeting = open(place(0, 3));
     TaskPlace other = place(1, 3);
     other.identity = "run 8";
-    TaskLine size = say(place(1, 3), hello(place(1, 5)));
-    TaskLine again = say(place(1, 3), hello(place(1, 5)));
+    const TaskHello five = helloOf(place(1, 5), "this build");
+    Proving size(place(1, 3), five), again(place(1, 3), five);
     TaskLine stranger = say(place(1, 3), hello(other));
-    TaskLine web = say(place(1, 3), "GET / HTTP/1.1\r\n");
-    EXPECT_THAT(saidWhileWaiting(meeting),
-                UnorderedElementsAre(
-                    AllOf(HasSubstr("refused a task on "),
-                          HasSubstr("task 1 counts 5 tasks, and rank 0's 3; start all alike")),
-                    HasSubstr("task 1 is of another run; give each a MASTER_PORT of its own")));
+    TaskLine web = say(place(1, 3), "GET / HTTP/1.1\r");
+    std::vector<std::string> said;
+    EXPECT_FALSE(meeting
+                     .gather(
+                         [&] {
+                             size.turn(), again.turn();
+                             return true;
+                         },
+                         [&](const std::string& text) { said.push_back(text); }, 1s)
+                     .has_value());
+    EXPECT_THAT(said, UnorderedElementsAre(
+                          AllOf(HasSubstr("refused a task on "),
+                                HasSubstr("task 1 counts 5 tasks, and rank 0's 3; start all "
+                                          "alike")),
+                          HasSubstr("task 1 is of another run; give each a MASTER_PORT of its "
+                                    "own")));
 }
 
 TEST_F(TaskMeetingTest, AStrangersNameCannotSteerATerminal) {
     TaskMeeting meeting = open(place(0, 2));
-    std::string line = hello(place(1, 5));
-    line.replace(line.find("this build"), 4, "\x1b[2J");
+    TaskPlace other = place(1, 2);
+    other.identity = "run 8";
+    std::string line = hello(other);
+    const std::string host = helloOf(other, "").host;
+    line.replace(line.rfind(host), host.size(), "\x1b[2Jevil");
     TaskLine stranger = say(place(1, 2), line);
+    EXPECT_THAT(saidWhileWaiting(meeting), ElementsAre(HasSubstr("[2Jevil")));
     for (const std::string& text : saidWhileWaiting(meeting))
         EXPECT_EQ(text.find('\x1b'), text.npos) << text;
 }
@@ -227,28 +305,32 @@ TEST_F(TaskMeetingTest, NamesOfOtherRunsDoNotFillTheScreen) {
     EXPECT_EQ(saidWhileWaiting(meeting).size(), 16u);
 }
 
-TEST_F(TaskMeetingTest, AnotherTokenIsToldOnBothSides) {
+TEST_F(TaskMeetingTest, AnotherSecretIsToldOnBothSidesAndWaitedThrough) {
     for (const bool oneHost : {false, true}) {
         TaskPlace first = place(0, 2);
-        first.token = "a secret";
         if (oneHost) first.address.clear();
         first.identity += std::to_string(m_port);
         TaskMeeting meeting = open(first);
         TaskPlace task = first;
         task.rank = 1;
-        for (const char* token : {"another", ""}) {
-            task.token = token;
+        for (const char* secret : {"another secret of enough letters", ""}) {
+            task.secret = secret;
             const pid_t served = startTask(task);
-            EXPECT_THAT(saidWhileWaiting(meeting).size(), *token != 0 ? 1u : 0u)
+            EXPECT_THAT(saidWhileWaiting(meeting).size(), *secret != 0 ? 1u : 0u)
                 << "the same twice";
-            EXPECT_EQ(statusOf(served), 100);
+            EXPECT_EQ(::waitpid(served, nullptr, WNOHANG), 0) << "it may be a stranger's answer";
         }
+        task.secret = kSecret;
+        const pid_t right = startTask(task);
+        ASSERT_TRUE(gather(meeting).has_value());
+        meeting.end(7);
+        EXPECT_EQ(statusOf(right), 7);
     }
 }
 
-TEST_F(TaskMeetingTest, ATaskLearnsThatItsTokenIsAnother) {
+TEST_F(TaskMeetingTest, ATaskLearnsThatItsSecretIsAnother) {
     TaskPlace first = place(0, 2);
-    first.token = "a secret";
+    first.secret = "another secret of enough letters";
     const pid_t recorder = ::fork();
     if (recorder == 0) {
         TaskMeeting meeting = open(first);
@@ -256,18 +338,26 @@ TEST_F(TaskMeetingTest, ATaskLearnsThatItsTokenIsAnother) {
         ::_exit(0);
     }
     m_tasks.push_back(recorder);
-    const auto served = serveAsTask({place(1, 2), "this build", [] { return 0; }, kPatience});
+    std::vector<std::string> said;
+    TaskService asking = service(place(1, 2), 3s);
+    asking.say = [&](const std::string& text) { said.push_back(text); };
+    const auto served = serveAsTask(asking);
     ASSERT_FALSE(served.has_value());
     EXPECT_EQ(served.error().code, ErrorCode::kLaunch);
-    EXPECT_THAT(served.error().message,
-                AllOf(HasSubstr("at 127.0.0.1 port " + std::to_string(m_port)),
-                      HasSubstr("has another SHARDSCOPE_TASK_TOKEN, or only one of both has one")));
+    const auto words = AllOf(HasSubstr("at 127.0.0.1 port " + std::to_string(m_port)),
+                             HasSubstr("has another secret, or only one of both has one"),
+                             HasSubstr("the same SHARDSCOPE_TASK_TOKEN"));
+    EXPECT_THAT(said, ElementsAre(words));
+    EXPECT_THAT(served.error().message, words);
 }
 
 TEST_F(TaskMeetingTest, ATaskThatWaitsLongSaysForWhatOnce) {
     std::vector<std::string> said;
     const auto say = [&](const std::string& text) { said.push_back(text); };
-    const auto served = serveAsTask({place(1, 2), "this build", [] { return 0; }, 1s, say, 0ms});
+    TaskService waiting = service(place(1, 2), 1s);
+    waiting.say = say;
+    waiting.sayAfter = 0ms;
+    const auto served = serveAsTask(waiting);
     EXPECT_FALSE(served.has_value());
     EXPECT_THAT(said, ElementsAre(AllOf(HasSubstr("waiting for rank 0's task at 127.0.0.1 port "),
                                         HasSubstr("Connection refused"))));
@@ -275,8 +365,8 @@ TEST_F(TaskMeetingTest, ATaskThatWaitsLongSaysForWhatOnce) {
 
 TEST_F(TaskMeetingTest, WhoDoesNotComeIsNamed) {
     TaskMeeting meeting = open(place(0, 4));
-    TaskLine two = say(place(2, 4), hello(place(2, 4)));
-    const auto gathered = gather(meeting, 1s);
+    Proving two(place(2, 4));
+    const auto gathered = gatherWith(meeting, {&two}, 1s);
     ASSERT_FALSE(gathered.has_value());
     EXPECT_EQ(gathered.error().code, ErrorCode::kLaunch);
     EXPECT_THAT(gathered.error().message, HasSubstr("tasks 1, 3 of 4 did not come within 1 s"));
@@ -284,11 +374,11 @@ TEST_F(TaskMeetingTest, WhoDoesNotComeIsNamed) {
 
 TEST_F(TaskMeetingTest, ATaskThatIsLostBeforeTheRunIsNamed) {
     TaskMeeting meeting = open(place(0, 3));
-    TaskLine lost = say(place(2, 3), hello(place(2, 3)));
-    int turns = 0;
+    Proving lost(place(2, 3));
     const auto gathered = meeting.gather(
         [&] {
-            if (++turns == 3) lost.close();
+            lost.turn();
+            if (lost.isWelcome()) lost.line().close();
             return true;
         },
         [](const std::string&) {}, kPatience);
@@ -299,8 +389,14 @@ TEST_F(TaskMeetingTest, ATaskThatIsLostBeforeTheRunIsNamed) {
 
 TEST_F(TaskMeetingTest, ATaskThatIsAskedToStopEndsTheWaiting) {
     TaskMeeting meeting = open(place(0, 3));
-    TaskLine one = say(place(1, 3), hello(place(1, 3)) + "stop\n");
-    const auto gathered = gather(meeting);
+    Proving one(place(1, 3));
+    const auto gathered = meeting.gather(
+        [&] {
+            one.turn();
+            if (one.isWelcome()) one.line().send("stop");
+            return true;
+        },
+        [](const std::string&) {}, kPatience);
     ASSERT_FALSE(gathered.has_value());
     EXPECT_EQ(gathered.error().code, ErrorCode::kInterrupted);
 }
@@ -309,10 +405,9 @@ TEST_F(TaskMeetingTest, AnAgentThatNobodyAskedForIsNotTaken) {
     TaskMeeting meeting = open(place(0, 3));
     TaskHello early = helloOf(place(1, 3), "this build");
     early.agent = true;
-    TaskLine agent =
-        say(place(1, 3), helloLine(TaskSecret::of(place(1, 3).identity).value(), early));
-    EXPECT_FALSE(gather(meeting, 500ms).has_value());
-    EXPECT_EQ(heard(agent), "nothing");
+    Proving agent(place(1, 3), early);
+    EXPECT_FALSE(gatherWith(meeting, {&agent}, 500ms).has_value());
+    EXPECT_FALSE(agent.isWelcome());
 }
 
 TEST_F(TaskMeetingTest, AServingTaskWhoseFirstIsLostFails) {
@@ -324,25 +419,23 @@ TEST_F(TaskMeetingTest, AServingTaskWhoseFirstIsLostFails) {
 }
 
 TEST_F(TaskMeetingTest, ATaskThatMeetsNobodySaysWhereItLooked) {
-    const auto served = serveAsTask({place(1, 2), "this build", [] { return 0; }, 500ms});
+    const auto served = serveAsTask(service(place(1, 2), 500ms));
     ASSERT_FALSE(served.has_value());
     EXPECT_EQ(served.error().code, ErrorCode::kLaunch);
     EXPECT_THAT(served.error().message, HasSubstr("at 127.0.0.1 port " + std::to_string(m_port)));
     EXPECT_THAT(served.error().message, HasSubstr("Connection refused"));
 }
 
-TEST_F(TaskMeetingTest, ATaskWhoseFirstIsGoneBeforeItAnswersDoesNotWaitForItsPatience) {
+TEST_F(TaskMeetingTest, AListenerThatGoesAwayAgainDoesNotEndTheWaiting) {
     const pid_t task = startTask(place(1, 2));  // has no copy of what listens
-    FileDescriptor first(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(m_port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ASSERT_EQ(::bind(first.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    ASSERT_EQ(::listen(first.get(), 8), 0);
-    FileDescriptor(::accept(first.get(), nullptr, nullptr)).reset();
-    first.reset();
-    EXPECT_EQ(statusOf(task), 100);
+    {
+        const FileDescriptor stranger = listenAsStranger();
+        FileDescriptor(::accept(stranger.get(), nullptr, nullptr)).reset();
+    }
+    TaskMeeting meeting = open(place(0, 2));
+    ASSERT_TRUE(gather(meeting).has_value());
+    meeting.end(3);
+    EXPECT_EQ(statusOf(task), 3);
 }
 
 TEST_F(TaskMeetingTest, ATaskThatIsRefusedSaysWhy) {
