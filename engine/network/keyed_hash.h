@@ -18,9 +18,9 @@ namespace shardscope::network {
 using Key = std::array<std::uint8_t, 32>;
 using Mac = std::array<std::uint8_t, 32>;
 
-/// A key of what people type: PBKDF2-HMAC-SHA-256 (RFC 8018) with 100,000 rounds, 40 to 100 ms, so
-/// that a short secret cannot be guessed quickly from a recorded exchange. `salt` need not be
-/// secret: the same secret makes other keys elsewhere.
+/// A key of what people type: PBKDF2-HMAC-SHA-256 (RFC 8018) with 100,000 rounds, some 20 ms where
+/// the processor has SHA instructions, so that guessing a short secret from a recorded exchange is
+/// slow. `salt` need not be secret: the same secret makes other keys elsewhere.
 [[nodiscard]] Key keyFrom(std::string_view secret, std::string_view salt);
 
 /// Of all parts, each with its length before it, so that no two lists of parts are the same bytes.

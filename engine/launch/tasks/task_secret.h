@@ -33,7 +33,7 @@ struct TaskSecret {
     std::string run;    ///< by which tasks tell runs apart; proves nothing
     std::string place;  ///< a file name: where they meet on one host
 
-    /// Takes 40 to 100 ms (network::keyFrom).
+    /// Takes tens of milliseconds (network::keyFrom).
     static TaskSecret of(const TaskPlace& place);
 };
 
