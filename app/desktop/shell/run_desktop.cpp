@@ -7,6 +7,7 @@
 #include "app/desktop/widgets/icon.h"
 #include "app/desktop/widgets/picture_file.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/model/plain_text.h"
 #include "storage/recording/remote/remote_address.h"
 
 #include <QApplication>
@@ -22,7 +23,7 @@ namespace {
 using namespace Qt::StringLiterals;
 
 int say(const Error& error) {
-    std::fprintf(stderr, "%s\n", error.message.c_str());
+    std::fprintf(stderr, "%s\n", printable(error.message).c_str());
     return exitStatus(error);
 }
 

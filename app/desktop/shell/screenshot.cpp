@@ -1,6 +1,7 @@
 #include "app/desktop/shell/screenshot.h"
 
 #include "app/desktop/shell/main_window.h"
+#include "storage/model/plain_text.h"
 
 #include <QPixmap>
 #include <QTimer>
@@ -20,7 +21,7 @@ ScreenshotJob::ScreenshotJob(MainWindow& window, Write write, QObject* parent)
     : QObject(parent), m_window(window), m_write(std::move(write)) {
     connect(&window.loader(), &RecordingLoader::openFailed, this,
             [this](const QString&, const QString& message) {
-                std::fprintf(stderr, "%s\n", message.toLocal8Bit().constData());
+                std::fprintf(stderr, "%s\n", printable(message.toStdString()).c_str());
                 m_done = true;
                 Q_EMIT done(static_cast<int>(ErrorCode::kUnreadable));
             });
@@ -43,7 +44,7 @@ void ScreenshotJob::settle() {
 void ScreenshotJob::finish() {
     m_done = true;
     const auto written = m_write(m_window);
-    if (!written) std::fprintf(stderr, "%s\n", written.error().message.c_str());
+    if (!written) std::fprintf(stderr, "%s\n", printable(written.error().message).c_str());
     Q_EMIT done(written ? 0 : exitStatus(written.error()));
 }
 
