@@ -1,8 +1,11 @@
 #include "app/desktop/shell/screenshot.h"
 
+#include "app/desktop/models/write_file.h"
 #include "app/desktop/shell/main_window.h"
+#include "app/desktop/widgets/picture_file.h"
 #include "storage/model/plain_text.h"
 
+#include <QBuffer>
 #include <QPixmap>
 #include <QTimer>
 #include <cstdio>
@@ -48,11 +51,14 @@ void ScreenshotJob::finish() {
     Q_EMIT done(written ? 0 : exitStatus(written.error()));
 }
 
-Result<void> writeWindow(MainWindow& window, const QString& path) {
-    if (window.grab().save(path, "PNG")) return {};
-    return failure(ErrorCode::kFailure, path.toStdString() +
-                                            " could not be written; is its folder "
-                                            "there and writable?");
+Result<void> writeWindow(MainWindow& window, const QString& path, bool overwrite) {
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    if (!buffer.open(QIODevice::WriteOnly) || !window.grab().save(&buffer, "PNG"))
+        return failure(ErrorCode::kFailure, path.toStdString() +
+                                                " could not be written: there is no memory for it; "
+                                                "choose a smaller --size");
+    return writeFile(pictureOutput(path, overwrite), bytes);
 }
 
 }  // namespace shardscope::desktop
