@@ -1,5 +1,6 @@
 // `shardscope tune`: the fastest of a grid of settings, by a few short runs.
 #include "app/cli/answer_text.h"
+#include "app/cli/bench/measured_run.h"
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/data_path.h"
@@ -8,9 +9,11 @@
 #include "app/cli/run_flags.h"
 #include "app/cli/shared_options.h"
 #include "app/cli/tune_run.h"
+#include "engine/run/config/run_file.h"
 #include "engine/run/config/run_option.h"
 #include "profiler/questions/answer_rows.h"
 #include "profiler/questions/tune_tables.h"
+#include "storage/recording/file/output_file.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -19,7 +22,6 @@
 #include <csignal>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string_view>
 
@@ -86,16 +88,16 @@ Result<TuneRequest> requestOf(const TuneOptions& options) {
     return request;
 }
 
+/// That of an earlier run may be replaced.
+storage::OutputRequest bestFile(const std::string& folder) {
+    return {(std::filesystem::path(folder) / "best.toml").string(), true, kSavedRunFile};
+}
+
 /// The run file of the best; its path, or why it could not be written.
-Result<std::string> keepBest(const TuneRequest& request, const run::RunConfig& best) {
-    const std::string path = (std::filesystem::path(request.folder) / "best.toml").string();
-    std::ofstream file(path);
-    file << run::toToml(best);
-    file.close();
-    if (!file)
-        return failure(ErrorCode::kFailure, fmt::format("{} cannot be written; what was found "
-                                                        "stands above",
-                                                        path));
+Result<std::string> keepBest(const std::string& folder, const run::RunConfig& best) {
+    const std::string path = bestFile(folder).path;
+    if (auto written = storage::writeOutput(bestFile(folder), run::toToml(best)); !written)
+        return failure(written, "the best settings stand above, but are not kept");
     return path;
 }
 
@@ -129,6 +131,9 @@ int run(const TuneOptions& options) {
                           fmt::format("the folder {} cannot be made: {}; choose another with "
                                       "--output",
                                       request->folder, made.message())});
+    // Before hours of work.
+    if (auto fine = storage::settleOutput(bestFile(request->folder)); !fine)
+        return tellWrong(fine.error());
     const InterruptGuard guard;
     const auto result = tuneRun(*request);
     if (!result)
@@ -136,7 +141,7 @@ int run(const TuneOptions& options) {
             {result.error().code, result.error().code == ErrorCode::kInterrupted
                                       ? result.error().message + "; no run had been measured"
                                       : result.error().message});
-    const auto kept = keepBest(*request, *result->best);
+    const auto kept = keepBest(request->folder, *result->best);
     std::string text = options.json       ? documentOf(*result, kept.value_or(""))
                        : options.markdown ? answerMarkdown(result->answer)
                                           : answerText(result->answer, 0);

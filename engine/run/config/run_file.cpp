@@ -1,6 +1,7 @@
 // TOML run files: the keys of toJson, with line and column in every complaint.
+#include "engine/run/config/run_file.h"
+
 #include "engine/run/config/host_table.h"
-#include "engine/run/config/run_config.h"
 #include "engine/run/config/run_option.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@ namespace shardscope::run {
 namespace {
 
 constexpr std::string_view kHosts = "hosts";
+constexpr std::string_view kSavedBy = "# Run file of Shardscope: shardscope record FILE";
 
 class RunFileReader {
 public:
@@ -128,7 +130,7 @@ Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults
 }
 
 std::string toToml(const RunConfig& config) {
-    std::string top = "# Run file of Shardscope: shardscope record FILE\n";
+    std::string top = std::string(kSavedBy) + '\n';
     std::string model = "\n[model]\n";
     const std::string hosts = hostTableOf(config.hosts);
     for (const RunOption& field : runOptions()) {
@@ -142,6 +144,12 @@ std::string toToml(const RunConfig& config) {
         }
     }
     return top + model + hosts;
+}
+
+bool isSavedRunFile(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string line;
+    return std::getline(file, line) && line == kSavedBy;
 }
 
 }  // namespace shardscope::run

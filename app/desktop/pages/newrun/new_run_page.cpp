@@ -1,6 +1,7 @@
 #include "app/desktop/pages/newrun/new_run_page.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/models/write_file.h"
 #include "app/desktop/pages/newrun/tune_dialog.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/pages/run_fields/fold_section.h"
@@ -361,14 +362,10 @@ void NewRunPage::saveRunFile() {
     dialog->setAcceptMode(QFileDialog::AcceptSave);
     dialog->setDefaultSuffix(u"toml"_s);
     connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-        QFile file(path);
-        const std::string text = run::toToml(config());
-        const bool written = file.open(QIODevice::WriteOnly) &&
-                             file.write(text.data(), static_cast<qint64>(text.size())) ==
-                                 static_cast<qint64>(text.size());
+        const auto written = writeText(path, QByteArray::fromStdString(run::toToml(config())));
         m_warning->setText(written
                                ? tr("Saved. Run it with: shardscope record %1").arg(path)
-                               : tr("%1 could not be written: %2.").arg(path, file.errorString()));
+                               : QString::fromStdString(written.error().message));
     });
     dialog->open();
 }
