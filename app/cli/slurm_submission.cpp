@@ -243,6 +243,7 @@ Result<Submission> prepare(RecordOptions& options) {
         made.words.push_back(std::to_string(config->ranks));
     }
     for (const char* word : {"--launched-by", "slurm"}) made.words.emplace_back(word);
+    if (options.allowCommands) made.words.emplace_back("--allow-commands");
     if (options.force) made.words.emplace_back("--force");
     if (options.quiet) made.words.emplace_back("--quiet");
     return made;

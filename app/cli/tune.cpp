@@ -4,6 +4,7 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/data_path.h"
+#include "app/cli/host_flags.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/run_environment.h"
 #include "app/cli/run_flags.h"
@@ -35,7 +36,11 @@ struct TuneOptions {
     RunFlags flags;
     std::int32_t steps = 6, warmUp = 2;
     double share = 0.2;
-    bool force = false, quiet = false, json = false, markdown = false;
+    bool force = false, quiet = false, json = false, markdown = false, allowCommands = false;
+
+    [[nodiscard]] bool mayRun(std::string_view key) const {
+        return allowCommands || flags.given(std::string(key));
+    }
 };
 
 bool mayBeGiven(const run::RunOption& option) {
@@ -43,14 +48,30 @@ bool mayBeGiven(const run::RunOption& option) {
     return option.section == S::kModel || option.section == S::kModelParts ||
            option.section == S::kStrategy || option.section == S::kCommunication ||
            option.section == S::kDevice || option.key == std::string_view("batch") ||
-           option.key == std::string_view("accumulate") || option.key == std::string_view("data");
+           option.key == std::string_view("accumulate") || option.key == std::string_view("data") ||
+           option.key == std::string_view("hosts") || option.key == std::string_view("ssh_command");
+}
+
+/// The host file that it names is checked too: the runs that are measured read it.
+Result<run::RunConfig> readTrusted(const std::string& path, const run::RunConfig& defaults,
+                                   const run::MayRun& mayRun) {
+    auto config = run::readRunFile(path, defaults, mayRun);
+    if (!config) return config;
+    auto hosts = hostText(config->hosts);
+    if (!hosts) return failure(hosts);
+    run::RunConfig settled = *config;
+    settled.hosts = std::move(*hosts);
+    if (auto fine = run::checkCommands(settled, mayRun, path, "a run file"); !fine)
+        return failure(fine);
+    return config;
 }
 
 Result<run::RunConfig> startOf(const TuneOptions& options) {
     run::RunConfig config;
     config.data = run::kSyntheticData;
     if (!options.runFile.empty()) {
-        auto read = run::readRunFile(options.runFile, config);
+        auto read = readTrusted(options.runFile, config,
+                                [&](std::string_view key) { return options.mayRun(key); });
         if (!read) return failure(read);
         config = std::move(*read);
     }
@@ -146,8 +167,9 @@ int run(const TuneOptions& options) {
                        : options.markdown ? answerMarkdown(result->answer)
                                           : answerText(result->answer, 0);
     if (kept && !options.json)
-        text += fmt::format("\n{}\n`shardscope record {}` runs it.\n",
-                            run::toCommandLine(*result->best), *kept);
+        text += fmt::format("\n{}\n`shardscope record {}{}` runs it.\n",
+                            run::toCommandLine(*result->best), *kept,
+                            run::commandsOf(*result->best).empty() ? "" : " --allow-commands");
     const int status = printLast(text);
     if (!kept) return tellWrong(kept.error());
     if (!result->ended) return status;
@@ -194,6 +216,7 @@ Command addTune(CLI::App& root) {
     app->add_option("-o,--output", options->output,
                     "folder of recordings and of best.toml [tune-DATE]")
         ->type_name("FOLDER");
+    addAllowCommands(*app, options->allowCommands, "the run file");
     addForce(*app, options->force, "recordings of other settings in it");
     CLI::Option* markdown = app->add_flag("--markdown", options->markdown, "print Markdown");
     addJson(*app, options->json, questions::kTuneSchema)->excludes(markdown);

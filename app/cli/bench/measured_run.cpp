@@ -8,6 +8,7 @@
 #include "engine/launch/file_descriptor.h"
 #include "engine/launch/host_facts.h"
 #include "engine/launch/process.h"
+#include "engine/run/config/run_commands.h"
 #include "engine/run/config/run_option.h"
 #include "storage/recording/file/output_file.h"
 #include "storage/recording/read/recording_reader.h"
@@ -99,6 +100,12 @@ std::string runFileOf(const std::string& output) {
 /// In the folder of a bench or of tune, where one of an earlier run may be replaced.
 Result<void> writeRunFile(const run::RunConfig& config, const std::string& path) {
     return storage::writeOutput({path, true, kSavedRunFile}, run::toToml(config));
+}
+
+/// Which the command line of this process has said or allowed.
+bool namesCommands(run::RunConfig config) {
+    if (auto hosts = hostText(config.hosts)) config.hosts = std::move(*hosts);
+    return !run::commandsOf(config).empty();
 }
 
 /// What a child said and how it ended.
@@ -226,6 +233,7 @@ Result<MeasuredRun> measureRun(const run::RunConfig& config, bool force) {
     // What lies there is a recording that was not finished, or to be replaced.
     std::vector<std::string> words{"record",  runFile,         "--json", "--quiet",
                                    "--force", "--launched-by", "nobody"};
+    if (namesCommands(config)) words.emplace_back("--allow-commands");
     auto child = Child::start(words);
     if (!child) return failure(child);
     const Said said = child->wait();

@@ -19,8 +19,8 @@ constexpr std::string_view kSavedBy = "# Run file of Shardscope: shardscope reco
 
 class RunFileReader {
 public:
-    RunFileReader(std::string path, RunConfig defaults)
-        : m_path(std::move(path)), m_config(std::move(defaults)) {}
+    RunFileReader(std::string path, RunConfig defaults, const MayRun& mayRun)
+        : m_path(std::move(path)), m_config(std::move(defaults)), m_mayRun(mayRun) {}
 
     Result<RunConfig> read(const toml::table& root) {
         if (const toml::node* model = root.get("model")) {
@@ -28,9 +28,9 @@ public:
         }
         for (const auto& [key, node] : root) {
             if (key.str() == "model") continue;
-            if (auto done = set(std::string(key.str()), key.source(), node); !done) {
-                return failure(done);
-            }
+            const std::string name(key.str());
+            if (auto done = set(name, key.source(), node); !done) return failure(done);
+            if (auto done = checkCommand(name, key.source()); !done) return failure(done);
         }
         return m_config;
     }
@@ -95,8 +95,17 @@ private:
         return {};
     }
 
+    /// Of what this key has just set.
+    Result<void> checkCommand(const std::string& key, const toml::source_region& where) {
+        for (const RunCommand& command : commandsOf(m_config))
+            if (command.key == key && !m_mayRun(key))
+                return complain(where, refusedCommand(command, "a run file"));
+        return {};
+    }
+
     std::string m_path;
     RunConfig m_config;
+    const MayRun& m_mayRun;
 };
 
 std::string tomlValue(const OptionValue& value) {
@@ -111,7 +120,8 @@ std::string tomlValue(const OptionValue& value) {
 
 }  // namespace
 
-Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults) {
+Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults,
+                              const MayRun& mayRun) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     text << file.rdbuf();
@@ -120,13 +130,17 @@ Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults
                        fmt::format("the run file {} cannot be read: {}; check its name", path,
                                    std::strerror(errno != 0 ? errno : EIO)));
     }
-    RunFileReader reader(path, defaults);
+    RunFileReader reader(path, defaults, mayRun);
     try {
         const toml::table root = toml::parse(text.str(), path);
         return reader.read(root);
     } catch (const toml::parse_error& error) {
         return reader.complain(error.source(), error.description());
     }
+}
+
+Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults) {
+    return readRunFile(path, defaults, [](std::string_view) { return false; });
 }
 
 std::string toToml(const RunConfig& config) {

@@ -16,6 +16,7 @@
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+#include "engine/run/config/run_commands.h"
 #include "engine/run/config/run_rules.h"
 
 #include <QApplication>
@@ -216,6 +217,7 @@ void NewRunPage::takeCheckpoint() {
     if (facts == nullptr || !facts->resumed) return;
     RunConfig taken = *facts->resumed;
     taken.resume = now.resume;
+    taken.sshCommand = now.sshCommand;  // which runs a program: not for a checkpoint to say
     taken.output = m_outputEdited ? now.output : std::string();
     setConfig(taken);
 }
@@ -363,8 +365,10 @@ void NewRunPage::saveRunFile() {
     dialog->setDefaultSuffix(u"toml"_s);
     connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
         const auto written = writeText(path, QByteArray::fromStdString(run::toToml(config())));
+        const QString allow =
+            run::commandsOf(config()).empty() ? QString() : u" --allow-commands"_s;
         m_warning->setText(written
-                               ? tr("Saved. Run it with: shardscope record %1").arg(path)
+                               ? tr("Saved. Run it with: shardscope record%2 %1").arg(path, allow)
                                : QString::fromStdString(written.error().message));
     });
     dialog->open();
