@@ -1,6 +1,7 @@
 #include "app/cli/answer_text.h"
 
 #include "app/cli/report_table.h"
+#include "storage/model/plain_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -82,11 +83,15 @@ std::string numberText(double value, Unit unit) {
 std::string shortened(const std::string& text) {
     constexpr std::size_t kMost = 72, kEnd = 20;
     if (text.size() <= kMost) return text;
-    return text.substr(0, kMost - kEnd - 3) + "..." + text.substr(text.size() - kEnd);
+    const auto isInside = [&](std::size_t at) { return (text[at] & 0xC0) == 0x80; };
+    std::size_t front = kMost - kEnd - 3, back = text.size() - kEnd;
+    while (front > 0 && isInside(front)) --front;
+    while (back < text.size() && isInside(back)) ++back;
+    return text.substr(0, front) + "..." + text.substr(back);
 }
 
 std::string cellText(const Cell& cell, Unit unit) {
-    if (const auto* text = cell.text()) return shortened(*text);
+    if (const auto* text = cell.text()) return shortened(printableLine(*text));
     if (const auto* number = cell.real()) return numberText(*number, unit);
     const auto* whole = cell.integer();
     if (whole == nullptr) return "-";
@@ -131,7 +136,7 @@ std::string tableText(const Table& table, std::size_t mostRows) {
     const auto texts = textsOf(table, shown);
     TextTable text(texts.front());
     for (std::size_t i = 1; i < texts.size(); ++i) text.add(texts[i]);
-    std::string all = fmt::format("{}\n{}", table.title, text.text("  "));
+    std::string all = fmt::format("{}\n{}", printableLine(table.title), text.text("  "));
     if (shown < table.rows.size())
         all += fmt::format("  {} more with --all\n", table.rows.size() - shown);
     return all;
@@ -152,7 +157,7 @@ std::string tableMarkdown(const Table& table) {
 
 std::string answerText(const Answer& answer, std::size_t mostRows) {
     std::string text;
-    for (const std::string& sentence : answer.sentences) text += sentence + '\n';
+    for (const std::string& sentence : answer.sentences) text += printableLine(sentence) + '\n';
     for (const auto& [what, value] : answer.figures)
         if (!value.isNone())
             text += fmt::format("{}: {}\n", what.title, cellText(value, what.unit));
@@ -162,7 +167,7 @@ std::string answerText(const Answer& answer, std::size_t mostRows) {
         text += tableText(table, mostRows);
     }
     if (!answer.untold.empty() && !text.empty()) text += '\n';
-    for (const std::string& untold : answer.untold) text += untold + ".\n";
+    for (const std::string& untold : answer.untold) text += printableLine(untold) + ".\n";
     return text;
 }
 
@@ -182,15 +187,15 @@ std::string columnDefinitions(const Answer& answer) {
 
 std::string answerMarkdown(const Answer& answer) {
     std::string text;
-    for (const std::string& sentence : answer.sentences) text += sentence + "\n\n";
+    for (const std::string& sentence : answer.sentences) text += printableLine(sentence) + "\n\n";
     for (const auto& [what, value] : answer.figures)
         if (!value.isNone())
             text += fmt::format("- {}: {}\n", what.title, cellText(value, what.unit));
     for (const Table& table : answer.tables) {
         if (table.rows.empty()) continue;
-        text += fmt::format("\n## {}\n\n{}", table.title, tableMarkdown(table));
+        text += fmt::format("\n## {}\n\n{}", printableLine(table.title), tableMarkdown(table));
     }
-    for (const std::string& untold : answer.untold) text += '\n' + untold + ".\n";
+    for (const std::string& untold : answer.untold) text += '\n' + printableLine(untold) + ".\n";
     const std::string definitions = columnDefinitions(answer);
     if (!definitions.empty()) text += "\nWhat columns mean:\n\n";
     std::istringstream lines(definitions);

@@ -1,5 +1,7 @@
 #include "app/cli/console.h"
 
+#include "storage/model/plain_text.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -17,6 +19,7 @@ namespace {
 constexpr std::size_t kAtOnce = 4096;
 /// For a reader that is slow; one that stands still (Ctrl-S, a pager) is waited for once.
 constexpr int kPatienceMs = 100;
+constexpr const char* kQuoteIndent = "    ";
 
 struct Standing {
     int error = 0;           ///< errno of the first failure, -1: nobody took it
@@ -88,6 +91,10 @@ void occupyStandardDescriptors() {
 }
 
 void tell(std::string_view text) {
+    draw(printable(std::string(text)));
+}
+
+void draw(std::string_view text) {
     while (!text.empty()) {
         if (!isReady(STDERR_FILENO, standing.waitedFor ? 0 : kPatienceMs)) {
             standing.waitedFor = true;
@@ -119,8 +126,15 @@ Result<void> print(std::string_view text) {
                                std::strerror(error)));
 }
 
-int printLast(std::string_view text, int status) {
-    const auto printed = print(text);
+std::string quotedLines(std::string text) {
+    text = printable(std::move(text));
+    for (std::size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1))
+        text.insert(at + 1, kQuoteIndent);
+    return text;
+}
+
+int printLast(std::string text, int status) {
+    const auto printed = print(printableDocument(std::move(text)));
     if (printed) return status;
     tellError(printed.error().message);
     return status == 0 ? exitStatus(printed.error()) : status;

@@ -16,21 +16,28 @@ namespace shardscope::cli {
 /// is ever taken for standard error. Once, before anything else.
 void occupyStandardDescriptors();
 
-/// Writes to standard error. Never fails and never waits for long: what nobody takes is lost.
-/// One thread.
+/// Writes printable() text to standard error. Never fails and never waits for long: what is not
+/// taken is lost. One thread.
 void tell(std::string_view text);
+/// The same of text with control sequences of our own, for a live line: what comes from elsewhere
+/// in it is printableLine().
+void draw(std::string_view text);
 /// "shardscope: SENTENCE" as a line of its own.
 void tellError(std::string_view sentence);
 
 /// Why something could not be told since the start, in the system's words; nothing when all was.
 [[nodiscard]] std::optional<std::string> lostWords();
 
-/// Writes all of `text` to standard output. Errors (kFailure): nobody reads, a full disk.
+/// Text of several lines that comes from elsewhere, within lines of ours: printable, and its lines
+/// after the first are indented, so that none passes for one of ours.
+[[nodiscard]] std::string quotedLines(std::string text);
+
+/// Writes all of `text` to standard output, as it is. Errors (kFailure): nobody reads, a full disk.
 Result<void> print(std::string_view text);
 
-/// The exit status of a subcommand whose last act is to print: `status`, or that of the failure,
-/// which is told.
-int printLast(std::string_view text, int status = 0);
+/// The exit status of a subcommand whose last act is to print a printableDocument(): `status`, or
+/// that of the failure, which is told.
+int printLast(std::string text, int status = 0);
 
 /// Columns of the terminal behind a descriptor; nothing where there is none.
 [[nodiscard]] std::optional<int> terminalColumns(int descriptor);

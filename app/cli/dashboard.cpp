@@ -32,6 +32,7 @@ std::vector<std::string> argumentsOf(const RecordingPlace& place, const Dashboar
          {std::pair{"--paper", options.paper}, std::pair{"--size", options.size},
           std::pair{"--theme", options.theme}, std::pair{"--ssh-command", place.sshCommand}})
         if (!value.empty()) words.insert(words.end(), {flag, value});
+    if (options.force) words.emplace_back("--force");
     words.insert(words.end(), {"--", place.path});
     return words;
 }

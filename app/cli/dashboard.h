@@ -10,6 +10,7 @@ namespace shardscope::cli {
 struct DashboardOptions {
     std::string output;  ///< .png, .svg or .pdf; empty: none is asked for
     std::string paper, size, theme;
+    bool force = false;  ///< replaces a picture of the same kind
 };
 
 /// Runs the shardscope-desktop beside this program and waits for it. Its exit status; kFailure with

@@ -1,5 +1,7 @@
 #include "app/cli/doctor_report.h"
 
+#include "storage/model/plain_text.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -51,9 +53,10 @@ std::string doctorText(const Diagnosis& diagnosis) {
             text += heading(section) + "\n";
         }
         text += fmt::format("  {:<8} {:<{}}  {}\n", toWord(check.status), subjectOf(check), width,
-                            check.found);
+                            printableLine(check.found));
         if (!check.remedy.empty())
-            text += fmt::format("  {:<8} {:<{}}  -> {}\n", "", "", width, check.remedy);
+            text +=
+                fmt::format("  {:<8} {:<{}}  -> {}\n", "", "", width, printableLine(check.remedy));
     }
     return text + verdict(diagnosis);
 }

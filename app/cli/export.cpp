@@ -10,9 +10,9 @@
 #include "engine/checkpoint/gpt2_names.h"
 #include "engine/run/config/near_miss.h"
 #include "storage/interchange/formats.h"
-#include "storage/interchange/output_file.h"
 #include "storage/interchange/output_kind.h"
 #include "storage/model/step_time.h"
+#include "storage/recording/file/output_file.h"
 
 #include <fmt/format.h>
 
@@ -120,7 +120,7 @@ Result<ExportAccount> writeWeights(const Arguments& arguments) {
     if (!checkpoint) return failure(checkpoint);
     auto request = interchange::outputOf(arguments.options, interchange::kSafetensorsFile);
     request.inputs = {checkpoint->path()};
-    auto file = interchange::OutputFile::reserve(request);
+    auto file = storage::OutputFile::reserve(request);
     if (!file) return failure(file);
     if (auto done = checkpoint::exportGpt2(*checkpoint, file->part()); !done)
         return failure(done, "writing " + arguments.options.output);

@@ -65,7 +65,7 @@ std::string infoText(const RecordingSummary& summary, bool running, const std::s
     const auto config = run::parseRunConfigJson(run.configJson);
     const std::string measured = config ? run::measuredText(*config) : std::string();
     const auto line = [](const char* name, const std::string& value) {
-        return fmt::format("{:<12}{}\n", name, value);
+        return fmt::format("{:<12}{}\n", name, quotedLines(value));
     };
     std::string text =
         line("recording", path) + line("run", run.id) + line("written by", run.product);
@@ -120,9 +120,10 @@ std::string verificationText(const storage::Verification& found, const std::stri
         "segments\n",
         path, countText(found.rows), countText(found.chunks), countText(found.events.total()),
         countText(found.memoryStates), countText(found.pyramidSegments));
-    for (const std::string& note : found.notes) text += fmt::format("note        {}\n", note);
+    for (const std::string& note : found.notes)
+        text += fmt::format("note        {}\n", quotedLines(note));
     for (const storage::Fault& fault : found.faults)
-        text += fmt::format("fault       {}: {}\n", fault.where, fault.what);
+        text += fmt::format("fault       {}\n", quotedLines(fault.where + ": " + fault.what));
     if (found.faultCount > found.faults.size())
         text += fmt::format("fault       and {} more\n", found.faultCount - found.faults.size());
     return text + (found.sound() ? "sound       everything agrees\n"

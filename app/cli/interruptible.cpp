@@ -42,7 +42,7 @@ ProgressLine::ProgressLine(std::string doing, bool wanted)
     : m_doing(std::move(doing)), m_wanted(wanted && isatty(STDERR_FILENO) != 0) {}
 
 ProgressLine::~ProgressLine() {
-    if (m_shown) tell("\r\033[K");
+    if (m_shown) draw("\r\033[K");
 }
 
 void ProgressLine::show(double share) {
@@ -52,9 +52,9 @@ void ProgressLine::show(double share) {
     m_shown = true;
     // Standard input has no size, so its share is not known.
     if (share > 0)
-        tell(fmt::format("\r\033[K{}: {:.0f} %", m_doing, share * 100));
+        draw(fmt::format("\r\033[K{}: {:.0f} %", m_doing, share * 100));
     else
-        tell(fmt::format("\r\033[K{} ...", m_doing));
+        draw(fmt::format("\r\033[K{} ...", m_doing));
 }
 
 }  // namespace shardscope::cli

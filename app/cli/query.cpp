@@ -4,6 +4,7 @@
 #include "app/cli/open_recording.h"
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
+#include "storage/model/plain_text.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <fmt/format.h>
@@ -63,10 +64,12 @@ std::string csvOf(const storage::TableResult& table) {
         if (column > 0) text += ',';
         text += csvCell(cell);
     };
-    for (std::size_t i = 0; i < table.columns.size(); ++i) append(i, table.columns[i]);
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+        append(i, spelledControls(table.columns[i]));
     text += '\n';
     for (const auto& row : table.rows) {
-        for (std::size_t i = 0; i < row.size(); ++i) append(i, row[i].value_or(""));
+        for (std::size_t i = 0; i < row.size(); ++i)
+            append(i, spelledControls(row[i].value_or("")));
         text += '\n';
     }
     return text;

@@ -3,6 +3,7 @@
 #include "app/cli/data_path.h"
 #include "app/cli/shared_options.h"
 #include "engine/checkpoint/checkpoint.h"
+#include "engine/run/config/run_file.h"
 #include "engine/run/config/run_option.h"
 
 #include <fmt/chrono.h>
@@ -68,6 +69,7 @@ void RecordOptions::addTo(CLI::App& app) {
                              "output lies on a file system that its nodes share")
                   ->type_name("OPTIONS")
                   ->group(toWord(run::OptionSection::kHosts));
+    addAllowCommands(app, allowCommands, "a run file or checkpoint");
     addForce(app, force, kAnOldRecording);
     app.add_flag("--dry-run", dryRun,
                  "print what each rank needs and whether it fits; start nothing");
@@ -82,6 +84,7 @@ Result<run::RunConfig> RecordOptions::config() {
     run::RunConfig config;
     bool ranksGiven = m_flags.given("ranks");
     std::optional<Checkpoint> from;
+    const run::MayRun may = [this](std::string_view key) { return mayRun(key); };
     const auto open = [&](const std::string& resume) -> Result<void> {
         auto opened = Checkpoint::open(resume);
         if (!opened) return failure(opened);
@@ -91,16 +94,18 @@ Result<run::RunConfig> RecordOptions::config() {
     };
     if (const std::string resume = m_flags.text("resume"); !resume.empty()) {
         if (auto opened = open(resume); !opened) return failure(opened);
+        if (auto fine = run::checkCommands(m_start, may, from->path(), "a checkpoint"); !fine)
+            return failure(fine);
         config = m_start;
         ranksGiven = true;
     }
     if (!m_runFile.empty()) {
-        auto read = run::readRunFile(m_runFile, config);
+        auto read = run::readRunFile(m_runFile, config, may);
         if (!read) return failure(read);
         // Named there where it reads alike whatever was there before.
         run::RunConfig other = config;
         ++other.ranks;
-        const auto again = run::readRunFile(m_runFile, other);
+        const auto again = run::readRunFile(m_runFile, other, may);
         ranksGiven = ranksGiven || (again && again->ranks == read->ranks);
         config = std::move(*read);
     }
@@ -116,6 +121,12 @@ Result<run::RunConfig> RecordOptions::config() {
         ranksGiven = true;
     }
     if (auto settled = m_hosts.settle(config, ranksGiven); !settled) return failure(settled);
+    // A host file that one of them names has been read by now.
+    const bool fromFile = !m_runFile.empty() || !from;
+    if (auto fine = run::checkCommands(config, may, fromFile ? m_runFile : from->path(),
+                                       fromFile ? "a run file" : "a checkpoint");
+        !fine)
+        return failure(fine);
     // One rank is what "single" means; asking for it in words would be pedantic.
     if (config.strategy == run::Strategy::kSingle && !ranksGiven) config.ranks = 1;
     if (auto valid = run::validate(config); !valid) return failure(valid);

@@ -40,7 +40,8 @@ public:
     bool json = false;
     bool quiet = false;
     bool dryRun = false;
-    std::string control;  ///< "stdio" or nothing
+    bool allowCommands = false;  ///< run files and checkpoints may name programs
+    std::string control;         ///< "stdio" or nothing
     TaskOptions taskOptions;
     std::string slurm;  ///< options of sbatch; see bySlurm()
     /// What a launcher has started; before config().
@@ -48,6 +49,10 @@ public:
 
 private:
     [[nodiscard]] Result<void> settleTasks(run::RunConfig& config) const;
+    /// Whether a setting that a run file or checkpoint has may run something.
+    [[nodiscard]] bool mayRun(std::string_view key) const {
+        return allowCommands || m_flags.given(std::string(key));
+    }
 
     std::string m_runFile;
     std::string m_model;

@@ -73,6 +73,8 @@ CLI::Option* addDashboard(CLI::App& app, DashboardOptions& options) {
               fmt::format("of a dashboard: {} [{}]", fmt::join(kThemes, ", "), kThemes[0])),
           "THEME", {kThemes.begin(), kThemes.end()})
         ->needs(dashboard);
+    addForce(app, options.force, "the file of a dashboard if it is such a picture")
+        ->needs(dashboard);
     return dashboard;
 }
 

@@ -1,6 +1,7 @@
 #include "app/cli/report_findings.h"
 
 #include "app/cli/report_table.h"
+#include "storage/model/plain_text.h"
 
 #include <fmt/format.h>
 
@@ -30,9 +31,10 @@ std::string whereText(const analysis::RunFinding& finding) {
 }
 
 std::string findingText(const analysis::RunFinding& finding) {
-    std::string text = fmt::format("  {}: {}\n", toWord(finding.severity), finding.title);
+    std::string text =
+        fmt::format("  {}: {}\n", toWord(finding.severity), printableLine(finding.title));
     const auto add = [&text](const char* name, const std::string& value) {
-        if (!value.empty()) text += fmt::format("    {:<12}{}\n", name, value);
+        if (!value.empty()) text += fmt::format("    {:<12}{}\n", name, printableLine(value));
     };
     add("where", whereText(finding));
     if (finding.cost) add("cost", durationText(finding.cost->ns) + " of all ranks together");

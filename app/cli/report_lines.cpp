@@ -1,5 +1,7 @@
 #include "app/cli/report_lines.h"
 
+#include "storage/model/plain_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +28,8 @@ std::string ReportLines::text() const {
 }
 
 std::string reportLine(std::string_view name, std::string_view value) {
-    return fmt::format("  {:<22}{}\n", name, value);
+    return fmt::format("  {:<22}{}\n", printableLine(std::string(name)),
+                       printableLine(std::string(value)));
 }
 
 }  // namespace shardscope::cli

@@ -1,9 +1,12 @@
 #include "app/cli/report_table.h"
 
+#include "storage/model/plain_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace shardscope::cli {
 namespace {
@@ -27,7 +30,19 @@ void appendCell(std::string& line, const std::string& cell, std::size_t width, b
     line += right ? padding + cell : cell + padding;
 }
 
+std::vector<std::string> printableCells(std::vector<std::string> cells) {
+    for (std::string& cell : cells) cell = printableLine(std::move(cell));
+    return cells;
+}
+
 }  // namespace
+
+TextTable::TextTable(std::vector<std::string> header)
+    : m_header(printableCells(std::move(header))) {}
+
+void TextTable::add(std::vector<std::string> row) {
+    m_rows.push_back(printableCells(std::move(row)));
+}
 
 std::string TextTable::text(const std::string& indent) const {
     std::vector<std::size_t> widths;

@@ -10,8 +10,9 @@ namespace shardscope::cli {
 
 class TextTable {
 public:
-    explicit TextTable(std::vector<std::string> header) : m_header(std::move(header)) {}
-    void add(std::vector<std::string> row) { m_rows.push_back(std::move(row)); }
+    explicit TextTable(std::vector<std::string> header);
+    /// Cells are printed as printableLine(): names may come from anywhere.
+    void add(std::vector<std::string> row);
     /// Columns that hold only numbers are aligned right. Every line ends in a newline.
     [[nodiscard]] std::string text(const std::string& indent = "") const;
 

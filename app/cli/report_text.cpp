@@ -1,5 +1,6 @@
 #include "app/cli/report_text.h"
 
+#include "app/cli/console.h"
 #include "app/cli/report_devices.h"
 #include "app/cli/report_findings.h"
 #include "app/cli/report_lines.h"
@@ -364,9 +365,11 @@ std::string recording(const Report& report, bool brief) {
     }
     text += lines.text();
     for (const Diagnostic& diagnostic : report.diagnostics)
-        text += fmt::format(
-            "  {}: {}{}{}\n", toWord(diagnostic.severity), analysis::sentence(diagnostic.message),
-            diagnostic.remedy.empty() ? "" : " ", analysis::sentence(diagnostic.remedy));
+        text +=
+            quotedLines(fmt::format(
+                "  {}: {}{}{}", toWord(diagnostic.severity), analysis::sentence(diagnostic.message),
+                diagnostic.remedy.empty() ? "" : " ", analysis::sentence(diagnostic.remedy))) +
+            '\n';
     return text;
 }
 

@@ -46,6 +46,13 @@ inline CLI::Option* addForce(CLI::App& app, bool& force, const std::string& what
 }
 inline constexpr const char* kAnOldRecording = "the output if it is a recording";
 
+/// --allow-commands; `source`: "a run file".
+inline CLI::Option* addAllowCommands(CLI::App& app, bool& allow, const std::string& source) {
+    return app.add_flag(
+        "--allow-commands", allow,
+        "let " + source + " name programs and libraries: ssh_command, NCCL_*PLUGIN of a host");
+}
+
 /// --steps, of what is looked at
 inline CLI::Option* addSteps(CLI::App& app, std::string& steps) {
     return app.add_option("--steps", steps, "FIRST-LAST, or several of them with commas");

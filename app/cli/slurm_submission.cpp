@@ -31,6 +31,7 @@ constexpr std::chrono::seconds kBetweenQuestions{1};
 /// A shared file system may show a file's end seconds after its job's.
 constexpr std::chrono::seconds kOutputDelay{10};
 constexpr std::chrono::seconds kQuiet{1};
+constexpr std::size_t kLongestLine = 65536;  ///< that is told in one piece
 
 std::string randomToken() {
     std::random_device random;
@@ -59,9 +60,10 @@ public:
         std::array<char, 16384> buffer;
         for (ssize_t count = 0;
              m_file.valid() && (count = ::read(m_file.get(), buffer.data(), buffer.size())) > 0;) {
-            tell(std::string_view(buffer.data(), static_cast<std::size_t>(count)));
+            m_rest.append(buffer.data(), static_cast<std::size_t>(count));
             any = true;
         }
+        tellLines();
         m_any = m_any || any;
         return any;
     }
@@ -72,6 +74,7 @@ public:
             if (pass()) last = Clock::now();
             ::poll(nullptr, 0, static_cast<int>(kTurn.count()));
         }
+        tell(std::exchange(m_rest, {}));
         if (!m_any)
             tellError(
                 fmt::format("the job's output {} is not here; it is where the job ran, "
@@ -80,8 +83,19 @@ public:
     }
 
 private:
+    /// Whole ones, unless one is very long: half a character is no text.
+    void tellLines() {
+        const std::size_t end = m_rest.rfind('\n');
+        const std::size_t whole = end != m_rest.npos             ? end + 1
+                                  : m_rest.size() > kLongestLine ? m_rest.size()
+                                                                 : 0;
+        tell(std::string_view(m_rest).substr(0, whole));
+        m_rest.erase(0, whole);
+    }
+
     std::string m_path;
     launch::FileDescriptor m_file;
+    std::string m_rest;  ///< of the last line
     bool m_any = false;
 };
 
@@ -229,6 +243,7 @@ Result<Submission> prepare(RecordOptions& options) {
         made.words.push_back(std::to_string(config->ranks));
     }
     for (const char* word : {"--launched-by", "slurm"}) made.words.emplace_back(word);
+    if (options.allowCommands) made.words.emplace_back("--allow-commands");
     if (options.force) made.words.emplace_back("--force");
     if (options.quiet) made.words.emplace_back("--quiet");
     return made;

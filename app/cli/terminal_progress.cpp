@@ -2,6 +2,7 @@
 #include "app/cli/console.h"
 #include "app/cli/run_progress.h"
 #include "storage/model/digits.h"
+#include "storage/model/plain_text.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -45,6 +46,7 @@ std::string stepText(const StepProgress& progress) {
 std::string hostText(const run::HostChanged& changed) {
     std::string text = fmt::format("{}: {}", changed.name, changed.state);
     if (!changed.detail.empty()) text += ' ' + changed.detail;
+    text = printableLine(std::move(text));
     if (changed.all.count > 0)
         text += fmt::format(", {:.1f} of {:.1f} MB", static_cast<double>(changed.sent.count) * 1e-6,
                             static_cast<double>(changed.all.count) * 1e-6);
@@ -54,11 +56,12 @@ std::string hostText(const run::HostChanged& changed) {
 }
 
 void printLog(const std::string& level, const std::string& text) {
-    tell(level == "info" ? text + '\n' : fmt::format("shardscope: {}: {}\n", level, text));
+    const std::string shown = quotedLines(text);
+    tell(level == "info" ? shown + '\n' : fmt::format("shardscope: {}: {}\n", level, shown));
 }
 
 void printEnd(const RunEnd& end) {
-    if (!end.message.empty()) tellError(end.message);
+    if (!end.message.empty()) tellError(quotedLines(end.message));
     if (end.output.empty() || !end.kept) return;
     const std::string trained =
         end.stepsKept < end.stepsDone ? fmt::format(" of {} trained", end.stepsDone) : "";
@@ -79,7 +82,7 @@ public:
         if (level != "info") printLog(level, text);
     }
     void finished(const RunEnd& end) override {
-        if (!end.message.empty()) tellError(end.message);
+        if (!end.message.empty()) tellError(quotedLines(end.message));
     }
 };
 
@@ -119,7 +122,7 @@ public:
         if (changed.state == "failed") return;
         if (m_live) {
             m_line = changed.state == "ready" ? "" : hostText(changed);
-            if (m_line.empty()) tell("\r\x1b[K");
+            if (m_line.empty()) draw("\r\x1b[K");
             return drawLine();
         }
         run::HostChanged plain = changed;
@@ -141,18 +144,18 @@ public:
 private:
     void write(const std::string& text) {
         eraseLine();
-        tell(text + '\n');
+        tell(printableLine(text) + '\n');
         drawLine();
     }
     void eraseLine() const {
-        if (m_live && !m_line.empty()) tell("\r\x1b[K");
+        if (m_live && !m_line.empty()) draw("\r\x1b[K");
     }
     void drawLine() const {
         if (!m_live || m_line.empty()) return;
         // A line that wraps could not be erased. The last column stays free: a cursor behind it
         // wraps too.
         const auto columns = terminalColumns(STDERR_FILENO);
-        tell(fmt::format("\r{}\x1b[K", columns ? fitted(m_line, *columns - 1) : m_line));
+        draw(fmt::format("\r{}\x1b[K", columns ? fitted(m_line, *columns - 1) : m_line));
     }
 
     bool m_live;

@@ -1,8 +1,10 @@
 #include "app/cli/tokenize_files.h"
 
 #include "engine/tokens/text_files.h"
+#include "storage/model/new_file.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -33,7 +35,14 @@ Result<std::string> checkOutput(const fs::path& path, const TokenizeOptions& opt
 
 WholeFile::WholeFile(std::string path)
     : m_path(std::move(path)), m_part(fmt::format("{}.part", m_path)) {
-    m_out.open(m_part, std::ios::binary);
+    // Through no link that is there already.
+    const int made = openNewFile(m_part);
+    if (made >= 0) {
+        ::close(made);
+        m_out.open(m_part, std::ios::binary | std::ios::in);
+    } else {
+        m_out.setstate(std::ios::failbit);
+    }
 }
 
 WholeFile::~WholeFile() {

@@ -1,16 +1,20 @@
 // `shardscope tune`: the fastest of a grid of settings, by a few short runs.
 #include "app/cli/answer_text.h"
+#include "app/cli/bench/measured_run.h"
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/data_path.h"
+#include "app/cli/host_flags.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/run_environment.h"
 #include "app/cli/run_flags.h"
 #include "app/cli/shared_options.h"
 #include "app/cli/tune_run.h"
+#include "engine/run/config/run_file.h"
 #include "engine/run/config/run_option.h"
 #include "profiler/questions/answer_rows.h"
 #include "profiler/questions/tune_tables.h"
+#include "storage/recording/file/output_file.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -19,7 +23,6 @@
 #include <csignal>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string_view>
 
@@ -33,7 +36,11 @@ struct TuneOptions {
     RunFlags flags;
     std::int32_t steps = 6, warmUp = 2;
     double share = 0.2;
-    bool force = false, quiet = false, json = false, markdown = false;
+    bool force = false, quiet = false, json = false, markdown = false, allowCommands = false;
+
+    [[nodiscard]] bool mayRun(std::string_view key) const {
+        return allowCommands || flags.given(std::string(key));
+    }
 };
 
 bool mayBeGiven(const run::RunOption& option) {
@@ -41,14 +48,30 @@ bool mayBeGiven(const run::RunOption& option) {
     return option.section == S::kModel || option.section == S::kModelParts ||
            option.section == S::kStrategy || option.section == S::kCommunication ||
            option.section == S::kDevice || option.key == std::string_view("batch") ||
-           option.key == std::string_view("accumulate") || option.key == std::string_view("data");
+           option.key == std::string_view("accumulate") || option.key == std::string_view("data") ||
+           option.key == std::string_view("hosts") || option.key == std::string_view("ssh_command");
+}
+
+/// The host file that it names is checked too: the runs that are measured read it.
+Result<run::RunConfig> readTrusted(const std::string& path, const run::RunConfig& defaults,
+                                   const run::MayRun& mayRun) {
+    auto config = run::readRunFile(path, defaults, mayRun);
+    if (!config) return config;
+    auto hosts = hostText(config->hosts);
+    if (!hosts) return failure(hosts);
+    run::RunConfig settled = *config;
+    settled.hosts = std::move(*hosts);
+    if (auto fine = run::checkCommands(settled, mayRun, path, "a run file"); !fine)
+        return failure(fine);
+    return config;
 }
 
 Result<run::RunConfig> startOf(const TuneOptions& options) {
     run::RunConfig config;
     config.data = run::kSyntheticData;
     if (!options.runFile.empty()) {
-        auto read = run::readRunFile(options.runFile, config);
+        auto read = readTrusted(options.runFile, config,
+                                [&](std::string_view key) { return options.mayRun(key); });
         if (!read) return failure(read);
         config = std::move(*read);
     }
@@ -86,16 +109,16 @@ Result<TuneRequest> requestOf(const TuneOptions& options) {
     return request;
 }
 
+/// That of an earlier run may be replaced.
+storage::OutputRequest bestFile(const std::string& folder) {
+    return {(std::filesystem::path(folder) / "best.toml").string(), true, kSavedRunFile};
+}
+
 /// The run file of the best; its path, or why it could not be written.
-Result<std::string> keepBest(const TuneRequest& request, const run::RunConfig& best) {
-    const std::string path = (std::filesystem::path(request.folder) / "best.toml").string();
-    std::ofstream file(path);
-    file << run::toToml(best);
-    file.close();
-    if (!file)
-        return failure(ErrorCode::kFailure, fmt::format("{} cannot be written; what was found "
-                                                        "stands above",
-                                                        path));
+Result<std::string> keepBest(const std::string& folder, const run::RunConfig& best) {
+    const std::string path = bestFile(folder).path;
+    if (auto written = storage::writeOutput(bestFile(folder), run::toToml(best)); !written)
+        return failure(written, "the best settings stand above, but are not kept");
     return path;
 }
 
@@ -129,6 +152,9 @@ int run(const TuneOptions& options) {
                           fmt::format("the folder {} cannot be made: {}; choose another with "
                                       "--output",
                                       request->folder, made.message())});
+    // Before hours of work.
+    if (auto fine = storage::settleOutput(bestFile(request->folder)); !fine)
+        return tellWrong(fine.error());
     const InterruptGuard guard;
     const auto result = tuneRun(*request);
     if (!result)
@@ -136,13 +162,14 @@ int run(const TuneOptions& options) {
             {result.error().code, result.error().code == ErrorCode::kInterrupted
                                       ? result.error().message + "; no run had been measured"
                                       : result.error().message});
-    const auto kept = keepBest(*request, *result->best);
+    const auto kept = keepBest(request->folder, *result->best);
     std::string text = options.json       ? documentOf(*result, kept.value_or(""))
                        : options.markdown ? answerMarkdown(result->answer)
                                           : answerText(result->answer, 0);
     if (kept && !options.json)
-        text += fmt::format("\n{}\n`shardscope record {}` runs it.\n",
-                            run::toCommandLine(*result->best), *kept);
+        text += fmt::format("\n{}\n`shardscope record {}{}` runs it.\n",
+                            run::toCommandLine(*result->best), *kept,
+                            run::commandsOf(*result->best).empty() ? "" : " --allow-commands");
     const int status = printLast(text);
     if (!kept) return tellWrong(kept.error());
     if (!result->ended) return status;
@@ -189,6 +216,7 @@ Command addTune(CLI::App& root) {
     app->add_option("-o,--output", options->output,
                     "folder of recordings and of best.toml [tune-DATE]")
         ->type_name("FOLDER");
+    addAllowCommands(*app, options->allowCommands, "the run file");
     addForce(*app, options->force, "recordings of other settings in it");
     CLI::Option* markdown = app->add_flag("--markdown", options->markdown, "print Markdown");
     addJson(*app, options->json, questions::kTuneSchema)->excludes(markdown);

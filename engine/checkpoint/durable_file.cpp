@@ -25,7 +25,8 @@ std::string reason(int error) {
 }  // namespace
 
 Result<DurableFile> DurableFile::create(const std::string& path) {
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int descriptor =
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (descriptor < 0)
         return failure(ErrorCode::kFailure,
                        fmt::format("{} cannot be created: {}", path, reason(errno)));

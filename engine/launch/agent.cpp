@@ -5,6 +5,7 @@
 #include "engine/launch/tasks/agent_terms.h"
 #include "engine/launch/usable_cores.h"
 #include "storage/model/host_clock.h"
+#include "storage/model/plain_text.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -38,7 +39,7 @@ Result<FileDescriptor> makeSegment(std::int64_t size) {
 
 /// Where nobody hears it, nothing is to be done.
 void complain(const std::string& sentence) {
-    std::fputs(fmt::format("shardscope agent: {}\n", sentence).c_str(), stderr);
+    std::fputs((printableLine("shardscope agent: " + sentence) + '\n').c_str(), stderr);
 }
 
 std::string besideThisProgram(const char* name) {

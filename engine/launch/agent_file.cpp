@@ -1,5 +1,7 @@
 #include "engine/launch/agent_file.h"
 
+#include "storage/model/new_file.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -56,7 +58,7 @@ bool isStale(int file) {
 Result<AgentFile> AgentFile::make(const std::string& folder, std::chrono::seconds lease) {
     // Under its name only once it is locked: one without a lock is taken for one that was left.
     const std::string draft = fmt::format("{}/.{}", folder, ::getpid());
-    FileDescriptor file(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    FileDescriptor file(openNewFile(draft, 0600));
     struct flock lock = wholeFile(F_WRLCK);
     const std::string path = fmt::format("{}/{}{}", folder, ::getpid(), kSuffix);
     if (!file.valid() || ::fcntl(file.get(), F_SETLK, &lock) != 0 ||

@@ -1,6 +1,7 @@
 #include "engine/launch/run_supervisor.h"
 
 #include "engine/launch/process.h"
+#include "storage/model/plain_text.h"
 
 #include <fmt/format.h>
 
@@ -109,7 +110,8 @@ void RunSupervisor::takeFrom(AgentLink& link) {
     std::vector<run::Frame> frames;
     const auto received = link.receive(frames);
     for (const std::string& line : link.takeErrorLines())
-        m_sink.message(run::kNoRank, run::LogLine{"info", link.name() + ": " + line});
+        m_sink.message(run::kNoRank,
+                       run::LogLine{"info", printableLine(link.name() + ": " + line)});
     for (const run::Frame& frame : frames) {
         handle(link, frame);
         if (m_done || link.over) return;

@@ -1,6 +1,9 @@
 #include "engine/tokens/token_file.h"
 
+#include "storage/model/new_file.h"
+
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <bit>
@@ -83,9 +86,13 @@ Result<TokenFileWriter> TokenFileWriter::create(const std::string& path, TokenFo
     writer.m_temporary = fmt::format("{}.part", path);
     writer.m_format = format;
     writer.m_width = width;
-    writer.m_file.open(writer.m_temporary,
-                       std::ios::binary | std::ios::in | std::ios::out | std::ios::trunc);
-    if (!writer.m_file) {
+    // Through no link that is there already.
+    const int made = openNewFile(writer.m_temporary);
+    if (made >= 0) {
+        ::close(made);
+        writer.m_file.open(writer.m_temporary, std::ios::binary | std::ios::in | std::ios::out);
+    }
+    if (made < 0 || !writer.m_file) {
         const auto error =
             failure(ErrorCode::kUsage, fmt::format("cannot write {}: {}; choose another --output",
                                                    writer.m_temporary, std::strerror(errno)));

@@ -1,5 +1,6 @@
 #include "engine/worker/host_peak.h"
 
+#include "storage/model/new_file.h"
 #include "storage/model/recording.h"
 
 #include <fmt/chrono.h>
@@ -73,12 +74,8 @@ void PeakStore::keep(const std::string& key, const HostPeak& peak) const {
     Json store = readStore(m_path);
     store[key] = {{"flops", peak.flops}, {"stable", peak.stable}, {"unix_s", peak.unixS}};
     // In one step: runs beside this one read it too.
-    const std::string partial = fmt::format("{}.{}", m_path, ::getpid());
-    std::ofstream file(partial);
-    file << store.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-    file.close();
-    if (file) fs::rename(partial, m_path, error);
-    if (!file || error) fs::remove(partial, error);
+    const std::string text = store.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+    [[maybe_unused]] const int kept = replaceOwnFile(m_path, text);  // else it is measured again
 }
 
 bool isPlausible(const HostPeak& together, double oneThread, int threads) {

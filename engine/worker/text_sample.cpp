@@ -3,6 +3,7 @@
 #include "engine/tokens/corpus.h"
 #include "engine/tokens/encoder.h"
 #include "engine/tokens/tokenizer_file.h"
+#include "storage/model/plain_text.h"
 
 #include <fmt/format.h>
 
@@ -11,36 +12,6 @@
 
 namespace shardscope::worker {
 namespace {
-
-/// Length of the UTF-8 character at the front, 0 when there is none.
-std::size_t characterAt(std::string_view text) {
-    const auto lead = static_cast<unsigned char>(text.front());
-    const std::size_t length = lead < 0x80            ? 1
-                               : lead >> 5 == 0b110   ? 2
-                               : lead >> 4 == 0b1110  ? 3
-                               : lead >> 3 == 0b11110 ? 4
-                                                      : 0;
-    if (length == 0 || length > text.size()) return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return 0;
-    return length;
-}
-
-std::string printable(std::string_view text) {
-    std::string out;
-    while (!text.empty()) {
-        const std::size_t length = characterAt(text);
-        const auto byte = static_cast<unsigned char>(text.front());
-        const bool control = length == 1 && byte < 0x20 && byte != '\n' && byte != '\t';
-        if (length == 0 || control) {
-            out += fmt::format("\\x{:02X}", byte);
-        } else {
-            out += text.substr(0, length);
-        }
-        text.remove_prefix(std::max<std::size_t>(1, length));
-    }
-    return out;
-}
 
 /// Text to ids and back, by bytes or by a tokenizer.
 class Words {
@@ -100,7 +71,7 @@ Result<std::string> sampleText(const run::RunConfig& config, gpt::Gpt& model, at
     const auto prompt = words->ids(config.prompt);
     auto written = training::sample(model, device, partitioning, communicator, prompt, sampling);
     if (!written) return failure(written);
-    return printable(words->text(*written));
+    return spelledControls(words->text(*written));
 }
 
 }  // namespace shardscope::worker

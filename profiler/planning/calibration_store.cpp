@@ -1,6 +1,7 @@
 #include "profiler/planning/calibration_store.h"
 
 #include "engine/run/config/held_instructions.h"
+#include "storage/model/new_file.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -108,20 +109,12 @@ Result<std::string> keepCalibration(const Calibration& calibration, const std::s
     std::error_code error;
     fs::create_directories(folder, error);
     // In one step: runs beside this one read it too.
-    const std::string partial = fmt::format("{}.{}", path, ::getpid());
-    errno = 0;
-    std::ofstream file(partial, std::ios::binary);
-    file << toJson(calibration);
-    file.close();
-    const int written = errno;
-    if (file) fs::rename(partial, path, error);
-    if (file && !error) return path;
-    const std::string why = error ? error.message() : std::strerror(written != 0 ? written : EIO);
-    fs::remove(partial, error);
+    const int written = replaceOwnFile(path, toJson(calibration));
+    if (written == 0) return path;
     return failure(ErrorCode::kFailure,
                    fmt::format("the calibration cannot be kept as {}: {}; check the folder, or "
                                "name another by XDG_STATE_HOME",
-                               path, why));
+                               path, std::strerror(written)));
 }
 
 }  // namespace shardscope::planning

@@ -1,4 +1,5 @@
 #include "profiler/questions/answer.h"
+#include "storage/model/plain_text.h"
 
 #include <fmt/format.h>
 
@@ -7,21 +8,6 @@
 
 namespace shardscope::questions {
 namespace {
-
-/// Names come out of traces: what would steer a terminal, or end a text for who reads it, is
-/// spelled.
-std::string spelled(std::string_view text) {
-    std::string plain;
-    for (const char c : text) {
-        const auto code = static_cast<unsigned char>(c);
-        const bool steers = (code < 0x20 && c != '\t' && c != '\n' && c != '\r') || code == 0x7f;
-        if (steers)
-            plain += fmt::format("\\x{:02x}", code);
-        else
-            plain += c;
-    }
-    return plain;
-}
 
 std::string quoted(std::string_view text) {
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
@@ -37,7 +23,9 @@ std::string field(const Cell& cell) {
     if (const auto* number = cell.integer()) return fmt::format("{}", *number);
     if (const auto* number = cell.real())
         return std::isfinite(*number) ? fmt::format("{}", *number) : "";
-    if (const auto* text = cell.text()) return quoted(spelled(*text));
+    // Names come out of traces: what would steer a terminal, or end a text for who reads it, is
+    // spelled.
+    if (const auto* text = cell.text()) return quoted(spelledControls(*text));
     return "";
 }
 

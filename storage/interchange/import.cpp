@@ -4,9 +4,9 @@
 #include "storage/interchange/clock_groups.h"
 #include "storage/interchange/formats.h"
 #include "storage/interchange/import_recordings.h"
-#include "storage/interchange/output_file.h"
 #include "storage/interchange/stream_copy.h"
 #include "storage/model/digits.h"
+#include "storage/recording/file/output_file.h"
 #include "storage/recording/file/part_files.h"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ Result<std::vector<StreamCopy>> copyStreams(std::vector<Input>& inputs,
     for (Input& input : inputs) {
         if (!StreamCopy::isStream(input.path)) continue;
         // Nobody is to wait for the end of a pipe to hear that the output cannot be written.
-        auto writable = OutputFile::reserve({options.output, options.overwrite});
+        auto writable = storage::OutputFile::reserve({options.output, options.overwrite});
         if (!writable) return failure(writable);
         auto copy = StreamCopy::of(
             input.path,
@@ -138,11 +138,11 @@ struct Learned {
 
 /// What one of the rounds has made readable, if any.
 struct Readable {
-    std::optional<OutputFile> kept;  ///< of a round that was given up
+    std::optional<storage::OutputFile> kept;  ///< of a round that was given up
     bool told = false;
     int tries = 0;  ///< rounds that were given up with something to read
 
-    void add(std::optional<OutputFile> file) {
+    void add(std::optional<storage::OutputFile> file) {
         if (!file) return;
         kept = std::move(file);
         told = true;
@@ -168,7 +168,7 @@ public:
     Result<std::optional<Learned>> run();
     [[nodiscard]] const ImportAccount& account() const { return m_account; }
     /// Of a round that is not the last: what it made readable, if anything.
-    [[nodiscard]] std::optional<OutputFile> takeReadable();
+    [[nodiscard]] std::optional<storage::OutputFile> takeReadable();
 
 private:
     Result<void> read(std::size_t index);
@@ -227,7 +227,7 @@ void Import::publish() {
     if (!std::exchange(m_isReadable, true)) m_options->readable(m_builder->partFile());
 }
 
-std::optional<OutputFile> Import::takeReadable() {
+std::optional<storage::OutputFile> Import::takeReadable() {
     if (!m_isReadable) return std::nullopt;
     static_cast<void>(m_builder->publish());
     return m_builder->abandon();

@@ -1,6 +1,7 @@
 #include "storage/interchange/stream_copy.h"
 
 #include "storage/interchange/formats.h"
+#include "storage/model/new_file.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -46,7 +47,7 @@ public:
           m_goOn(goOn),
           // Opening a FIFO would wait for its writer.
           m_in(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
-          m_out(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {}
+          m_out(openNewFile(file, 0600)) {}
 
     Result<void> run() {
         if (m_in.number() < 0) return cannotRead();

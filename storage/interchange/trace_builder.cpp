@@ -11,7 +11,7 @@ namespace shardscope::interchange {
 
 Result<TraceBuilder> TraceBuilder::create(const std::string& path, const RunFacts& run,
                                           bool overwrite, int tries) {
-    auto output = OutputFile::reserve({path, overwrite}, tries);
+    auto output = storage::OutputFile::reserve({path, overwrite}, tries);
     if (!output) return failure(output);
     auto writer = storage::RecordingWriter::create(output->part(), run, true);
     if (!writer) return output->failed(writer.error());
@@ -242,7 +242,7 @@ const std::string& TraceBuilder::partFile() const {
     return m_state->output.part();
 }
 
-OutputFile TraceBuilder::abandon() {
+storage::OutputFile TraceBuilder::abandon() {
     m_state->writer.reset();
     return std::move(m_state->output);
 }

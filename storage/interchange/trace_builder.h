@@ -11,11 +11,11 @@
 #include "storage/interchange/argument_splitter.h"
 #include "storage/interchange/json_text.h"
 #include "storage/interchange/lane_source.h"
-#include "storage/interchange/output_file.h"
 #include "storage/interchange/step_marks.h"
 #include "storage/interchange/step_names.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
+#include "storage/recording/file/output_file.h"
 
 #include <cstdint>
 #include <map>
@@ -119,7 +119,7 @@ public:
     [[nodiscard]] const std::string& partFile() const;
     /// Nothing more comes: what was published can be read for as long as the file is kept. The
     /// builder is done.
-    [[nodiscard]] OutputFile abandon();
+    [[nodiscard]] storage::OutputFile abandon();
 
     /// The first error of anything above, or nothing. Long imports look at it now and then.
     [[nodiscard]] const Result<void>& state() const;

@@ -56,7 +56,7 @@ ARROWS = {
                 "engine/checkpoint", "engine/tokens", "app/manual"],
     "app/manual": [],
     "app/desktop/session": ["engine/run"],
-    "app/desktop/models": ["profiler/analysis", "profiler/questions", "engine/run"],
+    "app/desktop/models": ["profiler/analysis", "profiler/questions", "engine/run", "storage/recording/file"],
     "app/desktop/widgets": ["app/desktop/models", "app/manual"],
     "app/desktop/loading": ["storage/recording", "storage/interchange", "profiler/analysis", "profiler/questions",
                             "app/desktop/models"],

@@ -262,6 +262,7 @@ int tellEnd(const Error& error, const std::string& folder, bool some) {
 int measure(const BenchKind& kind, const std::vector<PlannedRun>& plan,
             const BenchOptions& options) {
     const std::string folder = options.output.empty() ? defaultFolder(kind) : options.output;
+    if (auto fine = checkFiles(folder); !fine) return tellEnd(fine.error(), folder, false);
     const auto runs = goThrough(
         plan, {folder, options.request.repetitions, options.force, options.quiet, kind.beside});
     if (!runs) return tellEnd(runs.error(), folder, false);

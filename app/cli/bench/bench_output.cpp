@@ -1,13 +1,14 @@
 #include "app/cli/bench/bench_output.h"
 
 #include "app/cli/answer_text.h"
+#include "storage/interchange/output_kind.h"
+#include "storage/recording/file/output_file.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <cerrno>
-#include <cstring>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -16,6 +17,8 @@ namespace shardscope::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kMark = "<!-- made by shardscope bench -->";
 using questions::Cell;
 using questions::Figure;
 using questions::Unit;
@@ -49,18 +52,38 @@ std::string jsonOf(const BenchDocument& document) {
 }
 
 std::string markdownOf(const BenchDocument& document) {
-    return fmt::format("# {}\n\n{}\n\n", document.kind->title, document.kind->definition) +
+    return fmt::format("{}\n# {}\n\n{}\n\n", kMark, document.kind->title,
+                       document.kind->definition) +
            answerMarkdown(document.result.answer);
 }
 
-Result<void> write(const std::string& path, const std::string& text) {
-    errno = 0;
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << text;
-    file.close();
-    if (file) return {};
-    return failure(ErrorCode::kFailure, fmt::format("{} cannot be written: {}", path,
-                                                    std::strerror(errno != 0 ? errno : EIO)));
+/// Of Markdown and pictures: by it those of an earlier bench are known.
+bool hasMark(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string line;
+    // Of a picture it is the second line.
+    for (int i = 0; i < 2 && std::getline(file, line); ++i)
+        if (line == kMark) return true;
+    return false;
+}
+
+constexpr storage::Replaceable kTables{"a table of a bench", hasMark};
+constexpr storage::Replaceable kPicture{"a picture of a bench", hasMark};
+
+struct BenchFile {
+    const char* name;
+    BenchFormat format;
+    storage::Replaceable replaces;
+};
+constexpr std::array kFiles{BenchFile{"bench.md", BenchFormat::kMarkdown, kTables},
+                            BenchFile{"bench.csv", BenchFormat::kCsv, interchange::kCsvFile},
+                            BenchFile{"bench.json", BenchFormat::kJson, interchange::kReportFile}};
+
+/// In the folder of a bench those of an earlier one are replaced unasked, as recordings are used
+/// again.
+storage::OutputRequest outputOf(const std::string& folder, const std::string& name,
+                                const storage::Replaceable& replaces) {
+    return {(std::filesystem::path(folder) / name).string(), true, replaces};
 }
 
 }  // namespace
@@ -123,16 +146,27 @@ std::string textOf(const BenchDocument& document, BenchFormat format, bool expla
     return text;
 }
 
+Result<void> checkFiles(const std::string& folder) {
+    std::error_code error;
+    if (!std::filesystem::exists(folder, error)) return {};
+    for (const BenchFile& file : kFiles)
+        if (auto fine = storage::settleOutput(outputOf(folder, file.name, file.replaces)); !fine)
+            return failure(fine);
+    return {};
+}
+
 Result<void> writeFiles(const BenchDocument& document, const std::string& folder) {
-    const auto in = [&](const std::string& name) {
-        return (std::filesystem::path(folder) / name).string();
-    };
-    for (const auto& [name, format] :
-         {std::pair("bench.md", BenchFormat::kMarkdown), std::pair("bench.csv", BenchFormat::kCsv),
-          std::pair("bench.json", BenchFormat::kJson)})
-        if (auto done = write(in(name), textOf(document, format, true)); !done) return done;
-    for (const Plot& plot : document.result.pictures)
-        if (auto done = write(in(plot.file + ".svg"), toSvg(plot)); !done) return done;
+    for (const BenchFile& file : kFiles)
+        if (auto done = storage::writeOutput(outputOf(folder, file.name, file.replaces),
+                                             textOf(document, file.format, true));
+            !done)
+            return done;
+    for (const Plot& plot : document.result.pictures) {
+        std::string picture = toSvg(plot);
+        picture.insert(picture.find('\n') + 1, std::string(kMark) + '\n');
+        auto done = storage::writeOutput(outputOf(folder, plot.file + ".svg", kPicture), picture);
+        if (!done) return done;
+    }
     return {};
 }
 

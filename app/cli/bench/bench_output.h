@@ -27,8 +27,10 @@ struct BenchDocument {
 /// JSON: schema shardscope.bench/1. `explain`: of text, what each column means.
 [[nodiscard]] std::string textOf(const BenchDocument& document, BenchFormat format, bool explain);
 
-/// bench.md, bench.csv, bench.json and a picture each; replaces what is there. kFailure, with the
-/// file's name.
+/// Whether the tables may be written there, before hours of measuring. Errors as
+/// storage::settleOutput(): files of an earlier bench may be replaced, others not.
+[[nodiscard]] Result<void> checkFiles(const std::string& folder);
+/// bench.md, bench.csv, bench.json and a picture each. Errors as storage::writeOutput().
 [[nodiscard]] Result<void> writeFiles(const BenchDocument& document, const std::string& folder);
 
 }  // namespace shardscope::cli

@@ -8,7 +8,9 @@
 #include "engine/launch/file_descriptor.h"
 #include "engine/launch/host_facts.h"
 #include "engine/launch/process.h"
+#include "engine/run/config/run_commands.h"
 #include "engine/run/config/run_option.h"
+#include "storage/recording/file/output_file.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <fcntl.h>
@@ -22,7 +24,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -96,16 +97,15 @@ std::string runFileOf(const std::string& output) {
     return std::filesystem::path(output).replace_extension(".toml").string();
 }
 
+/// In the folder of a bench or of tune, where one of an earlier run may be replaced.
 Result<void> writeRunFile(const run::RunConfig& config, const std::string& path) {
-    errno = 0;
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << run::toToml(config);
-    file.close();
-    if (file) return {};
-    return failure(ErrorCode::kFailure,
-                   fmt::format("the run file {} cannot be written: {}; choose another folder with "
-                               "--output",
-                               path, std::strerror(errno != 0 ? errno : EIO)));
+    return storage::writeOutput({path, true, kSavedRunFile}, run::toToml(config));
+}
+
+/// Which the command line of this process has said or allowed.
+bool namesCommands(run::RunConfig config) {
+    if (auto hosts = hostText(config.hosts)) config.hosts = std::move(*hosts);
+    return !run::commandsOf(config).empty();
 }
 
 /// What a child said and how it ended.
@@ -231,8 +231,10 @@ Result<MeasuredRun> measureRun(const run::RunConfig& config, bool force) {
     const std::string runFile = runFileOf(config.output);
     if (auto written = writeRunFile(config, runFile); !written) return failure(written);
     // What lies there is a recording that was not finished, or to be replaced.
-    auto child = Child::start(
-        {"record", runFile, "--json", "--quiet", "--force", "--launched-by", "nobody"});
+    std::vector<std::string> words{"record",  runFile,         "--json", "--quiet",
+                                   "--force", "--launched-by", "nobody"};
+    if (namesCommands(config)) words.emplace_back("--allow-commands");
+    auto child = Child::start(words);
     if (!child) return failure(child);
     const Said said = child->wait();
     const Json document = Json::parse(said.out, nullptr, false);

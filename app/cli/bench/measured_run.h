@@ -8,13 +8,18 @@
 // with us.
 #pragma once
 
-#include "engine/run/config/run_config.h"
+#include "engine/run/config/run_file.h"
 #include "storage/model/result.h"
+#include "storage/recording/file/output_target.h"
 
 #include <cstdint>
 #include <string>
 
 namespace shardscope::cli {
+
+/// Of files beside recordings: one that is written by hand is not replaced.
+inline constexpr storage::Replaceable kSavedRunFile{"a run file that Shardscope wrote",
+                                                    run::isSavedRunFile};
 
 struct MeasuredRun {
     std::string recording;   ///< path

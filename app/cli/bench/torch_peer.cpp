@@ -6,6 +6,8 @@
 #include "engine/launch/process.h"
 #include "engine/run/config/communicator_kind.h"
 #include "engine/run/config/measurement_plan.h"
+#include "storage/model/new_file.h"
+#include "storage/recording/file/output_target.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -68,12 +70,16 @@ std::vector<std::string> argumentsOf(const run::RunConfig& config,
             std::to_string(config.threads)};
 }
 
+bool isPeer(const std::string& path) {
+    return readPeer(path).has_value();
+}
+constexpr storage::Replaceable kPeerTimes{"what PyTorch took", isPeer};
+
 /// Standard output and error into files of these names.
 Result<launch::ProcessEnd> runToTheEnd(const std::vector<std::string>& arguments,
                                        const std::string& out, const std::string& err) {
     const auto open = [](const std::string& path) {
-        return launch::FileDescriptor(
-            ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+        return launch::FileDescriptor(openNewFile(path));
     };
     const launch::FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     const launch::FileDescriptor toOut = open(out), toErr = open(err);
@@ -122,6 +128,8 @@ Result<void> measurePeer(const run::RunConfig& asked, const std::string& path) {
     if (pythonProgram().empty())
         return failure(ErrorCode::kFailure,
                        fmt::format("there is no python3; {} names another", kPython));
+    // What lies there is none of ours, or it would have been read.
+    if (auto fine = storage::settleOutput({path, false, kPeerTimes}); !fine) return failure(fine);
     const std::string partial = path + ".partial", errors = path + ".err";
     const auto end = runToTheEnd(argumentsOf(config, *plan), partial, errors);
     const std::string why = lastLineOfFile(errors);

@@ -1,16 +1,39 @@
 #include "app/desktop/models/write_file.h"
 
-#include <QSaveFile>
+#include "storage/recording/file/output_file.h"
+
+#include <QFile>
+#include <QFileInfo>
 
 namespace shardscope::desktop {
+namespace {
 
-Result<void> writeFile(const QString& path, const QByteArray& bytes) {
-    QSaveFile file(path);
-    if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit())
-        return {};
-    return failure(ErrorCode::kFailure, path.toStdString() + " could not be written: " +
-                                            file.errorString().toStdString() +
-                                            "; choose another folder or make room");
+constexpr qint64 kFront = 65536;
+
+bool isText(const std::string& path) {
+    QFile file(QFile::decodeName(path.c_str()));
+    return file.open(QIODevice::ReadOnly) && !file.read(kFront).contains('\0');
+}
+
+}  // namespace
+
+std::string systemPath(const QString& path) {
+    return QFile::encodeName(path).toStdString();
+}
+
+Result<void> writeFile(const storage::OutputRequest& may, const QByteArray& bytes) {
+    return storage::writeOutput(may, {bytes.constData(), static_cast<std::size_t>(bytes.size())});
+}
+
+Result<void> writeText(const QString& path, const QByteArray& text) {
+    const QFileInfo file(path);
+    const QFileInfo target(file.canonicalFilePath());
+    if (file.isSymLink() && target.exists() && target.suffix() != file.suffix())
+        return failure(ErrorCode::kUsage,
+                       path.toStdString() + " is a symbolic link to " +
+                           target.filePath().toStdString() +
+                           ", which is another kind of file: choose another name");
+    return writeFile({systemPath(path), true, {"text", isText}}, text);
 }
 
 }  // namespace shardscope::desktop

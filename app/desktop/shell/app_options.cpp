@@ -55,6 +55,8 @@ QList<QCommandLineOption> optionList() {
         {u"dashboard"_s,
          u"Write the dashboard to OUT (.png, .svg or .pdf) and exit; needs no display."_s,
          u"OUT"_s},
+        {{u"f"_s, u"force"_s},
+         u"Replace the picture that --screenshot or --dashboard names, if it is one of its kind."_s},
         {u"paper"_s, u"Of a dashboard: %1."_s.arg(papers().join(u", "_s)), u"NAME"_s},
         {u"size"_s, u"Size of the window, e.g. 1600x1000."_s, u"WxH"_s},
         {u"ssh-command"_s, u"What reaches the host of ssh://HOST/PATH."_s, u"WORDS"_s},
@@ -109,6 +111,7 @@ Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
                                               ": pictures are written as PNG; give the file a name "
                                               "that ends in .png.");
     options.dashboard = parser.value(u"dashboard"_s);
+    options.force = parser.isSet(u"force"_s);
     if (parser.isSet(u"paper"_s)) options.paper = parser.value(u"paper"_s);
     if (!options.dashboard.isEmpty())
         if (auto checked = checkPictureFile(options.dashboard, options.paper); !checked)

@@ -29,6 +29,7 @@ struct AppOptions {
     QString layout;        ///< id of a preset; empty: as last time
     QString screenshot;    ///< PNG to write instead of showing a window
     QString dashboard;     ///< the same, of the dashboard: PNG, SVG or PDF
+    bool force = false;    ///< a picture that is there may be replaced by these
     QString paper{QStringLiteral("a4")};
     QSize size{1440, 900};
     bool sizeGiven = false;

@@ -36,24 +36,24 @@ SaveOffer pictureOffer(Page& page, const QString& stem, const QString& format) {
         const QString paper = papers().constFirst();
         const DrawnPicture drawn = of->drawn(pageSize(paper), Theme::of(of).dark);
         return [drawn, path, paper](const SaveProgress&) {
-            return accountOf(writePicture(drawn, path, paper), path);
+            return accountOf(writePicture(drawn, path, paper, true), path);
         };
     };
     return offer;
 }
 
 /// A name of another kind is not taken: it may be that of a recording.
-Result<interchange::ExportAccount> writeText(const QString& text, const QString& path,
-                                             const QString& ending) {
+Result<interchange::ExportAccount> saveText(const QString& text, const QString& path,
+                                            const QString& ending) {
     if (QFileInfo(path).suffix() != ending)
         return failure(
             ErrorCode::kUsage,
             path.toStdString() + ": give the file a name that ends in ." + ending.toStdString());
-    return accountOf(writeFile(path, text.toUtf8()), path);
+    return accountOf(writeText(path, text.toUtf8()), path);
 }
 
 SaveJob textJob(const QString& text, const QString& path, const QString& ending) {
-    return [=](const SaveProgress&) { return writeText(text, path, ending); };
+    return [=](const SaveProgress&) { return saveText(text, path, ending); };
 }
 
 /// "Largest owners of memory" -> "largest-owners-of-memory"

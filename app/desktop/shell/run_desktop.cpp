@@ -1,5 +1,6 @@
 #include "app/desktop/shell/run_desktop.h"
 
+#include "app/desktop/models/write_file.h"
 #include "app/desktop/shell/app_options.h"
 #include "app/desktop/shell/heap.h"
 #include "app/desktop/shell/main_window.h"
@@ -7,6 +8,7 @@
 #include "app/desktop/widgets/icon.h"
 #include "app/desktop/widgets/picture_file.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/model/plain_text.h"
 #include "storage/recording/remote/remote_address.h"
 
 #include <QApplication>
@@ -22,8 +24,20 @@ namespace {
 using namespace Qt::StringLiterals;
 
 int say(const Error& error) {
-    std::fprintf(stderr, "%s\n", error.message.c_str());
+    std::fprintf(stderr, "%s\n", printable(error.message).c_str());
     return exitStatus(error);
+}
+
+/// Before anything is loaded: whether what is asked for may be written.
+Result<void> checkPictures(const AppOptions& options) {
+    for (const QString& path : {options.screenshot, options.dashboard}) {
+        if (path.isEmpty()) continue;
+        storage::OutputRequest request = pictureOutput(path, options.force);
+        for (const QString& file : options.files + options.compared)
+            request.inputs.push_back(systemPath(file));
+        if (auto fine = storage::settleOutput(request); !fine) return failure(fine);
+    }
+    return {};
 }
 
 bool wantsDark(const AppOptions& options, const QSettings& settings) {
@@ -39,7 +53,7 @@ Result<void> writeDashboard(MainWindow& window, const AppOptions& options) {
     const QSize size = options.sizeGiven ? options.size : pageSize(options.paper);
     Page* page = window.page(window.currentPage());
     auto written = writePicture(page->drawn(size, options.dark.value_or(false)), options.dashboard,
-                                options.paper);
+                                options.paper, options.force);
     if (written) std::printf("wrote %s\n", options.dashboard.toLocal8Bit().constData());
     return written;
 }
@@ -54,7 +68,7 @@ void layOut(MainWindow& window, const AppOptions& options) {
 
 int drawAndEnd(MainWindow& window, const AppOptions& options) {
     ScreenshotJob job(window, [&options](MainWindow& shown) {
-        return options.dashboard.isEmpty() ? writeWindow(shown, options.screenshot)
+        return options.dashboard.isEmpty() ? writeWindow(shown, options.screenshot, options.force)
                                            : writeDashboard(shown, options);
     });
     QObject::connect(
@@ -93,6 +107,7 @@ int runDesktop(int argc, char** argv) {
                                                     "open it from the Start page."});
         }
     }
+    if (auto fine = checkPictures(options); !fine) return say(fine.error());
     const UserFolders folders = userFolders();
     QSettings settings(folders.settingsFile, QSettings::IniFormat);
     const bool dark = wantsDark(options, settings);

@@ -36,7 +36,7 @@ private:
     bool m_done = false;
 };
 
-/// The window as a PNG file. kFailure where it cannot be written.
-Result<void> writeWindow(MainWindow& window, const QString& path);
+/// The window as a PNG file. Errors as storage::writeOutput() of pictureOutput() has them.
+Result<void> writeWindow(MainWindow& window, const QString& path, bool overwrite);
 
 }  // namespace shardscope::desktop

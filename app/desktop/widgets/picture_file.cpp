@@ -1,9 +1,9 @@
 #include "app/desktop/widgets/picture_file.h"
 
-#include "app/desktop/models/write_file.h"
 #include "app/manual/sheet_words.h"
 
 #include <QBuffer>
+#include <QFile>
 #include <QFileInfo>
 #include <QImage>
 #include <QPageLayout>
@@ -23,6 +23,7 @@ constexpr int kAcross = 1600;  ///< pixels that a sheet is composed in
 constexpr double kSharp = 2;   ///< pixels of a PNG file a pixel of the sheet
 constexpr int kDots = 96;      ///< an inch
 constexpr double kPaperMarginMm = 8;
+constexpr qint64 kFront = 4096;  ///< bytes that tell what a file is
 
 struct Paper {
     const char* name;
@@ -99,6 +100,25 @@ QByteArray asPdf(const DrawnPicture& drawn, const QString& paper) {
     return bytes;
 }
 
+QByteArray frontOf(const std::string& path) {
+    QFile file(QFile::decodeName(path.c_str()));
+    return file.open(QIODevice::ReadOnly) ? file.read(kFront) : QByteArray();
+}
+
+bool isPng(const std::string& path) {
+    return frontOf(path).startsWith("\x89PNG\r\n\x1a\n");
+}
+
+bool isPdf(const std::string& path) {
+    return frontOf(path).startsWith("%PDF-");
+}
+
+/// Declaration, comments and a document type may stand in front.
+bool isSvg(const std::string& path) {
+    const QByteArray front = frontOf(path).trimmed();
+    return front.startsWith('<') && front.contains("<svg");
+}
+
 }  // namespace
 
 QStringList papers() {
@@ -140,7 +160,17 @@ Result<void> printPicture(const DrawnPicture& drawn, QPagedPaintDevice& printer)
     return {};
 }
 
-Result<void> writePicture(const DrawnPicture& drawn, const QString& path, const QString& paper) {
+storage::OutputRequest pictureOutput(const QString& path, bool overwrite) {
+    const QString format = QFileInfo(path).suffix().toLower();
+    const storage::Replaceable kind =
+        format == u"png"_s   ? storage::Replaceable{"a PNG picture", isPng}
+        : format == u"svg"_s ? storage::Replaceable{"an SVG picture", isSvg}
+                             : storage::Replaceable{"a PDF file", isPdf};
+    return {systemPath(path), overwrite, kind};
+}
+
+Result<void> writePicture(const DrawnPicture& drawn, const QString& path, const QString& paper,
+                          bool overwrite) {
     if (auto checked = checkPictureFile(path, paper); !checked) return checked;
     const QString format = QFileInfo(path).suffix().toLower();
     const QByteArray bytes = format == u"png"_s   ? asPng(drawn)
@@ -149,7 +179,7 @@ Result<void> writePicture(const DrawnPicture& drawn, const QString& path, const 
     if (bytes.isEmpty())
         return failure(ErrorCode::kFailure,
                        path.toStdString() + " could not be written: there is no memory for it");
-    return writeFile(path, bytes);
+    return writeFile(pictureOutput(path, overwrite), bytes);
 }
 
 }  // namespace shardscope::desktop

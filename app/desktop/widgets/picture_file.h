@@ -2,6 +2,7 @@
 // lines and text stays text. Any thread; needs no display.
 #pragma once
 
+#include "app/desktop/models/write_file.h"
 #include "storage/model/result.h"
 
 #include <QPicture>
@@ -28,9 +29,12 @@ Result<void> checkPictureFile(const QString& path, const QString& paper);
 /// The size in which a page of that paper is composed.
 [[nodiscard]] QSize pageSize(const QString& paper);
 
-/// By the ending of `path`; `paper` is that of PDF files. kUsage as checkPictureFile() says,
-/// kFailure where it cannot be written; what was there stays then.
-Result<void> writePicture(const DrawnPicture& drawn, const QString& path, const QString& paper);
+/// What may be done with a file of that name: only a picture of its kind, by content, is replaced.
+[[nodiscard]] storage::OutputRequest pictureOutput(const QString& path, bool overwrite);
+/// By the ending of `path`; `paper` is that of PDF files. Errors as checkPictureFile() and
+/// storage::writeOutput() of pictureOutput() have them; what was there stays then.
+Result<void> writePicture(const DrawnPicture& drawn, const QString& path, const QString& paper,
+                          bool overwrite);
 
 /// On a page of `printer`, as large as it fits. kFailure where it cannot be drawn on.
 Result<void> printPicture(const DrawnPicture& drawn, QPagedPaintDevice& printer);

@@ -1,6 +1,7 @@
 #include "engine/launch/ssh/content_sums.h"
 
 #include "engine/launch/ssh/child_process.h"
+#include "storage/model/new_file.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -47,16 +48,13 @@ Sums remembered(const std::string& memory) {
 void remember(const Sums& sums, const std::string& memory) {
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(memory).parent_path(), ignored);
-    const std::string draft = fmt::format("{}.{}", memory, ::getpid());
-    std::ofstream file(draft);
+    std::string lines;
     for (const auto& [stamp, sum] : sums) {
         const std::size_t path = stamp.find(' ', stamp.find(' ') + 1) + 1;
         if (const auto now = stampOf(stamp.substr(path)); now && *now == stamp)
-            file << sum << ' ' << stamp << '\n';
+            lines += sum + ' ' + stamp + '\n';
     }
-    file.close();
-    if (file) std::filesystem::rename(draft, memory, ignored);
-    std::filesystem::remove(draft, ignored);
+    [[maybe_unused]] const int kept = replaceOwnFile(memory, lines);
 }
 
 /// Command lines are of limited length.

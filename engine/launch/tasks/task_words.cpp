@@ -1,5 +1,7 @@
 #include "engine/launch/tasks/task_words.h"
 
+#include "storage/model/plain_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,11 +18,7 @@ constexpr std::size_t kLongestField = 255;
 
 /// Of a line that has fields, and may be shown to people.
 std::string field(std::string_view text) {
-    std::string plain(text.substr(0, kLongestField));
-    std::replace_if(
-        plain.begin(), plain.end(),
-        [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
-    return plain;
+    return printableLine(std::string(text.substr(0, kLongestField)));
 }
 
 std::optional<std::int32_t> number(std::string_view text) {

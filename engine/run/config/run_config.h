@@ -178,7 +178,7 @@ std::string toJson(const RunConfig& config);
 Result<RunConfig> parseRunConfigJson(std::string_view json);
 
 /// A TOML run file with the keys of toJson, model either a preset name or a [model] table.
-/// Errors carry file, line and column (kUsage; kUnreadable when it cannot be read).
+/// Errors with file, line and column (kUsage; kUnreadable), also of programs: see run_file.h.
 Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults);
 /// The same configuration as a run file, for "Save as run file".
 std::string toToml(const RunConfig& config);

@@ -1,6 +1,7 @@
 // TOML run files: the keys of toJson, with line and column in every complaint.
+#include "engine/run/config/run_file.h"
+
 #include "engine/run/config/host_table.h"
-#include "engine/run/config/run_config.h"
 #include "engine/run/config/run_option.h"
 
 #include <fmt/format.h>
@@ -14,11 +15,12 @@ namespace shardscope::run {
 namespace {
 
 constexpr std::string_view kHosts = "hosts";
+constexpr std::string_view kSavedBy = "# Run file of Shardscope: shardscope record FILE";
 
 class RunFileReader {
 public:
-    RunFileReader(std::string path, RunConfig defaults)
-        : m_path(std::move(path)), m_config(std::move(defaults)) {}
+    RunFileReader(std::string path, RunConfig defaults, const MayRun& mayRun)
+        : m_path(std::move(path)), m_config(std::move(defaults)), m_mayRun(mayRun) {}
 
     Result<RunConfig> read(const toml::table& root) {
         if (const toml::node* model = root.get("model")) {
@@ -26,9 +28,9 @@ public:
         }
         for (const auto& [key, node] : root) {
             if (key.str() == "model") continue;
-            if (auto done = set(std::string(key.str()), key.source(), node); !done) {
-                return failure(done);
-            }
+            const std::string name(key.str());
+            if (auto done = set(name, key.source(), node); !done) return failure(done);
+            if (auto done = checkCommand(name, key.source()); !done) return failure(done);
         }
         return m_config;
     }
@@ -93,8 +95,17 @@ private:
         return {};
     }
 
+    /// Of what this key has just set.
+    Result<void> checkCommand(const std::string& key, const toml::source_region& where) {
+        for (const RunCommand& command : commandsOf(m_config))
+            if (command.key == key && !m_mayRun(key))
+                return complain(where, refusedCommand(command, "a run file"));
+        return {};
+    }
+
     std::string m_path;
     RunConfig m_config;
+    const MayRun& m_mayRun;
 };
 
 std::string tomlValue(const OptionValue& value) {
@@ -109,7 +120,8 @@ std::string tomlValue(const OptionValue& value) {
 
 }  // namespace
 
-Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults) {
+Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults,
+                              const MayRun& mayRun) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     text << file.rdbuf();
@@ -118,7 +130,7 @@ Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults
                        fmt::format("the run file {} cannot be read: {}; check its name", path,
                                    std::strerror(errno != 0 ? errno : EIO)));
     }
-    RunFileReader reader(path, defaults);
+    RunFileReader reader(path, defaults, mayRun);
     try {
         const toml::table root = toml::parse(text.str(), path);
         return reader.read(root);
@@ -127,8 +139,12 @@ Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults
     }
 }
 
+Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults) {
+    return readRunFile(path, defaults, [](std::string_view) { return false; });
+}
+
 std::string toToml(const RunConfig& config) {
-    std::string top = "# Run file of Shardscope: shardscope record FILE\n";
+    std::string top = std::string(kSavedBy) + '\n';
     std::string model = "\n[model]\n";
     const std::string hosts = hostTableOf(config.hosts);
     for (const RunOption& field : runOptions()) {
@@ -142,6 +158,12 @@ std::string toToml(const RunConfig& config) {
         }
     }
     return top + model + hosts;
+}
+
+bool isSavedRunFile(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string line;
+    return std::getline(file, line) && line == kSavedBy;
 }
 
 }  // namespace shardscope::run

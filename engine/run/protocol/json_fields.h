@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/run/config/run_config.h"
+#include "storage/model/plain_text.h"
 #include "storage/model/recording.h"
 
 #include <nlohmann/json.hpp>
@@ -92,11 +93,18 @@ enum class Kept : std::uint8_t {
     kMalformed,  ///< and what is missing
 };
 
+/// What is left of texts that another process says: they come into recordings and onto terminals.
+enum class Texts : std::uint8_t {
+    kAsTheyAre,  ///< settings: a prompt may hold anything
+    kLine,       ///< printableLine()
+    kLines,      ///< printable()
+};
+
 template <class Json>
 class FieldReader {
 public:
-    FieldReader(const Json& json, std::string where, Kept kept = Kept::kNothing)
-        : m_json(json), m_where(std::move(where)), m_kept(kept) {}
+    FieldReader(const Json& json, std::string where, Kept kept, Texts texts)
+        : m_json(json), m_where(std::move(where)), m_kept(kept), m_texts(texts) {}
 
     template <class T>
     void operator()(const char* name, T& value) {
@@ -152,16 +160,23 @@ private:
             value = json.is_null() ? std::numeric_limits<T>::quiet_NaN() : json.template get<T>();
         } else if constexpr (std::is_same_v<T, std::string>) {
             if (!json.is_string()) throw BadMessage{field + " is not text"};
-            value = json.template get<std::string>();
+            value = taken(json.template get<std::string>());
         } else if constexpr (std::is_same_v<T, TextMap>) {
             if (!json.is_object()) throw BadMessage{field + " is not an object"};
             value.clear();
-            for (const auto& [key, text] : json.items()) take(text, field + "." + key, value[key]);
+            for (const auto& [key, text] : json.items())
+                take(text, field + "." + key, value[taken(key)]);
         } else {
             if (!json.is_object()) throw BadMessage{field + " is not an object"};
-            FieldReader nested(json, field, m_kept);
+            FieldReader nested(json, field, m_kept, m_texts);
             fields(nested, value);
         }
+    }
+
+    [[nodiscard]] std::string taken(std::string text) const {
+        if (m_texts == Texts::kAsTheyAre) return text;
+        return m_texts == Texts::kLine ? printableLine(std::move(text))
+                                       : printable(std::move(text));
     }
 
     template <class T>
@@ -177,6 +192,7 @@ private:
     const Json& m_json;
     std::string m_where;
     Kept m_kept;
+    Texts m_texts;
 };
 
 }  // namespace shardscope::run

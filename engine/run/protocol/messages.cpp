@@ -5,6 +5,7 @@
 #include "engine/run/protocol/json_fields.h"
 
 #include <iterator>
+#include <type_traits>
 
 namespace shardscope::run {
 
@@ -194,14 +195,31 @@ constexpr const char* kTypes[] = {
     "rank_finished",   "rank_failed",      "verify_result"};
 static_assert(std::size(kTypes) == std::variant_size_v<Message>);
 
+/// From the recorder or a task of this user's: what was asked for here.
+template <class M>
+inline constexpr bool kIsRequest =
+    std::is_same_v<M, PrepareRequest> || std::is_same_v<M, DataRequest> ||
+    std::is_same_v<M, PeersRequest> || std::is_same_v<M, LaunchRequest> ||
+    std::is_same_v<M, TaskTerms> || std::is_same_v<M, RankStart> || std::is_same_v<M, Command>;
+template <class M>
+inline constexpr bool kHasLines =
+    std::is_same_v<M, RankExited> || std::is_same_v<M, StringsDeclared> ||
+    std::is_same_v<M, SampleWritten> || std::is_same_v<M, DiagnosticRaised>;
+/// Of agents and ranks all else is a name or a sentence.
+template <class M>
+inline constexpr Texts kTexts = kIsRequest<M>  ? Texts::kAsTheyAre
+                                : kHasLines<M> ? Texts::kLines
+                                               : Texts::kLine;
+
 template <std::size_t I = 0>
 Message decodeAs(const std::string& type, const Json& json) {
     if constexpr (I == std::variant_size_v<Message>) {
         throw BadMessage{"unknown message '" + type + "'"};
     } else {
         if (type != kTypes[I]) return decodeAs<I + 1>(type, json);
-        std::variant_alternative_t<I, Message> message;
-        FieldReader<Json> reader(json, type);
+        using Read = std::variant_alternative_t<I, Message>;
+        Read message;
+        FieldReader<Json> reader(json, type, Kept::kNothing, kTexts<Read>);
         fields(reader, message);
         return message;
     }
@@ -226,7 +244,7 @@ Result<Message> decode(std::string_view text) {
     try {
         return decodeAs(json["type"].get<std::string>(), json);
     } catch (const BadMessage& bad) {
-        return failure(ErrorCode::kLaunch, "malformed message: " + bad.text);
+        return failure(ErrorCode::kLaunch, printableLine("malformed message: " + bad.text));
     }
 }
 

@@ -287,6 +287,8 @@ using Message =
                  TheoryReported, DiagnosticRaised, RankFinished, RankFailed, VerifyResult>;
 
 std::string encode(const Message& message);
+/// What agents and ranks say has no control characters afterwards; newlines and tabs only in last
+/// words, strings, samples and diagnostics. Errors: kLaunch.
 Result<Message> decode(std::string_view json);
 
 }  // namespace shardscope::run

@@ -70,7 +70,7 @@ std::optional<ProbePart> decodeAs(const std::string& part, const Json& json) {
     } else {
         if (part != kParts[I]) return decodeAs<I + 1>(part, json);
         std::variant_alternative_t<I, ProbePart> read;
-        FieldReader<Json> reader(json, part, Kept::kMalformed);
+        FieldReader<Json> reader(json, part, Kept::kMalformed, Texts::kLine);
         fields(reader, read);
         return read;
     }

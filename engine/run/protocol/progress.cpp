@@ -68,7 +68,7 @@ std::optional<ProgressEvent> decodeAs(const std::string& event, const Json& json
     } else {
         if (event != kEvents[I]) return decodeAs<I + 1>(event, json);
         std::variant_alternative_t<I, ProgressEvent> read;
-        FieldReader<Json> reader(json, event, Kept::kMissing);
+        FieldReader<Json> reader(json, event, Kept::kMissing, Texts::kAsTheyAre);
         fields(reader, read);
         return read;
     }

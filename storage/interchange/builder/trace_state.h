@@ -7,9 +7,9 @@
 #include "storage/interchange/builder/rank_lanes.h"
 #include "storage/interchange/builder/rank_steps.h"
 #include "storage/interchange/event_runs.h"
-#include "storage/interchange/output_file.h"
 #include "storage/interchange/string_cache.h"
 #include "storage/interchange/trace_builder.h"
+#include "storage/recording/file/output_file.h"
 #include "storage/recording/write/recording_writer.h"
 
 #include <map>
@@ -52,10 +52,10 @@ struct BuiltRank {
 inline constexpr TimeRange kNothingSeen{{kStorableTime}, {-kStorableTime}};
 
 struct TraceBuilder::State {
-    State(OutputFile file, storage::RecordingWriter recording, RunFacts facts)
+    State(storage::OutputFile file, storage::RecordingWriter recording, RunFacts facts)
         : output(std::move(file)), writer(std::move(recording)), run(std::move(facts)) {}
 
-    OutputFile output;  ///< outlives the writer, which closes the file
+    storage::OutputFile output;  ///< outlives the writer, which closes the file
     std::optional<storage::RecordingWriter> writer;
     RunFacts run;  ///< as it is in the file
     std::map<RankId, BuiltRank> ranks;

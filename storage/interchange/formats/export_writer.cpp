@@ -15,9 +15,9 @@ tl::unexpected<Error> cannotWrite(const std::string& path, int error) {
 
 Result<ExportWriter> ExportWriter::open(const storage::OutputRequest& request) {
     const std::string& path = request.path;
-    auto output = OutputFile::reserve(request);
+    auto output = storage::OutputFile::reserve(request);
     if (!output) return failure(output);
-    std::FILE* file = std::fopen(output->part().c_str(), "wb");
+    std::FILE* file = std::fopen(output->part().c_str(), "wbx");
     if (file == nullptr) return cannotWrite(path, errno);
     std::setvbuf(file, nullptr, _IOFBF, std::size_t{1} << 18);
     return ExportWriter(path, std::move(*output), file);

@@ -1,8 +1,8 @@
 // A growing text or binary file that gets its name only once it is whole.
 #pragma once
 
-#include "storage/interchange/output_file.h"
 #include "storage/model/result.h"
+#include "storage/recording/file/output_file.h"
 
 #include <cstdio>
 #include <memory>
@@ -24,11 +24,11 @@ private:
     struct Close {
         void operator()(std::FILE* file) const { std::fclose(file); }
     };
-    ExportWriter(std::string path, OutputFile output, std::FILE* file)
+    ExportWriter(std::string path, storage::OutputFile output, std::FILE* file)
         : m_path(std::move(path)), m_output(std::move(output)), m_file(file) {}
 
     std::string m_path;
-    OutputFile m_output;
+    storage::OutputFile m_output;
     std::unique_ptr<std::FILE, Close> m_file;
     int m_error = 0;  ///< errno of the first failed write
 };

@@ -4,8 +4,8 @@
 #include "storage/interchange/export.h"
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/nsys/span_cells.h"
-#include "storage/interchange/output_file.h"
 #include "storage/interchange/output_kind.h"
+#include "storage/recording/file/output_file.h"
 
 #include <array>
 #include <ctime>
@@ -170,7 +170,7 @@ Result<ExportAccount> exportNsysSqlite(storage::RecordingReader& reader,
                                        const ExportOptions& options) {
     auto scope = ExportScope::of(reader, options);
     if (!scope) return failure(scope);
-    auto output = OutputFile::reserve(outputOf(options, kNsysFile));
+    auto output = storage::OutputFile::reserve(outputOf(options, kNsysFile));
     if (!output) return failure(output);
     auto account = nsys::write(*scope, output->part());
     if (!account) return failure(account, "exporting for Nsight Systems");

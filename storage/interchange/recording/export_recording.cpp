@@ -1,7 +1,7 @@
 // A part of a recording as a recording of its own.
 #include "storage/interchange/export.h"
-#include "storage/interchange/output_file.h"
 #include "storage/interchange/recording/recording_copy.h"
+#include "storage/recording/file/output_file.h"
 
 #include <algorithm>
 
@@ -75,7 +75,7 @@ Result<ExportAccount> exportRecording(RecordingReader& reader, const ExportOptio
     auto summary = reader.summary();
     if (!summary) return failure(summary);
     if (auto good = checkScope(*summary, options); !good) return failure(good);
-    auto file = OutputFile::reserve(outputOf(options, storage::kRecording));
+    auto file = storage::OutputFile::reserve(outputOf(options, storage::kRecording));
     if (!file) return failure(file);
     auto account = [&]() -> Result<ExportAccount> {
         auto writer = RecordingWriter::create(file->part(), summary->run, true);

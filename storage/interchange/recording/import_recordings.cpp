@@ -3,8 +3,8 @@
 #include "storage/interchange/import_recordings.h"
 
 #include "storage/interchange/clock_groups.h"
-#include "storage/interchange/output_file.h"
 #include "storage/interchange/recording/recording_copy.h"
+#include "storage/recording/file/output_file.h"
 
 #include <algorithm>
 #include <array>
@@ -185,8 +185,8 @@ Result<ImportAccount> importRecordings(const std::vector<std::string>& paths,
         inputs.push_back(std::move(*input));
     }
     if (auto good = checkRanks(inputs); !good) return failure(good);
-    auto file =
-        OutputFile::reserve({options.output, options.overwrite, storage::kRecording, paths});
+    auto file = storage::OutputFile::reserve(
+        {options.output, options.overwrite, storage::kRecording, paths});
     if (!file) return failure(file);
     auto account = Joining(inputs, options).write(file->part(), runOf(inputs, freshId));
     if (!account) return file->failed(account.error());

@@ -1,6 +1,7 @@
 #include "storage/recording/remote/remote_session.h"
 
 #include "storage/columns/arguments.h"
+#include "storage/model/plain_text.h"
 
 #include <algorithm>
 #include <chrono>
@@ -17,21 +18,13 @@ constexpr std::size_t kLeastBudget = std::size_t{256} << 20;
 constexpr std::size_t kMostBudget = std::size_t{8} << 30;
 constexpr std::size_t kBudgetOfAByte = 256;
 
-/// What another machine says comes onto a terminal: line feeds alone are left of what controls one.
-std::string harmless(std::string text) {
-    std::replace_if(
-        text.begin(), text.end(),
-        [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f; },
-        '?');
-    return text;
-}
-
 std::optional<Said> saidIn(const Frame& frame) {
     Said said;
     wire::Reader in(frame.payload, 2 * kMostPayload);
     in.get(said);
     if (!in.isWhole()) return std::nullopt;
-    said.message = harmless(std::move(said.message));
+    // It comes onto a terminal.
+    said.message = printable(std::move(said.message));
     return said;
 }
 
@@ -171,7 +164,7 @@ Result<void> RemoteSession::takeTexts(const Frame& frame) {
 
 tl::unexpected<Error> RemoteSession::lose(const Error& why) {
     if (why.code == ErrorCode::kCancelled) return tl::unexpected<Error>(why);
-    const std::string words = m_carrier ? harmless(m_carrier->lastWords()) : "";
+    const std::string words = m_carrier ? printable(m_carrier->lastWords()) : "";
     m_lost =
         Error{ErrorCode::kLaunch,
               m_name + " was lost: " + (words.empty() ? why.message : words) + "; open it again"};

@@ -68,6 +68,32 @@ TEST_F(Bench, RunsNothingThatLiesThere) {
     EXPECT_EQ(written(), before);
 }
 
+TEST_F(Bench, ReplacesItsOwnFilesAndNoOthers) {
+    ASSERT_EQ(bench({"--quiet"})->wait(), 0);
+    std::ofstream(folder() + "/bench.md", std::ios::app) << "of the first time\n";
+    ASSERT_EQ(bench({"--quiet"})->wait(), 0);
+    EXPECT_THAT(textOf("bench.md"), Not(HasSubstr("of the first time")));
+    for (const char* name : {"bench.md", "bench.csv", "bench.json", "strategies.svg"}) {
+        const std::string file = folder() + "/" + name, own = textOf(name);
+        std::filesystem::remove(file);
+        std::ofstream(path("mine")) << "my own";
+        std::filesystem::create_symlink(path("mine"), file);
+        const auto program = bench({"--quiet"});
+        EXPECT_EQ(program->wait(), 2) << name;
+        EXPECT_THAT(program->err(), HasSubstr(name));
+        EXPECT_EQ(textOf(name), "my own");
+        std::filesystem::remove(file);
+        std::ofstream(file) << own;
+    }
+    std::filesystem::remove(folder() + "/zero1_1.sscope");
+    std::ofstream(folder() + "/zero1_1.toml") << "steps = 1\n";
+    const auto program = bench({"--quiet"});
+    EXPECT_EQ(program->wait(), 2);
+    EXPECT_THAT(program->err(),
+                HasSubstr("zero1_1.toml already exists and is not a run file that"));
+    EXPECT_EQ(textOf("zero1_1.toml"), "steps = 1\n");
+}
+
 TEST_F(Bench, RefusesWhatIsOfOtherSettingsUnlessItMayReplaceIt) {
     ASSERT_EQ(bench({"--quiet"})->wait(), 0);
     const auto other = bench({"--batch", "3"});

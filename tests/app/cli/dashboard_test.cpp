@@ -37,6 +37,13 @@ TEST_F(DashboardOption, IsDrawnByTheWindowsProgram) {
     EXPECT_EQ(askedFor(), "--dashboard run.pdf --paper a3 --theme dark -- run.sscope\n");
 }
 
+TEST_F(DashboardOption, IsForcedByTheWindowsProgramToo) {
+    standIn("echo \"$@\" > '" + path("asked") + "'\n");
+    EXPECT_EQ(start({"report", "run.sscope", "--dashboard", "run.pdf", "-f"})->wait(), 0);
+    EXPECT_EQ(askedFor(), "--dashboard run.pdf --force -- run.sscope\n");
+    EXPECT_EQ(start({"report", "run.sscope", "--force"})->wait(), 2) << "there is nothing to force";
+}
+
 TEST_F(DashboardOption, EndsAsThatDoes) {
     standIn("echo broken >&2; exit 3\n");
     auto program = start({"report", "run.sscope", "--dashboard", "run.pdf"});

@@ -18,6 +18,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 class Record : public CliTest {
 protected:
@@ -84,6 +85,96 @@ TEST_F(Record, NobodySpeaksForAnotherRank) {
     EXPECT_THAT(said->message, HasSubstr("they are said to be rank 0's"));
     for (const StepFacts& step : summary.steps)
         EXPECT_TRUE(step.step.value != 77 || step.rank == RankId{1});
+}
+
+TEST_F(Record, NoRankSteersTheTerminal) {
+    environment["FAKE_RANK_MODE"] = "terminal";
+    const auto run = startRecord();
+    EXPECT_EQ(run->wait(), 5);
+    EXPECT_THAT(run->err(), HasSubstr("EVIL")) << "it was said";
+    EXPECT_FALSE(steersTerminal(run->err())) << run->err();
+    EXPECT_THAT(run->err(), Not(HasSubstr("\nshardscope: error: FORGED")));
+    for (const std::vector<std::string>& verb :
+         {std::vector<std::string>{"info", output()},
+          {"info", "--json", output()},
+          {"info", "--verify", output()},
+          {"report", output()},
+          {"report", "--all", output()},
+          {"report", "--json", output()},
+          {"analyze", output(), "work", "steps", "trust", "breakdown"},
+          {"query", output(), "SELECT * FROM diagnostics"},
+          {"query", output(), "--csv", "SELECT * FROM lanes"},
+          {"query", output(), "--json", "SELECT name FROM events"}}) {
+        const auto told = start(verb);
+        EXPECT_EQ(told->wait(), 0) << verb[0] << told->err();
+        EXPECT_FALSE(steersTerminal(told->out() + told->err())) << verb[0] << told->out();
+        EXPECT_THAT(told->out(), Not(HasSubstr("\nshardscope: error: FORGED")));
+    }
+}
+
+TEST_F(Record, NoRankSteersTheTerminalOfAQuietRun) {
+    environment["FAKE_RANK_MODE"] = "terminal";
+    const auto run = startRecord({"--json", "--quiet"});
+    EXPECT_EQ(run->wait(), 5);
+    EXPECT_THAT(run->err(), HasSubstr("EVIL"));
+    EXPECT_FALSE(steersTerminal(run->err() + run->out())) << run->err();
+}
+
+/// F14 of the faults review. What is run leaves a file.
+class RunFileCommands : public Record {
+protected:
+    std::string evil(const std::string& more = {}) const {
+        std::ofstream(path("evil.toml"))
+            << "hosts = \"localhost:1,x:1\"\nssh_command = \"" << command() << "\"\n"
+            << more;
+        return path("evil.toml");
+    }
+    std::string command() const { return "sh -c 'touch " + marker() + "'"; }
+    std::string marker() const { return path("PWNED"); }
+    bool hasRun() const { return std::filesystem::exists(marker()); }
+};
+
+TEST_F(RunFileCommands, RunOnlyWhereTheCommandLineAllowsIt) {
+    const auto refused = startRecord({evil(), "--strategy", "ddp-bucket"});
+    EXPECT_EQ(refused->wait(), 2);
+    EXPECT_THAT(refused->err(), HasSubstr("evil.toml:2:1: ssh_command runs a program"));
+    EXPECT_FALSE(hasRun());
+    const auto tuned = start({"tune", evil(), "--over", "batch=1", "-o", path("tuned")});
+    EXPECT_EQ(tuned->wait(), 2);
+    EXPECT_THAT(tuned->err(), HasSubstr("add --allow-commands"));
+    EXPECT_FALSE(hasRun());
+    const auto allowed = startRecord({evil(), "--allow-commands", "--strategy", "ddp-bucket"});
+    EXPECT_EQ(allowed->wait(), 4) << allowed->err();
+    EXPECT_TRUE(hasRun());
+}
+
+TEST_F(RunFileCommands, CountLessThanTheCommandLines) {
+    const auto own = startRecord({evil(), "--ssh-command", "false", "--strategy", "ddp-bucket"});
+    EXPECT_EQ(own->wait(), 4) << own->err();
+    EXPECT_FALSE(hasRun());
+}
+
+TEST_F(RunFileCommands, AreNotHiddenInAHostFile) {
+    std::ofstream(path("hosts")) << "localhost slots=1\nx slots=1 NCCL_NET_PLUGIN=/tmp/evil.so\n";
+    std::ofstream(path("run.toml")) << "hosts = \"" << path("hosts") << "\"\n";
+    for (const std::vector<std::string>& verb :
+         {recordArguments({path("run.toml"), "--dry-run"}),
+          {"tune", path("run.toml"), "--over", "batch=1", "-o", path("tuned")}}) {
+        const auto refused = start(verb);
+        EXPECT_EQ(refused->wait(), 2) << verb[0];
+        EXPECT_THAT(refused->err(), HasSubstr("NCCL_NET_PLUGIN of host x says what ranks load"));
+    }
+    EXPECT_EQ(startRecord({path("run.toml"), "--dry-run", "--allow-commands"})->wait(), 0);
+    EXPECT_EQ(startRecord({"--hosts", path("hosts"), "--dry-run"})->wait(), 0);
+}
+
+TEST_F(RunFileCommands, HostsAreNoOptionsOfSsh) {
+    for (const char* host : {"-oProxyCommand=touch", "me@-F", "-l"}) {
+        EXPECT_EQ(startRecord({std::string("--hosts=") + host + ",localhost"})->wait(), 2) << host;
+        std::ofstream(path("run.toml")) << "hosts = \"" << host << ",localhost\"\n";
+        EXPECT_EQ(startRecord({path("run.toml")})->wait(), 2) << host;
+        EXPECT_EQ(start({"info", std::string("ssh://") + host + "/run.sscope"})->wait(), 2) << host;
+    }
 }
 
 TEST_F(Record, PrintsOneJsonObjectAtTheEnd) {

@@ -43,14 +43,20 @@ private:
 class Resume : public CliTest {
 protected:
     Resume() {
+        run::RunConfig config;
+        config.seed = 77;
+        m_checkpoint = written("ckpt", config);
+    }
+    /// Its checkpoint after three steps.
+    [[nodiscard]] std::string written(const std::string& name, const run::RunConfig& config) const {
         checkpoint::Manifest manifest;
         manifest.nextStep = 3;
-        manifest.config.seed = 77;
-        EXPECT_TRUE(checkpoint::prepare(path("ckpt"), 3));
-        EXPECT_TRUE(checkpoint::writeRank(path("ckpt"), 3, 0, {}));
-        auto whole = checkpoint::commit(path("ckpt"), manifest, 1);
+        manifest.config = config;
+        EXPECT_TRUE(checkpoint::prepare(path(name), 3));
+        EXPECT_TRUE(checkpoint::writeRank(path(name), 3, 0, {}));
+        auto whole = checkpoint::commit(path(name), manifest, 1);
         EXPECT_TRUE(whole) << whole.error().message;
-        m_checkpoint = *whole;
+        return *whole;
     }
     [[nodiscard]] std::string runFile(const std::string& text) const {
         std::ofstream(path("run.toml")) << text;
@@ -81,6 +87,40 @@ TEST_F(Resume, TheFlagsCheckpointCountsNotTheRunFiles) {
     const auto program = startRecord({runFile("resume = \"nowhere\"\n"), "--resume", path("ckpt")});
     EXPECT_EQ(program->wait(), 0) << program->err();
     EXPECT_THAT(recorded().run.configJson, HasSubstr(m_checkpoint));
+}
+
+TEST_F(Resume, ACheckpointNamesNoProgram) {
+    run::RunConfig config;
+    config.hosts = "localhost slots=1; x slots=1";
+    config.ranks = 2;
+    config.strategy = run::Strategy::kDdpBucket;
+    config.sshCommand = "sh -c 'touch " + path("PWNED") + "'";
+    const std::string evil = written("evil", config);
+    const auto refused = startRecord({"--resume", evil});
+    EXPECT_EQ(refused->wait(), 2);
+    EXPECT_THAT(refused->err(),
+                AllOf(HasSubstr(evil + ": ssh_command runs a program, and a checkpoint may only"),
+                      HasSubstr("add --allow-commands")));
+    EXPECT_FALSE(std::filesystem::exists(path("PWNED")));
+    const auto own = startRecord({"--resume", evil, "--ssh-command", "false"});
+    EXPECT_EQ(own->wait(), 4) << own->err();
+    EXPECT_FALSE(std::filesystem::exists(path("PWNED")));
+    const auto allowed = startRecord({"--resume", evil, "--allow-commands"});
+    EXPECT_EQ(allowed->wait(), 4) << allowed->err();
+    EXPECT_TRUE(std::filesystem::exists(path("PWNED")));
+}
+
+TEST_F(Resume, ACheckpointNamesNoLibrary) {
+    run::RunConfig config;
+    config.hosts = "localhost slots=1 NCCL_NET_PLUGIN=/tmp/evil.so";
+    const auto text = startRecord({"--resume", written("text", config), "--dry-run"});
+    EXPECT_EQ(text->wait(), 2);
+    EXPECT_THAT(text->err(), HasSubstr("NCCL_NET_PLUGIN of host localhost"));
+    std::ofstream(path("hosts")) << config.hosts << '\n';
+    config.hosts = path("hosts");
+    const auto file = startRecord({"--resume", written("file", config), "--dry-run"});
+    EXPECT_EQ(file->wait(), 2);
+    EXPECT_THAT(file->err(), HasSubstr("NCCL_NET_PLUGIN of host localhost"));
 }
 
 TEST_F(Resume, AnotherModelOrNoStepLeftIsUsage) {

@@ -76,6 +76,23 @@ TEST_F(Tokenize, TrainsEncodesAndDecodesBackToTheText) {
     EXPECT_EQ(m_out, m_text + "<|endoftext|>");
 }
 
+TEST_F(Tokenize, APartIsWrittenThroughNoLink) {
+    train();
+    write("victim", "precious");
+    for (const char* part : {"t.json.part", "book.bin.part", "book.txt.part"})
+        fs::create_symlink(path("victim"), path(part));
+    EXPECT_EQ(
+        tokenize({"--train", "--vocabulary", "300", "-f", "-o", path("t.json"), path("text.txt")}),
+        0);
+    EXPECT_EQ(tokenize({"--tokenizer", path("t.json"), "-o", path("book.bin"), path("text.txt")}),
+              0);
+    EXPECT_EQ(tokenize({"--tokenizer", path("t.json"), "--decode", "-o", path("book.txt"),
+                        path("book.bin")}),
+              0);
+    EXPECT_EQ(read(path("victim")), "precious");
+    EXPECT_TRUE(read(path("book.txt")).starts_with(m_text));
+}
+
 TEST_F(Tokenize, WritesLlmcsHeaderWhenAsked) {
     train();
     ASSERT_EQ(tokenize({"--tokenizer", path("t.json"), "--format", "llmc", "-o", path("l.bin"),

@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace shardscope::cli {
 namespace {
 
@@ -59,6 +62,16 @@ protected:
         EXPECT_THAT(program->out() + program->err(), HasSubstr(words));
     }
 };
+
+TEST_F(TuneProgram, LeavesARunFileThatItHasNotWritten) {
+    std::filesystem::create_directory(path("tuned"));
+    std::ofstream(path("tuned/best.toml")) << "steps = 3\n";
+    ends(2, "best.toml already exists and is not a run file that Shardscope wrote",
+         {"tune", "--model", "tiny", "--over", "batch=1:2", "--output", path("tuned")});
+    std::ifstream file(path("tuned/best.toml"));
+    std::string line;
+    EXPECT_TRUE(std::getline(file, line) && line == "steps = 3");
+}
 
 TEST_F(TuneProgram, SaysWhatIsWrongBeforeAnythingRuns) {
     ends(2, "--budget: 'soon'", {"tune", "--budget", "soon"});

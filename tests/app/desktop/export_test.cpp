@@ -1,5 +1,6 @@
 // Ctrl+E: what each page offers, what is written of it, and how that ends.
 #include "app/desktop/loading/recording_offers.h"
+#include "app/desktop/models/write_file.h"
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/pages/problems/problems_page.h"
 #include "app/desktop/shell/export_dialog.h"
@@ -13,6 +14,7 @@
 #include "tests/support/csv_rows.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <QComboBox>
 #include <QDir>
@@ -511,7 +513,7 @@ TEST_F(ExportTest, ErrorsSayWhatIsWrongAndLeaveNothing) {
     }
     const QStringList told = save(u"Picture (SVG)"_s, m_folder.filePath(u"no/such/x.svg"_s));
     ASSERT_EQ(told.size(), 1);
-    EXPECT_THAT(told.front().toStdString(), HasSubstr("could not be written"));
+    EXPECT_THAT(told.front().toStdString(), HasSubstr("does not exist, make it first"));
     EXPECT_EQ(status()->text(), told.front());
     EXPECT_FALSE(QDir(m_folder.filePath(u"no"_s)).exists());
 }
@@ -656,7 +658,7 @@ TEST_F(ExportTest, APictureHoldsAllOfThePageAndSaysOfWhatItIs) {
     EXPECT_THAT(drawn.title.toStdString(), HasSubstr("sample"));
     EXPECT_THAT(drawn.title.toStdString(), HasSubstr("ranks all"));
     const QString path = at(u"whole.png"_s);
-    ASSERT_TRUE(writePicture(drawn, path, papers().constFirst()));
+    ASSERT_TRUE(writePicture(drawn, path, papers().constFirst(), false));
     const QImage picture(path);
     const QRgb ground = picture.pixel(1, picture.height() - 1);
     int drawnBelow = 0;
@@ -665,6 +667,21 @@ TEST_F(ExportTest, APictureHoldsAllOfThePageAndSaysOfWhatItIs) {
     EXPECT_GT(drawnBelow, 100);
     if (const QString folder = qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES"); !folder.isEmpty())
         picture.save(folder + u"/export-whole.png"_s);
+}
+
+/// The dialog that named them has asked; but not about these.
+TEST_F(ExportTest, ASavedTextReplacesNoOtherKindOfFile) {
+    const QString victim = at(u"victim.md"_s), link = at(u"link.csv"_s), fifo = at(u"fifo.csv"_s);
+    ASSERT_TRUE(writeText(victim, "precious"));
+    ASSERT_TRUE(QFile::link(victim, link));
+    ASSERT_EQ(::mkfifo(fifo.toLocal8Bit().constData(), 0600), 0);
+    EXPECT_FALSE(writeText(link, "a,b"));
+    EXPECT_FALSE(writeText(fifo, "a,b"));
+    EXPECT_FALSE(writeText(u"/dev/null"_s, "a,b"));
+    QFile file(victim);
+    ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+    EXPECT_EQ(file.readAll(), "precious");
+    EXPECT_TRUE(writeText(victim, "other")) << "a regular file is replaced";
 }
 
 TEST_F(ExportTest, APageThatGoesTakesItsOffersWithIt) {

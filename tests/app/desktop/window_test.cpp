@@ -344,8 +344,8 @@ TEST_F(WindowTest, AScreenshotWaitsForThePageAndIsWritten) {
     const QString picture = m_folder.filePath(u"out.png"_s);
     m_window->openFile(path);
     m_window->showPage(u"timeline"_s);
-    ScreenshotJob job(*m_window,
-                      [picture](MainWindow& window) { return writeWindow(window, picture); });
+    ScreenshotJob job(
+        *m_window, [picture](MainWindow& window) { return writeWindow(window, picture, false); });
     QSignalSpy done(&job, &ScreenshotJob::done);
     job.start();
     ASSERT_TRUE(done.wait(10'000));
@@ -368,6 +368,8 @@ TEST(AppOptions, RefuseWhatTheyDoNotKnow) {
                              u"--theme"_s, u"dark"_s});
     ASSERT_TRUE(good && good->has_value());
     EXPECT_EQ((*good)->size, QSize(1600, 1000));
+    EXPECT_FALSE((*good)->force);
+    EXPECT_TRUE((*parse({u"a.sscope"_s, u"-f"_s}))->force);
     EXPECT_EQ((*good)->dark, true);
 }
 

@@ -2,7 +2,7 @@
 // fails as a test asks for. Built without LibTorch.
 //
 //   FAKE_RANK_MODE    normal exit kill hang linger garbage version message chunk nonfinite data
-//                     wordless impostor
+//                     wordless impostor terminal
 //   FAKE_RANK_WHO     rank that misbehaves (default 1)
 //   FAKE_RANK_STEP    at which step (default 2)
 //   FAKE_RANK_STEP_MS length of a step (default 2)
@@ -42,6 +42,10 @@ constexpr LaneId kCommunicationLane{2};
 constexpr LaneId kTruthLane{3};
 constexpr StringId kForwardName{1};
 constexpr StringId kDirectName{2};
+/// Sets a terminal's title, its colour and its cursor (C1 too), and begins a line of its own.
+constexpr const char* kSteering =
+    "\x1b]0;EVIL\x07\x1b[31m\x7f\xC2\x9B"
+    "2J\r\nshardscope: error: FORGED\rEVIL";
 
 std::string setting(const char* name, const char* standard) {
     const char* value = std::getenv(name);
@@ -274,8 +278,37 @@ private:
             done.step.step = StepIndex{77};
             send(done);
         }
+        if (mode == "terminal") steer(step);
         if (mode == "nonfinite") fail("the loss is nan", "non-finite-loss", step);
         if (mode == "data") fail("the data file cannot be read", "data", step);
+    }
+
+    /// In every text that gets near a terminal.
+    void steer(std::int32_t step) const {
+        const std::string text = kSteering;
+        fmt::print(stderr, "{}\xFF\xC0\x9B\n", text);
+        send(run::LogLine{"info", text});
+        send(run::LogLine{"warning\x1b[31m", text});
+        send(run::RankHello{run::kProtocolVersion, text, ::getpid(), text, {{text, text}}});
+        send(run::PeakMeasured{1e9, text});
+        DeviceFacts device;
+        device.rank = rank();
+        device.name = device.measuredPeakSource = text;
+        send(run::DeviceReported{device});
+        send(run::LaneDeclared{{rank(), LaneId{77}, LaneRole::kCounter, text, text, 9}});
+        send(run::StringsDeclared{kDirectName.value + 1, {text}});
+        send(run::SampleWritten{StepIndex{step}, now(), text});
+        send(run::DiagnosticRaised{{Severity::kWarning, "steering", text, text, rank(), now(), 1}});
+        send(run::MetricReported{{text, StepIndex{step}, now(), 1}});
+        std::vector<SpanEvent> spans(1);
+        spans[0].start = now();
+        spans[0].duration = Duration{900};
+        spans[0].lane = kComputeLane;
+        spans[0].name = StringId{kDirectName.value + 1};
+        spans[0].step = StepIndex{step};
+        spans[0].phase = Phase::kForward;
+        sendChunk(columns::encodeSpans(rank(), spans));
+        fail(kSteering, "failure", step);
     }
 
     void fail(const char* sentence, const char* code, std::int32_t step) const {

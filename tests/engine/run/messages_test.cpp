@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace shardscope::run {
 namespace {
@@ -62,6 +64,7 @@ std::vector<Message> everyMessage() {
                           {{2, 2}},
                           1,
                           {"10.0.0.1", 4001}},
+            TaskTerms{"cafe", "babe", "/bin/rank", {{"data", "/data"}}, "no data"},
             RankStart{config, 1, 12, 4, 4096, {{2, 2}}, {"10.0.0.1", 4001}, 5, "10.0.0.2"},
             Command{"capture", {"light", "10-20", 3}},
             Heartbeat{},
@@ -133,6 +136,71 @@ TEST(Messages, EveryFieldIsNeeded) {
             EXPECT_THAT(back.error().message, HasSubstr(key));
         }
     }
+}
+
+constexpr const char* kEvil = "\x1b]0;title\x07 \x1b[31m\r\n\x7f\xC2\x9B[2J";
+constexpr const char* kTame = "?]0;title? ?[31m  ??[2J";
+constexpr const char* kTameLines = "?]0;title? ?[31m?\n??[2J";
+
+/// Whatever message a rank may send: every text of it, at whatever depth.
+void makeEvil(nlohmann::json& json) {
+    for (auto& [key, value] : json.items()) {
+        if (value.is_string() && key != "type") value = kEvil;
+        if (value.is_structured()) makeEvil(value);
+    }
+}
+
+bool holdsText(const nlohmann::json& json, const std::string& text) {
+    if (json.is_string()) return json.get<std::string>().find(text) != std::string::npos;
+    return json.is_structured() &&
+           std::any_of(json.begin(), json.end(),
+                       [&](const nlohmann::json& each) { return holdsText(each, text); });
+}
+
+TEST(Messages, NoTextOfAnAgentOrARankSteersATerminal) {
+    const std::set<std::string> requests{"prepare_request", "data_request", "peers_request",
+                                         "launch_request",  "task_terms",   "rank_start",
+                                         "command"};
+    for (const Message& message : everyMessage()) {
+        auto json = nlohmann::json::parse(encode(message));
+        if (requests.contains(json["type"])) continue;
+        makeEvil(json);
+        const auto back = decode(json.dump());
+        ASSERT_TRUE(back.has_value()) << json << back.error().message;
+        const auto taken = nlohmann::json::parse(encode(*back));
+        for (const char* control : {"\x1b", "\x07", "\r", "\x7f", "\xC2\x9B"})
+            EXPECT_FALSE(holdsText(taken, control)) << taken;
+    }
+}
+
+TEST(Messages, OnlyTextsOfSeveralLinesKeepThem) {
+    const auto line = decode(encode(LogLine{"info", kEvil}));
+    ASSERT_TRUE(line.has_value());
+    EXPECT_EQ(std::get<LogLine>(*line).text, kTame);
+    const auto failed = decode(encode(RankFailed{kEvil, "failure"}));
+    EXPECT_EQ(std::get<RankFailed>(*failed).message, kTame);
+    const auto sample = decode(encode(SampleWritten{StepIndex{1}, Timestamp{2}, kEvil}));
+    EXPECT_EQ(std::get<SampleWritten>(*sample).text, kTameLines);
+    const auto strings = decode(encode(StringsDeclared{3, {"a\n\tb", kEvil}}));
+    EXPECT_THAT(std::get<StringsDeclared>(*strings).texts,
+                testing::ElementsAre("a\n\tb", kTameLines));
+    const auto hello = decode(encode(RankHello{1, kEvil, 7, kEvil, {{kEvil, kEvil}}}));
+    EXPECT_THAT(std::get<RankHello>(*hello).libraries,
+                testing::ElementsAre(testing::Pair(kTame, kTame)));
+}
+
+TEST(Messages, WhatTheRecorderAsksForStaysAsItIs) {
+    RankStart start;
+    start.config.prompt = kEvil;
+    const auto back = decode(encode(start));
+    ASSERT_TRUE(back.has_value());
+    EXPECT_EQ(std::get<RankStart>(*back).config.prompt, kEvil);
+}
+
+TEST(Messages, AnUnknownMessageIsNamedWithoutItsControlCharacters) {
+    const auto back = decode(nlohmann::json{{"type", kEvil}}.dump());
+    ASSERT_FALSE(back.has_value());
+    EXPECT_THAT(back.error().message, HasSubstr(kTame));
 }
 
 TEST(Messages, UnknownFieldsOfANewerPeerAreIgnored) {

@@ -1,4 +1,4 @@
-#include "engine/run/config/run_config.h"
+#include "engine/run/config/run_file.h"
 
 #include <gmock/gmock.h>
 
@@ -15,7 +15,7 @@ class RunFile : public testing::Test {
 protected:
     Result<RunConfig> read(const std::string& text) {
         std::ofstream(m_path) << text;
-        return readRunFile(m_path, m_standard);
+        return readRunFile(m_path, m_standard, [this](std::string_view) { return m_mayRun; });
     }
     std::string complaint(const std::string& text) {
         const auto config = read(text);
@@ -27,6 +27,7 @@ protected:
     void TearDown() override { std::filesystem::remove(m_path); }
 
     const RunConfig m_standard;
+    bool m_mayRun = false;
     std::string m_path = testing::TempDir() + "run_file_test." +
                          testing::UnitTest::GetInstance()->current_test_info()->name() + ".toml";
 };
@@ -153,8 +154,39 @@ TEST_F(RunFile, SaysLineAndColumnOfWhatIsWrongInHosts) {
     EXPECT_THAT(complaint("steps = 3\n[steps]\n"), HasSubstr(":2:"));
 }
 
+TEST_F(RunFile, NamesNoProgramUnlessItMay) {
+    EXPECT_THAT(complaint("steps = 3\n\nssh_command = \"sh -c 'id > PWNED'\"\n"),
+                HasSubstr(":3:1: ssh_command runs a program, and a run file may only name one "
+                          "with --allow-commands; give it as --ssh-command on the command line, or "
+                          "add --allow-commands"));
+    EXPECT_THAT(complaint("hosts = 'a:1; b NCCL_NET_PLUGIN=/tmp/evil.so'\n"),
+                HasSubstr(":1:1: NCCL_NET_PLUGIN of host b says what ranks load"));
+    EXPECT_THAT(complaint("[hosts]\na = { environment = { NCCL_TUNER_PLUGIN = '/tmp/x.so' } }\n"),
+                HasSubstr("NCCL_TUNER_PLUGIN of host a"));
+    m_mayRun = true;
+    EXPECT_EQ(read("ssh_command = 'ssh -F x'\n")->sshCommand, "ssh -F x");
+    EXPECT_TRUE(read("hosts = 'a NCCL_NET_PLUGIN=x'\n"));
+}
+
+TEST_F(RunFile, MayNameTheSshThatIsUsedAnyway) {
+    RunConfig config;
+    config.hosts = "a:1; b:2 NCCL_DEBUG=INFO";
+    const auto back = read(toToml(config));
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(back->sshCommand, "ssh");
+}
+
+TEST_F(RunFile, IsKnownByWhoWroteIt) {
+    std::ofstream(m_path) << toToml({});
+    EXPECT_TRUE(isSavedRunFile(m_path));
+    std::ofstream(m_path) << "# my own\n" << toToml({});
+    EXPECT_FALSE(isSavedRunFile(m_path));
+    EXPECT_FALSE(isSavedRunFile(m_path + ".none"));
+}
+
 TEST_F(RunFile, SaysThatAFileIsMissing) {
-    const auto config = readRunFile("/no/such/run.toml", m_standard);
+    const auto config =
+        readRunFile("/no/such/run.toml", m_standard, [](std::string_view) { return true; });
     ASSERT_FALSE(config.has_value());
     EXPECT_EQ(config.error().code, ErrorCode::kUnreadable);
     EXPECT_THAT(config.error().message, HasSubstr("/no/such/run.toml"));

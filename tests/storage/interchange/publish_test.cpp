@@ -181,7 +181,7 @@ TEST_F(PublishedBuilderTest, TheEndIsAsWithoutIt) {
 }
 
 TEST_F(PublishedBuilderTest, WhatIsGivenUpCanBeReadForAsLongAsItIsKept) {
-    std::optional<interchange::OutputFile> kept;
+    std::optional<storage::OutputFile> kept;
     std::string part;
     {
         auto builder = made("out.sscope");

@@ -2,6 +2,8 @@
 // own.
 #include "storage/recording/file/output_target.h"
 
+#include "storage/recording/file/output_file.h"
+#include "storage/recording/file/part_files.h"
 #include "storage/recording/file/writer_lock.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/write/recording_writer.h"
@@ -21,6 +23,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace shardscope::storage {
 namespace {
@@ -44,6 +47,12 @@ protected:
     }
     static void expectRefused(const Result<std::string>& settled, const std::string& words) {
         EXPECT_THAT(settled, AllOf(FailsAs(ErrorCode::kUsage), FailsWith(words)));
+    }
+
+    static std::string contents(const std::string& path) {
+        std::ostringstream text;
+        text << std::ifstream(path, std::ios::binary).rdbuf();
+        return text.str();
     }
 
     test::TemporaryFolder m_folder;
@@ -200,6 +209,40 @@ TEST_F(OutputTarget, AStaleLogIsNotAppliedToANewRecording) {
     auto reader = openRecording(path);
     ASSERT_THAT(reader, IsOk());
     EXPECT_TRUE((*reader)->summary()->metrics.empty());
+}
+
+bool isNote(const std::string& path) {
+    std::ifstream file(path);
+    std::string line;
+    return std::getline(file, line) && line == "# note";
+}
+constexpr Replaceable kNote{"a note", isNote};
+
+TEST_F(OutputTarget, BytesAreWrittenByTheSameRule) {
+    const std::string note = file("note");
+    EXPECT_THAT(writeOutput({note, false, kNote}, "# note\none"), IsOk());
+    EXPECT_THAT(writeOutput({note, false, kNote}, "# note\ntwo"), FailsWith("--force"));
+    EXPECT_THAT(writeOutput({note, true, kNote}, "# note\nthree"), IsOk());
+    EXPECT_EQ(contents(note), "# note\nthree");
+    fs::create_symlink(note, file("link"));
+    EXPECT_THAT(writeOutput({file("link"), true, kNote}, "# note\nfour"), IsOk());
+    EXPECT_TRUE(fs::is_symlink(file("link")));
+    EXPECT_EQ(contents(note), "# note\nfour");
+    std::ofstream(file("mine")) << "precious";
+    fs::create_symlink(file("mine"), file("trap"));
+    for (const char* name : {"mine", "trap"})
+        EXPECT_THAT(writeOutput({file(name), true, kNote}, "# note"), FailsWith("is not a note"));
+    EXPECT_EQ(contents(file("mine")), "precious");
+    ASSERT_EQ(::mkfifo(file("fifo").c_str(), 0600), 0);
+    EXPECT_THAT(writeOutput({file("fifo"), true, kNote}, "# note"), FailsWith("is a FIFO"));
+}
+
+TEST_F(OutputTarget, APartIsWrittenThroughNoLink) {
+    std::ofstream(file("mine")) << "precious";
+    fs::create_symlink(file("mine"), partName(file("note"), "part"));
+    EXPECT_THAT(writeOutput({file("note"), false, kNote}, "# note"), IsOk());
+    EXPECT_EQ(contents(file("mine")), "precious");
+    EXPECT_EQ(contents(file("note")), "# note");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "app/desktop/pages/newrun/new_run_page.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/models/write_file.h"
 #include "app/desktop/pages/newrun/tune_dialog.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/pages/run_fields/fold_section.h"
@@ -15,6 +16,7 @@
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+#include "engine/run/config/run_commands.h"
 #include "engine/run/config/run_rules.h"
 
 #include <QApplication>
@@ -215,6 +217,7 @@ void NewRunPage::takeCheckpoint() {
     if (facts == nullptr || !facts->resumed) return;
     RunConfig taken = *facts->resumed;
     taken.resume = now.resume;
+    taken.sshCommand = now.sshCommand;  // which runs a program: not for a checkpoint to say
     taken.output = m_outputEdited ? now.output : std::string();
     setConfig(taken);
 }
@@ -361,14 +364,12 @@ void NewRunPage::saveRunFile() {
     dialog->setAcceptMode(QFileDialog::AcceptSave);
     dialog->setDefaultSuffix(u"toml"_s);
     connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-        QFile file(path);
-        const std::string text = run::toToml(config());
-        const bool written = file.open(QIODevice::WriteOnly) &&
-                             file.write(text.data(), static_cast<qint64>(text.size())) ==
-                                 static_cast<qint64>(text.size());
+        const auto written = writeText(path, QByteArray::fromStdString(run::toToml(config())));
+        const QString allow =
+            run::commandsOf(config()).empty() ? QString() : u" --allow-commands"_s;
         m_warning->setText(written
-                               ? tr("Saved. Run it with: shardscope record %1").arg(path)
-                               : tr("%1 could not be written: %2.").arg(path, file.errorString()));
+                               ? tr("Saved. Run it with: shardscope record%2 %1").arg(path, allow)
+                               : QString::fromStdString(written.error().message));
     });
     dialog->open();
 }

@@ -1,10 +1,11 @@
 #include "app/desktop/pages/newrun/tuning_session.h"
 
-#include "engine/run/config/run_config.h"
+#include "app/desktop/models/write_file.h"
+#include "engine/run/config/run_file.h"
 #include "profiler/questions/tune_tables.h"
 
 #include <QDir>
-#include <QFile>
+#include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -38,13 +39,11 @@ questions::Table pathOf(const QJsonArray& rows) {
     return table;
 }
 
-/// Why not; empty: it is written.
-QString writeRunFile(const run::RunConfig& config, const QString& path) {
-    QFile file(path);
-    const std::string text = run::toToml(config);
-    const auto size = static_cast<qint64>(text.size());
-    const bool written = file.open(QIODevice::WriteOnly) && file.write(text.data(), size) == size;
-    return written ? QString() : file.errorString();
+/// In a folder of tune's, where that of an earlier time may be replaced.
+Result<void> writeRunFile(const run::RunConfig& config, const QString& path) {
+    return writeFile(
+        {systemPath(path), true, {"a run file that Shardscope wrote", run::isSavedRunFile}},
+        QByteArray::fromStdString(run::toToml(config)));
 }
 
 }  // namespace
@@ -67,7 +66,8 @@ std::optional<TuningOutcome> parseTuning(const QByteArray& json) {
     outcome.path = pathOf(document[u"path"].toArray());
     const QString file = document[u"run_file"].toString();
     if (file.isEmpty()) return outcome;
-    if (auto best = run::readRunFile(file.toStdString(), {})) outcome.best = std::move(*best);
+    if (auto best = run::readRunFile(file.toStdString(), {}, [](std::string_view) { return true; }))
+        outcome.best = std::move(*best);
     return outcome;
 }
 
@@ -98,12 +98,21 @@ void TuningSession::start(const QString& program, const TuningRequest& request) 
     if (!QDir().mkpath(m_folder))
         return fail(tr("The folder %1 cannot be made; choose another.").arg(m_folder));
     const QString file = QDir(m_folder).filePath(u"start.toml"_s);
-    if (const QString why = writeRunFile(request.start, file); !why.isEmpty())
-        return fail(tr("%1 could not be written: %2.").arg(file, why));
-    m_process.start(program,
-                    {u"tune"_s, file, u"--json"_s, u"--over"_s, request.over.join(u","_s),
-                     u"--budget"_s, u"%1m"_s.arg(request.minutes), u"--output"_s, m_folder},
-                    QProcess::ReadOnly);
+    if (const auto written = writeRunFile(request.start, file); !written)
+        return fail(QString::fromStdString(written.error().message));
+    QStringList words{u"tune"_s,
+                      file,
+                      u"--json"_s,
+                      u"--over"_s,
+                      request.over.join(u","_s),
+                      u"--budget"_s,
+                      u"%1m"_s.arg(request.minutes),
+                      u"--output"_s,
+                      m_folder};
+    // The form has said it, which is its user's own.
+    const bool hostFile = QFileInfo(QString::fromStdString(request.start.hosts)).isFile();
+    if (hostFile || !run::commandsOf(request.start).empty()) words << u"--allow-commands"_s;
+    m_process.start(program, words, QProcess::ReadOnly);
     Q_EMIT stateChanged();
 }
 

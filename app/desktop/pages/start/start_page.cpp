@@ -2,6 +2,7 @@
 
 #include "app/desktop/loading/import_cache.h"
 #include "app/desktop/models/kept_views.h"
+#include "app/desktop/models/write_file.h"
 #include "app/desktop/pages/start/recent_list.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
@@ -132,18 +133,18 @@ void StartPage::follow(RecordingLoader& loader, bool remembers) {
 void StartPage::makeSample() {
     const QDir folder(m_recordings);
     const QString text = folder.filePath(u"sample.txt"_s);
-    QFile file(text);
-    if (!folder.mkpath(u"."_s) || !file.open(QIODevice::WriteOnly)) {
-        m_banner->setText(tr("%1 cannot be written: %2").arg(text, file.errorString()));
+    QByteArray lines;
+    for (int line = 0; line < kSampleLines; ++line)
+        lines += tr("Rank %1 waits for rank %2, and then both of them go on to step %3.\n")
+                     .arg(line % 7)
+                     .arg((line + 3) % 7)
+                     .arg(line)
+                     .toUtf8();
+    folder.mkpath(u"."_s);
+    if (const auto written = writeText(text, lines); !written) {
+        m_banner->setText(QString::fromStdString(written.error().message));
         return;
     }
-    for (int line = 0; line < kSampleLines; ++line)
-        file.write(tr("Rank %1 waits for rank %2, and then both of them go on to step %3.\n")
-                       .arg(line % 7)
-                       .arg((line + 3) % 7)
-                       .arg(line)
-                       .toUtf8());
-    file.close();
     const QString output = folder.filePath(
         u"sample-%1.sscope"_s.arg(QDateTime::currentDateTime().toString(u"yyyyMMdd-hhmmss"_s)));
     run::RunConfig config;

@@ -1,5 +1,6 @@
-#include "storage/interchange/output_file.h"
+#include "storage/recording/file/output_file.h"
 
+#include "storage/model/new_file.h"
 #include "storage/recording/file/part_files.h"
 
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-namespace shardscope::interchange {
+namespace shardscope::storage {
 namespace {
 
 constexpr const char* kSidecars[] = {"", "-wal", "-shm", "-journal"};
@@ -27,11 +28,11 @@ tl::unexpected<Error> alreadyExists(const std::string& path) {
 
 }  // namespace
 
-Result<OutputFile> OutputFile::reserve(const storage::OutputRequest& request, int tries) {
-    auto target = storage::settleOutput(request);
+Result<OutputFile> OutputFile::reserve(const OutputRequest& request, int tries) {
+    auto target = settleOutput(request);
     if (!target) return failure(target);
-    storage::removeDeadParts(*target);
-    std::string part = storage::partName(*target, "part");
+    removeDeadParts(*target);
+    std::string part = partName(*target, "part");
     if (tries > 0) part += "-again" + std::to_string(tries);
     OutputFile file(request, std::move(*target), std::move(part));
     file.discard();
@@ -60,12 +61,12 @@ void OutputFile::discard() const {
 }
 
 tl::unexpected<Error> OutputFile::failed(const Error& error) const {
-    return failure(error.code, storage::withoutPart(error.message, m_part, m_path));
+    return failure(error.code, withoutPart(error.message, m_part, m_path));
 }
 
 Result<void> OutputFile::commit() {
     if (m_request.overwrite)
-        if (auto still = storage::settleOutput(m_request); !still) return failure(still);
+        if (auto still = settleOutput(m_request); !still) return failure(still);
     // A journal of a file that is replaced, or was removed, must never be applied to the new one.
     if (m_request.overwrite || access(m_path.c_str(), F_OK) != 0)
         for (const char* suffix : kSidecars)
@@ -85,4 +86,14 @@ Result<void> OutputFile::commit() {
     return {};
 }
 
-}  // namespace shardscope::interchange
+Result<void> writeOutput(const OutputRequest& request, std::string_view bytes) {
+    auto output = OutputFile::reserve(request);
+    if (!output) return failure(output);
+    if (const int error = writeNewFile(output->part(), bytes); error != 0)
+        return failure(ErrorCode::kFailure, "cannot write " + request.path + ": " +
+                                                std::strerror(error) +
+                                                ", make room or choose another folder");
+    return output->commit();
+}
+
+}  // namespace shardscope::storage

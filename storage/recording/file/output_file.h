@@ -1,18 +1,19 @@
-// The file an import makes: under another name until it is whole.
+// A file that a command makes: under another name until it is whole.
 #pragma once
 
 #include "storage/model/result.h"
 #include "storage/recording/file/output_target.h"
 
 #include <string>
+#include <string_view>
 
-namespace shardscope::interchange {
+namespace shardscope::storage {
 
 class OutputFile {
 public:
-    /// Errors as storage::settleOutput(). `tries`: how many others of this process are made of the
+    /// Errors as settleOutput(). `tries`: how many others of this process are made of the
     /// same output, and have to stay for now.
-    static Result<OutputFile> reserve(const storage::OutputRequest& request, int tries = 0);
+    static Result<OutputFile> reserve(const OutputRequest& request, int tries = 0);
     OutputFile(OutputFile&& other) noexcept;
     OutputFile& operator=(OutputFile&& other) noexcept;
     ~OutputFile();  ///< removes what was not committed
@@ -26,13 +27,17 @@ public:
     Result<void> commit();
 
 private:
-    OutputFile(storage::OutputRequest request, std::string path, std::string part)
+    OutputFile(OutputRequest request, std::string path, std::string part)
         : m_request(std::move(request)), m_path(std::move(path)), m_part(std::move(part)) {}
     void discard() const;
 
-    storage::OutputRequest m_request;
+    OutputRequest m_request;
     std::string m_path;
     std::string m_part;  ///< empty once committed
 };
 
-}  // namespace shardscope::interchange
+/// These bytes as a whole file, by the rule of settleOutput(), whose errors it has; kFailure where
+/// they cannot be written, and what was there stays.
+Result<void> writeOutput(const OutputRequest& request, std::string_view bytes);
+
+}  // namespace shardscope::storage

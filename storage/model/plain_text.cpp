@@ -1,0 +1,130 @@
+#include "storage/model/plain_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace shardscope {
+namespace {
+
+/// Of a sequence by its first byte: how long it is, and which values need no fewer bytes.
+struct Lead {
+    std::size_t length;
+    std::uint32_t bits, least, most;
+};
+
+Lead leadOf(unsigned char byte) {
+    if (byte >> 5 == 0b110) return {2, byte & 0x1Fu, 0x80, 0x7FF};
+    if (byte >> 4 == 0b1110) return {3, byte & 0x0Fu, 0x800, 0xFFFF};
+    if (byte >> 3 == 0b11110) return {4, byte & 0x07u, 0x10000, 0x10FFFF};
+    return {0, 0, 0, 0};
+}
+
+/// Bytes of the UTF-8 character at the front, 0 where there is none, and its value.
+std::pair<std::size_t, std::uint32_t> characterAt(std::string_view text) {
+    const auto first = static_cast<unsigned char>(text.front());
+    if (first < 0x80) return {1, first};
+    const Lead lead = leadOf(first);
+    if (lead.length == 0 || lead.length > text.size()) return {0, 0};
+    std::uint32_t value = lead.bits;
+    for (std::size_t i = 1; i < lead.length; ++i) {
+        const auto next = static_cast<unsigned char>(text[i]);
+        if ((next & 0xC0) != 0x80) return {0, 0};
+        value = value << 6 | (next & 0x3Fu);
+    }
+    const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
+    if (value < lead.least || value > lead.most || surrogate) return {0, 0};
+    return {lead.length, value};
+}
+
+bool isControl(std::uint32_t value) {
+    return value < 0x20 || (value >= 0x7F && value < 0xA0);
+}
+
+/// Where the next byte is that is not printable ASCII, which nearly all text is.
+std::size_t afterPlainAscii(std::string_view text, std::size_t at) {
+    while (at < text.size() && text[at] >= 0x20 && text[at] < 0x7F) ++at;
+    return at;
+}
+
+bool isNewlineOrTab(std::uint32_t value) {
+    return value == '\n' || value == '\t';
+}
+bool isNothing(std::uint32_t) {
+    return false;
+}
+
+/// A control character, or a byte that is not UTF-8.
+struct Unprintable {
+    std::string_view bytes;
+    std::uint32_t value = 0;  ///< of a control character
+    bool isText = false;      ///< UTF-8
+    std::string_view behind;
+};
+
+/// `stays(value)`: of a control character; `replace(unprintable, out)` appends what stands for one.
+/// Copies nothing where all stays.
+template <class Stays, class Replace>
+std::string replaced(std::string text, Stays stays, Replace replace) {
+    std::string out;
+    std::size_t kept = 0;  // from here on nothing was replaced
+    for (std::size_t at = 0; (at = afterPlainAscii(text, at)) < text.size();) {
+        const std::string_view rest = std::string_view(text).substr(at);
+        const auto [length, value] = characterAt(rest);
+        const std::size_t size = std::max<std::size_t>(length, 1);
+        if (length == 0 || (isControl(value) && !stays(value))) {
+            out.append(text, kept, at - kept);
+            replace(Unprintable{rest.substr(0, size), value, length > 0, rest.substr(size)}, out);
+            kept = at + size;
+        }
+        at += size;
+    }
+    return kept == 0 ? text : out.append(text, kept);
+}
+
+char digit(unsigned value) {
+    return "0123456789abcdef"[value & 0xF];
+}
+
+}  // namespace
+
+std::size_t plainCharacter(std::string_view text) {
+    const auto [length, value] = characterAt(text);
+    return isControl(value) ? 0 : length;
+}
+
+std::string printable(std::string text) {
+    return replaced(std::move(text), isNewlineOrTab,
+                    [](const Unprintable&, std::string& out) { out += '?'; });
+}
+
+std::string printableLine(std::string text) {
+    return replaced(std::move(text), isNothing, [](const Unprintable& found, std::string& out) {
+        out += isNewlineOrTab(found.value) || found.value == '\r' ? ' ' : '?';
+    });
+}
+
+std::string spelledControls(std::string text) {
+    return replaced(std::move(text), isNewlineOrTab,
+                    [](const Unprintable& found, std::string& out) {
+                        for (const char c : found.bytes) {
+                            const auto byte = static_cast<unsigned char>(c);
+                            out += {'\\', 'x', digit(byte >> 4u), digit(byte)};
+                        }
+                    });
+}
+
+std::string printableDocument(std::string text) {
+    return replaced(
+        std::move(text), isNewlineOrTab, [](const Unprintable& found, std::string& out) {
+            if (found.value == '\r' && found.behind.starts_with('\n'))
+                out += '\r';
+            else if (!found.isText)
+                out += '?';
+            else
+                out += {'\\', 'u', '0', '0', digit(found.value >> 4u), digit(found.value)};
+        });
+}
+
+}  // namespace shardscope

@@ -1,0 +1,32 @@
+// Text of other processes, hosts and files, made fit for a terminal.
+//
+// A terminal obeys control characters: ESC ] 0 ; sets its title, CSI moves its cursor, a carriage
+// return lets one line pass for another. Names in traces, messages of ranks and agents and what
+// other hosts say may hold them, by accident or by intent.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace shardscope {
+
+/// Bytes of the character at the front of `text`, which is not empty; 0: it is a control character
+/// (C0, DEL or C1, newline and tab among them), or no UTF-8.
+[[nodiscard]] std::size_t plainCharacter(std::string_view text);
+
+/// Lines of text: each control character but newline and tab, and each byte that is not UTF-8,
+/// becomes a question mark. Other text stays as it is.
+[[nodiscard]] std::string printable(std::string text);
+
+/// The same as one line: newline, carriage return and tab become blanks.
+[[nodiscard]] std::string printableLine(std::string text);
+
+/// Lines of text where nothing may be lost: what printable() replaces is spelled, `\x1b`.
+[[nodiscard]] std::string spelledControls(std::string text);
+
+/// A whole document for a terminal whose cells are made printable already; JSON keeps its meaning:
+/// what is left of control characters becomes `\u001b`. Line ends stay, "\r\n" too.
+[[nodiscard]] std::string printableDocument(std::string text);
+
+}  // namespace shardscope

@@ -1,0 +1,101 @@
+#include "storage/model/plain_text.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <random>
+#include <string>
+
+namespace shardscope {
+namespace {
+
+using namespace std::string_literals;
+
+constexpr const char* kText = "aten::mm  ä – µs 語 \xF0\x9F\x98\x80";
+
+/// A terminal that takes bytes for Latin-1 obeys 0x80 to 0x9F only outside of UTF-8 characters,
+/// which is where this looks.
+bool steers(std::string_view text, std::string_view allowed) {
+    while (!text.empty()) {
+        const std::size_t length = plainCharacter(text);
+        if (length == 0 && allowed.find(text.front()) == allowed.npos) return true;
+        text.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+    return false;
+}
+
+/// Random bytes, of which many are control characters and the beginnings of such.
+std::string drawn(std::minstd_rand& random) {
+    static const std::string kLikely =
+        "\x1b\r\n\t\x7f\x07\xC2\x80\x9B\x9F\xA0\xE0\xED\xF0\xF5\xC0"
+        "a"s;
+    std::string text;
+    for (auto left = random() % 40; left > 0; --left)
+        text += random() % 2 == 0 ? kLikely[random() % kLikely.size()]
+                                  : static_cast<char>(random() % 256);
+    return text;
+}
+
+TEST(PlainText, LeavesTextAsItIs) {
+    for (const std::string& text :
+         {""s, "forward"s, std::string(kText), "\xC2\xA0 \xEF\xBF\xBD"s}) {
+        EXPECT_EQ(printable(text), text);
+        EXPECT_EQ(printableLine(text), text);
+        EXPECT_EQ(spelledControls(text), text);
+        EXPECT_EQ(printableDocument(text), text);
+    }
+    EXPECT_EQ(printable("a\n\tb\n"), "a\n\tb\n");
+    EXPECT_EQ(printableDocument("a\tb\r\nc\n"), "a\tb\r\nc\n");
+}
+
+TEST(PlainText, ReplacesWhatSteersATerminal) {
+    EXPECT_EQ(printable("\x1b]0;title\x07!"), "?]0;title?!");
+    EXPECT_EQ(printable("ok\rno\x7f"), "ok?no?");
+    EXPECT_EQ(printable("\xC2\x9B[31m\xC2\x85"), "?[31m?") << "C1 in UTF-8";
+    EXPECT_EQ(printable("a\0b"s), "a?b");
+    EXPECT_EQ(printableLine("one\r\ntwo\tthree\x1b"), "one  two three?");
+}
+
+TEST(PlainText, TakesNothingForTextThatIsNotUtf8) {
+    EXPECT_EQ(printable("\x9B[31m"), "?[31m") << "a byte alone";
+    EXPECT_EQ(printable("\xC0\x9B"), "??") << "more bytes than it needs: ESC in disguise";
+    EXPECT_EQ(printable("\xE0\x80\x9B"), "???");
+    EXPECT_EQ(printable("\xED\xA0\x80"), "???") << "half of a pair";
+    EXPECT_EQ(printable("\xF5\x80\x80\x80"), "????");
+    EXPECT_EQ(printable("a\xC3"), "a?") << "cut off";
+}
+
+TEST(PlainText, SpellsWhatMayNotBeLost) {
+    EXPECT_EQ(spelledControls("a\x1b[0m\xC2\x9B\xFF\r\n"), "a\\x1b[0m\\xc2\\x9b\\xff\\x0d\n");
+}
+
+TEST(PlainText, ADocumentOfJsonKeepsItsMeaning) {
+    const nlohmann::json value = {{"name", "\x1b[0m\x7f\xC2\x9B\xC3\xA4"}};
+    const std::string text = printableDocument(value.dump());
+    EXPECT_FALSE(steers(text, ""));
+    EXPECT_EQ(nlohmann::json::parse(text), value);
+    EXPECT_EQ(printableDocument("a\rb"), "a\\u000db");
+}
+
+TEST(PlainText, RandomBytesNeverLeaveAControlCharacter) {
+    std::minstd_rand random(20);
+    for (int i = 0; i < 20'000; ++i) {
+        const std::string text = drawn(random);
+        EXPECT_FALSE(steers(printable(text), "\n\t")) << i;
+        EXPECT_FALSE(steers(printableLine(text), "")) << i;
+        EXPECT_FALSE(steers(spelledControls(text), "\n\t")) << i;
+        EXPECT_FALSE(steers(printableDocument(text), "\n\t\r")) << i;
+    }
+}
+
+TEST(PlainText, WhatIsMadePrintableStaysAsItIs) {
+    std::minstd_rand random(30);
+    for (int i = 0; i < 2'000; ++i) {
+        const std::string text = printable(drawn(random));
+        EXPECT_EQ(printable(text), text);
+        EXPECT_EQ(spelledControls(text), text);
+    }
+}
+
+}  // namespace
+}  // namespace shardscope
