@@ -36,7 +36,7 @@ PROGRAMS = {  # package: programs
 # What packages of the list depend on.
 BROUGHT = {"binutils": "g++", "libc-bin": "g++"}
 CMAKE = {  # package: names in find_package and pkg_check_modules
-    "cmake": "Threads GoogleTest", "python3": "Python3", "libfmt-dev": "fmt", "libspdlog-dev": "spdlog",
+    "cmake": "Threads GoogleTest", "python3": "Python3", "libfmt-dev": "fmt",
     "nlohmann-json3-dev": "nlohmann_json", "libcli11-dev": "CLI11", "libexpected-dev": "tl-expected",
     "libtomlplusplus-dev": "tomlplusplus", "libzstd-dev": "zstd", "libsqlite3-dev": "SQLite3",
     "zlib1g-dev": "ZLIB", "libsimdjson-dev": "simdjson", "pkg-config": "PkgConfig",
@@ -44,7 +44,7 @@ CMAKE = {  # package: names in find_package and pkg_check_modules
     "qt6-base-dev": "Qt6",
 }
 HEADERS = {  # package: first parts of #include <...>
-    "libfmt-dev": "fmt", "libspdlog-dev": "spdlog", "nlohmann-json3-dev": "nlohmann",
+    "libfmt-dev": "fmt", "nlohmann-json3-dev": "nlohmann",
     "libcli11-dev": "CLI", "libexpected-dev": "tl", "libtomlplusplus-dev": "toml++",
     "libzstd-dev": "zstd.h", "libsqlite3-dev": "sqlite3.h sqlite3ext.h", "zlib1g-dev": "zlib.h",
     "libsimdjson-dev": "simdjson.h", "libpcre2-dev": "pcre2.h", "nettle-dev": "nettle", "libgloo-dev": "gloo",
