@@ -3,7 +3,6 @@
 #include "app/cli/console.h"
 #include "app/cli/run_hosts.h"
 #include "app/cli/version.h"
-#include "engine/launch/tasks/agent_terms.h"
 #include "engine/launch/tasks/task_member.h"
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/run_option.h"
@@ -46,7 +45,7 @@ run::TaskTerms termsOf(const Result<run::RunConfig>& own) {
     run::TaskTerms terms;
     terms.rankProgram = rankProgram();
     if (own)
-        terms.paths = launch::pathsOf(*own);
+        terms.config = *own;
     else
         terms.trouble = own.error().message;
     return terms;
@@ -85,6 +84,9 @@ void TaskOptions::addTo(CLI::App& app) {
                    "file of mode 600 with the secret by which the tasks of several hosts know each "
                    "other; else the variable SHARDSCOPE_TASK_TOKEN, or torchrun's --rdzv-id")
         ->type_name("FILE")
+        ->check([](const std::string& name) {
+            return name.empty() ? "names no file (an empty variable?)" : "";
+        })
         ->group(group);
     app.add_flag("--trust-network", trust.trustNetwork,
                  "let tasks of several hosts meet without a secret: any program on their network "
@@ -96,6 +98,10 @@ Result<std::optional<launch::TaskPlace>> ownTask(const TaskOptions& options) {
     const launch::Variables variables = ownVariables();
     if (options.launchedBy == kNobody) return std::optional<launch::TaskPlace>();
     auto task = launch::taskOf(variables, fromWord<launch::Launcher>(options.launchedBy));
+    // Where torchrun's run id is the secret, ranks need not have it.
+    const auto runId = variables.find(launch::kTorchrunId);
+    if (task && *task && runId != variables.end() && (*task)->secret == runId->second)
+        ::unsetenv(launch::kTorchrunId);
     if (task && *task)
         if (auto settled = launch::settleSecret(**task, options.trust); !settled)
             return failure(settled);

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 namespace shardscope::launch {
 namespace {
@@ -94,7 +95,9 @@ int Agent::run() {
     // Until all is sent, or nobody is left to read it. A recorder elsewhere asks for the time once
     // more and closes.
     bool done = false;
-    const auto over = [&] { return done && m_recorder.pendingBytes() == 0 && !m_times.leased; };
+    const auto over = [&] {
+        return done && m_recorder.pendingBytes() == 0 && (!m_times.leased || m_refused);
+    };
     while (m_recorder.isOpen() && !m_closing && !over()) {
         m_events.turn();
         if (m_events.empty() && !std::exchange(done, true))
@@ -148,7 +151,7 @@ void Agent::handle(const run::Frame& frame) {
     } else if (const auto* prepared = std::get_if<run::PrepareRequest>(&*message)) {
         if (!m_launched) prepare(*prepared);
     } else if (const auto* peers = std::get_if<run::PeersRequest>(&*message)) {
-        if (m_preparation) m_preparation->check(*peers);
+        findPeers(*peers);
     } else if (const auto* data = std::get_if<run::DataRequest>(&*message)) {
         sumUp(*data);
     } else if (const auto* asked = std::get_if<run::ClockAsked>(&*message)) {
@@ -174,6 +177,16 @@ void Agent::prepare(const run::PrepareRequest& request) {
         answer.failure = begun.error().message;
     }
     m_recorder.send(run::kNoRank, answer);
+}
+
+void Agent::findPeers(const run::PeersRequest& request) {
+    if (!m_preparation) return;
+    // A recorder that is not what it seems looks at no network through this host.
+    if (m_terms && (std::exchange(m_sawPeers, true) || !checkTerms(*m_terms, request))) {
+        m_closing = true;
+        return;
+    }
+    m_preparation->check(request);
 }
 
 void Agent::turnPreparation() {

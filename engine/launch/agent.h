@@ -59,6 +59,7 @@ private:
     void takeFromRecorder();
     void handle(const run::Frame& frame);
     void prepare(const run::PrepareRequest& request);
+    void findPeers(const run::PeersRequest& request);
     void turnPreparation();
     void sumUp(const run::DataRequest& request);
     void turnSum();
@@ -81,7 +82,8 @@ private:
     AgentTimes m_times;
     std::vector<std::string> m_sumWords;
     std::optional<run::TaskTerms> m_terms;
-    bool m_refused = false;  ///< what goes beyond them
+    bool m_refused = false;     ///< what goes beyond them
+    bool m_sawPeers = false;    ///< once is enough
     std::string m_reachedAt;
     std::optional<HostPreparation> m_preparation;  ///< of several hosts, until ranks start
     std::optional<AgentFile> m_file;

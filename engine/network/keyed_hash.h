@@ -20,7 +20,7 @@ using Mac = std::array<std::uint8_t, 32>;
 
 /// A key of what people type: PBKDF2-HMAC-SHA-256 (RFC 8018) with 100,000 rounds, some 20 ms where
 /// the processor has SHA instructions, so that guessing a short secret from a recorded exchange is
-/// slow. `salt` need not be secret: the same secret makes other keys elsewhere.
+/// slow. `salt` need not be secret: with another one the same secret makes another key.
 [[nodiscard]] Key keyFrom(std::string_view secret, std::string_view salt);
 
 /// Of all parts, each with its length before it, so that no two lists of parts are the same bytes.

@@ -38,8 +38,14 @@ std::pair<std::size_t, std::uint32_t> characterAt(std::string_view text) {
     return {lead.length, value};
 }
 
+/// They reorder or end a line, and are not seen: U+202E turns what follows around.
+bool isInvisible(std::uint32_t value) {
+    return (value >= 0x200E && value <= 0x200F) || (value >= 0x2028 && value <= 0x202E) ||
+           (value >= 0x2066 && value <= 0x2069) || value == 0xFEFF;
+}
+
 bool isControl(std::uint32_t value) {
-    return value < 0x20 || (value >= 0x7F && value < 0xA0);
+    return value < 0x20 || (value >= 0x7F && value < 0xA0) || isInvisible(value);
 }
 
 /// Where the next byte is that is not printable ASCII, which nearly all text is.
@@ -116,15 +122,20 @@ std::string spelledControls(std::string text) {
 }
 
 std::string printableDocument(std::string text) {
-    return replaced(
-        std::move(text), isNewlineOrTab, [](const Unprintable& found, std::string& out) {
-            if (found.value == '\r' && found.behind.starts_with('\n'))
-                out += '\r';
-            else if (!found.isText)
-                out += '?';
-            else
-                out += {'\\', 'u', '0', '0', digit(found.value >> 4u), digit(found.value)};
-        });
+    return replaced(std::move(text), isNewlineOrTab,
+                    [](const Unprintable& found, std::string& out) {
+                        if (found.value == '\r' && found.behind.starts_with('\n'))
+                            out += '\r';
+                        else if (!found.isText)
+                            out += '?';
+                        else
+                            out += {'\\',
+                                    'u',
+                                    digit(found.value >> 12u),
+                                    digit(found.value >> 8u),
+                                    digit(found.value >> 4u),
+                                    digit(found.value)};
+                    });
 }
 
 }  // namespace shardscope

@@ -12,7 +12,8 @@
 namespace shardscope {
 
 /// Bytes of the character at the front of `text`, which is not empty; 0: it is a control character
-/// (C0, DEL or C1, newline and tab among them), or no UTF-8.
+/// (C0, DEL or C1, newline and tab among them, and those of Unicode that reorder or end a line), or
+/// not UTF-8.
 [[nodiscard]] std::size_t plainCharacter(std::string_view text);
 
 /// Lines of text: each control character but newline and tab, and each byte that is not UTF-8,

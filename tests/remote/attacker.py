@@ -4,16 +4,19 @@
   attacker.py impostor ADDRESS PORT MARKER          answers in rank 0's place, for a program to be run that makes MARKER
   attacker.py relay ADDRESS PORT TARGET             passes everything on to rank 0's task at TARGET and back
   attacker.py inject ADDRESS PORT TARGET MARKER     the same, and puts the same program into an agent's stream
-  attacker.py alter ADDRESS PORT TARGET             the same, and changes one bit of what an agent is told
+  attacker.py alter ADDRESS PORT TARGET             the same, and changes one bit of what an agent hears
+  attacker.py flood ADDRESS PORT TARGET SOURCE...   keeps an idle connection to TARGET from each source
 
-Says "ready" when it listens. Ends when it is killed.
+Says "ready" when it listens, or floods. Ends when it is killed.
 """
 import json
 import select
+import signal
 import socket
 import struct
 import sys
 import threading
+import time
 
 VERSION = 6  # of frames
 PATIENCE = 10
@@ -77,7 +80,24 @@ def relay(connection, target, marker, mode):
         other.close()
 
 
+def flood(source, target):
+    """Connects again as soon as it is dropped."""
+    while True:
+        try:
+            with socket.create_connection(target, timeout=1, source_address=(source, 0)) as connection:
+                connection.settimeout(None)
+                while connection.recv(4096):
+                    pass
+        except OSError:
+            time.sleep(0.01)
+
+
 def main(mode, address, port, *rest):
+    if mode == "flood":
+        for source in rest[1:]:
+            threading.Thread(target=flood, args=(source, (rest[0], int(port))), daemon=True).start()
+        print("ready", flush=True)
+        signal.pause()
     listener = socket.create_server((address, int(port)), reuse_port=True, backlog=64)
     print("ready", flush=True)
     while True:

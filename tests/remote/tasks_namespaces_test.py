@@ -244,6 +244,15 @@ class Tasks(unittest.TestCase):
         time.sleep(3)
         self.assertFalse(marker.exists())
 
+    def test_a_flood_from_many_addresses_does_not_keep_the_true_tasks_out(self):
+        head = self.hosts.head
+        sources = [f"{namespaces.NETWORK}.{100 + i}" for i in range(100)]
+        for source in sources:
+            namespaces.run("ip", "-n", head.namespace, "addr", "add", f"{source}/24", "dev", "bridge")
+        self.attack(head, "flood", self.hosts.nodes[0].address, *sources)
+        self.start(range(4), "--steps", "5")
+        self.assertEqual(self.statuses(), [0] * 4, self.said())
+
     def test_who_passes_everything_on_is_a_longer_wire_and_no_more(self):
         for mode, statuses in (("relay", [0] * 4), ("inject", None), ("alter", None)):
             with self.subTest(mode=mode):

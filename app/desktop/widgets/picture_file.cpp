@@ -114,9 +114,16 @@ bool isPdf(const std::string& path) {
 }
 
 /// Declaration, comments and a document type may stand in front.
+/// Its first element, behind declarations and comments.
 bool isSvg(const std::string& path) {
-    const QByteArray front = frontOf(path).trimmed();
-    return front.startsWith('<') && front.contains("<svg");
+    QByteArray front = frontOf(path).trimmed();
+    while (front.startsWith("<?") || front.startsWith("<!")) {
+        const QByteArray end = front.startsWith("<!--") ? "-->" : ">";
+        const qsizetype at = front.indexOf(end);
+        if (at < 0) return false;
+        front = front.mid(at + end.size()).trimmed();
+    }
+    return front.startsWith("<svg");
 }
 
 }  // namespace

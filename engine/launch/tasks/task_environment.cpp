@@ -187,7 +187,7 @@ Result<TaskPlace> slurmPlace(const Reader& read, const Counts& counts) {
 /// token; else it is merely what the run is called.
 void nameRun(const Reader& read, TaskPlace& place) {
     constexpr const char* kDefaultRunId = "none";
-    const std::string runId = read.text("TORCHELASTIC_RUN_ID");
+    const std::string runId = read.text(kTorchrunId);
     place.secret = read.text(kTaskToken);
     if (place.launcher != Launcher::kTorchrun && place.launcher != Launcher::kEnvironment) return;
     const bool chosen = place.launcher == Launcher::kTorchrun && runId != kDefaultRunId;
@@ -248,7 +248,7 @@ std::string firstOfNodeList(std::string_view list) {
 Result<std::optional<TaskPlace>> taskOf(const Variables& variables, std::optional<Launcher> by) {
     const Reader read(variables);
     if (by) return placeBy(read, *by);
-    if (read.has("TORCHELASTIC_RUN_ID") && startedSeveral(read, kTorchNames))
+    if (read.has(kTorchrunId) && startedSeveral(read, kTorchNames))
         return placeBy(read, Launcher::kTorchrun);
     for (const Launcher launcher : {Launcher::kMpirun, Launcher::kSlurm}) {
         if (!startedSeveral(read, namesOf(launcher))) continue;

@@ -35,7 +35,8 @@ constexpr auto wordsOf(Launcher) {
           "record --slurm` do that"},
          {Launcher::kEnvironment, "environment", "the environment",
           "set SHARDSCOPE_TASK_TOKEN to the same random word for all tasks (one from `openssl rand "
-          "-hex 16`; in Kubernetes from a Secret, by env.valueFrom.secretKeyRef)"}});
+          "-hex 16`; in Kubernetes from a Secret, by env.valueFrom.secretKeyRef), or "
+          "MASTER_ADDR=localhost if all tasks are on this host"}});
 }
 
 /// By name. LOCAL_RANK and what a launcher does not set are simply absent.
@@ -64,6 +65,8 @@ struct TaskPlace {
 
 /// A user's own secret of a run, which its tasks have in common (a variable that is not passed on).
 inline constexpr const char* kTaskToken = "SHARDSCOPE_TASK_TOKEN";
+/// What torchrun calls the run.
+inline constexpr const char* kTorchrunId = "TORCHELASTIC_RUN_ID";
 
 /// Nothing: no launcher started this process, or one that started it alone. `by` names who did, so
 /// that a lone task is one too. kUsage, saying what to set, when variables contradict each other or

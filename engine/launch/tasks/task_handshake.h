@@ -10,8 +10,8 @@
 // The three passes are those of ISO/IEC 9798-4: each MAC is over what it is for, the hello as it
 // was sent, role and version included, and rank 0's nonce, so that none can be used on another
 // connection, in another role or by the other side. The task proves first: only what listens where
-// rank 0's task should gets anything to guess at. From then on every line and frame has a tag by keys
-// of this connection (network::Seal): a relay can change nothing in them.
+// rank 0's task should gets anything to guess at. From then on every line and frame has a tag by
+// keys of this connection (network::Seal): a relay can change nothing in them.
 //
 // Pure state machines of lines without their ends; one thread.
 #pragma once

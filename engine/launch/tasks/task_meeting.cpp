@@ -10,6 +10,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace shardscope::launch {
@@ -28,8 +29,9 @@ constexpr std::size_t kMostNamed = 8;
 /// A task that is just coming has said its proof by then.
 constexpr int kLastTurns = 4;
 constexpr const char* kLoopback = "127.0.0.1";
-/// Whoever reaches the port can be refused.
-constexpr std::size_t kMostRefusalsSaid = 16;
+/// Of strangers, who can say anything, from one network and in all.
+constexpr std::size_t kMostSaidOfOne = 4, kMostSaidOfAll = 64;
+constexpr std::size_t kLongestStrangeName = 64;
 
 class TaskAgent final : public AgentTransport {
 public:
@@ -60,6 +62,16 @@ std::string distinct(const std::string& name, const std::vector<TaskHost>& hosts
     };
     for (int number = 2; isTaken(); ++number) made = fmt::format("{}-{}", name, number);
     return made;
+}
+
+/// Of a host, by what names of hosts are made of.
+std::string plainName(std::string name) {
+    constexpr std::string_view kLetters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    name.resize(std::min(name.size(), kLongestStrangeName));
+    for (char& c : name)
+        if (kLetters.find(c) == kLetters.npos) c = '?';
+    return name;
 }
 
 }  // namespace
@@ -157,9 +169,10 @@ bool TaskMeeting::hear(Guest& guest) {
         return false;
     }
     guest.line.send("unproved");
-    noteRefusal(hello, fmt::format("task {} has another secret than rank 0's task, or only one of "
-                                   "both has one; give all the same {}",
-                                   hello.rank, kTaskToken));
+    noteStranger(guest, hello,
+                 fmt::format("task {} has another secret than rank 0's task, or only one of both "
+                             "has one; give all the same {}",
+                             hello.rank, kTaskToken));
     return false;
 }
 
@@ -169,9 +182,9 @@ bool TaskMeeting::challenge(Guest& guest, std::string_view said) {
     const auto challenge = handshake.challenge(said);
     if (!challenge) return false;
     if (!handshake.isOfThisRun()) {
-        noteRefusal(handshake.hello(),
-                    fmt::format("task {} is of another run; give each a MASTER_PORT of its own",
-                                handshake.hello().rank));
+        noteStranger(guest, handshake.hello(),
+                     fmt::format("task {} is of another run; give each a MASTER_PORT of its own",
+                                 handshake.hello().rank));
         return false;
     }
     guest.line.send(*challenge);
@@ -186,23 +199,26 @@ void TaskMeeting::acceptGuests() {
             FileDescriptor fd = acceptTask(listener.get());
             if (!fd.valid()) break;
             if (m_guests.size() == most) makeRoom();
-            std::string address = peerAddressOf(fd.get());
+            std::string network = peerNetworkOf(fd.get());
             m_guests.push_back(
-                {TaskLine(std::move(fd)), Clock::now() + kGuestPatience, std::move(address)});
+                {TaskLine(std::move(fd)), Clock::now() + kGuestPatience, std::move(network)});
         }
     }
 }
 
-/// Of those at the address that has most, any: a flood from one address keeps no task of another
-/// out, and one of the same address gets through it some time.
+/// Any of the network that has most guests and no task yet: a flood from a few addresses keeps no
+/// task of another out, and who floods from many drops its own. Tasks try again.
 void TaskMeeting::makeRoom() {
-    std::map<std::string, std::vector<std::size_t>> byAddress;
-    for (std::size_t i = 0; i < m_guests.size(); ++i) byAddress[m_guests[i].address].push_back(i);
-    const auto most = std::max_element(
-        byAddress.begin(), byAddress.end(),
-        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-    const std::vector<std::size_t>& guests = most->second;
-    const std::size_t chosen = guests[std::random_device()() % guests.size()];
+    std::map<std::string, std::vector<std::size_t>> byNetwork;
+    for (std::size_t i = 0; i < m_guests.size(); ++i) byNetwork[m_guests[i].network].push_back(i);
+    for (const Member& each : m_members)
+        if (byNetwork.size() > 1) byNetwork.erase(each.network);
+    std::size_t most = 0;
+    for (const auto& [network, guests] : byNetwork) most = std::max(most, guests.size());
+    std::vector<std::size_t> choice;
+    for (const auto& [network, guests] : byNetwork)
+        if (guests.size() == most) choice.insert(choice.end(), guests.begin(), guests.end());
+    const std::size_t chosen = choice[std::random_device()() % choice.size()];
     m_guests.erase(m_guests.begin() + static_cast<std::ptrdiff_t>(chosen));
 }
 
@@ -235,13 +251,26 @@ void TaskMeeting::admit(Guest& guest) {
     }
     guest.line.send(guest.handshake->welcome());
     guest.line.seal(guest.handshake->seals());
-    m_members.push_back({hello, std::move(guest.line)});
+    m_members.push_back({hello, std::move(guest.line), guest.network});
 }
 
 void TaskMeeting::noteRefusal(const TaskHello& hello, const std::string& why) {
     std::string text = fmt::format("refused a task on {}: {}", hello.host, why);
-    if (m_refusals.size() == kMostRefusalsSaid) return;
     if (m_refusals.insert(text).second) m_unsaid.push_back(std::move(text));
+}
+
+/// What it says of itself may be anything; where it is, it cannot choose.
+void TaskMeeting::noteStranger(const Guest& guest, const TaskHello& hello, const std::string& why) {
+    const std::string where = guest.network.empty() ? "" : fmt::format(" at {}", guest.network);
+    std::string text = fmt::format("refused a task{} that says it is on {}: {}", where,
+                                   plainName(hello.host), why);
+    if (m_refusals.contains(text) || m_strangersSaid[guest.network] == kMostSaidOfOne) return;
+    std::size_t all = 0;
+    for (const auto& [network, said] : m_strangersSaid) all += said;
+    if (all == kMostSaidOfAll) return;
+    ++m_strangersSaid[guest.network];
+    m_refusals.insert(text);
+    m_unsaid.push_back(std::move(text));
 }
 
 /// Only of those that were asked for one.

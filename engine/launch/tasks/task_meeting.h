@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -79,12 +80,13 @@ private:
     struct Guest {
         TaskLine line;
         Clock::time_point until;
-        std::string address;
+        std::string network;                            ///< peerNetworkOf()
         std::optional<AdmittingHandshake> handshake{};  ///< once it has said its hello
     };
     struct Member {
         TaskHello hello;
         TaskLine line;
+        std::string network;
         bool leads = false;
     };
     struct NodeAgent {
@@ -108,6 +110,7 @@ private:
     void admit(Guest& guest);
     void admitAgent(Guest& guest);
     void noteRefusal(const TaskHello& hello, const std::string& why);
+    void noteStranger(const Guest& guest, const TaskHello& hello, const std::string& why);
     [[nodiscard]] std::string complaintOf(const TaskHello& hello) const;
     [[nodiscard]] std::string absent() const;
     [[nodiscard]] bool agentsAreThere() const;
@@ -124,8 +127,9 @@ private:
     std::vector<std::string> m_nodes;  ///< by host
     std::vector<NodeAgent> m_agents;   ///< by host
     std::string m_address;
-    std::set<std::string> m_refusals;   ///< each is said once
-    std::vector<std::string> m_unsaid;  ///< of them
+    std::set<std::string> m_refusals;                    ///< each is said once
+    std::map<std::string, std::size_t> m_strangersSaid;  ///< by network
+    std::vector<std::string> m_unsaid;                   ///< of them
     bool m_stopAsked = false;
 };
 

@@ -32,6 +32,9 @@ constexpr std::chrono::seconds kTryPatience{3};
 constexpr std::chrono::seconds kAnswerPatience{10};
 /// For an agent that does not end.
 constexpr std::chrono::seconds kAgentGrace{5};
+/// For its connection, a little less than rank 0's task has: strangers may be in the way of one
+/// try.
+constexpr std::chrono::seconds kLeadPatience{50};
 /// Where an agent finds its terms: not in its arguments or environment, which others can read.
 constexpr int kTermsFd = 3;
 /// A pipe takes so much at once; paths are shorter.
@@ -70,22 +73,23 @@ public:
         m_pid = *pid;
         return {};
     }
-    /// Its frames end with the run, and it with them; the group is for one that hangs. Its exit
-    /// status; 0 where there is none.
-    int end() {
+    /// Its frames end with the run, and it with them; the group is for one that hangs. Whether it
+    /// ended well, or there is none.
+    bool end() {
         const auto until = Clock::now() + kAgentGrace;
         while (m_pid > 0) {
             if (const auto ended = reap(m_pid)) {
                 m_pid = -1;
-                return ended->code.value_or(0);
+                return ended->code == 0;
             }
             if (Clock::now() > until) {
                 ::kill(-m_pid, SIGKILL);
                 ::waitpid(std::exchange(m_pid, -1), nullptr, 0);
+                return false;
             }
             ::poll(nullptr, 0, 5);
         }
-        return 0;
+        return true;
     }
     [[nodiscard]] bool isThere() const { return m_pid > 0; }
     NodeAgent() = default;
@@ -213,6 +217,13 @@ private:
         TaskHello hello = m_hello;
         hello.agent = true;
         auto met = tryToMeet(hello);
+        const auto until = Clock::now() + kLeadPatience;
+        while (!met && met.error().code == ErrorCode::kLaunch && Clock::now() < until &&
+               m_service.timesAsked() < 2) {
+            passOn();
+            ::poll(nullptr, 0, static_cast<int>(kBetweenTries.count()));
+            met = tryToMeet(hello);
+        }
         if (!met) return failure(met, "the agent's connection to rank 0's task");
         useProcessors(processorsOf(processors));
         run::TaskTerms terms = m_service.terms();
@@ -234,7 +245,7 @@ private:
     Result<int> finish(std::string_view told) {
         auto status = statusOf(told);
         m_line.close();
-        if (m_agent.end() != 0 && status && *status == 0)
+        if (!m_agent.end() && status && *status == 0)
             return failure(ErrorCode::kLaunch,
                            "the agent of this host failed, and rank 0's task says that the run "
                            "went well: it may be a stranger's");

@@ -54,8 +54,9 @@ Result<std::string> readTokenFile(const std::string& path) {
     if (!file.valid() || ::fstat(file.get(), &facts) != 0)
         return unreadable(path, fmt::format("cannot be read: {}", std::strerror(errno)));
     if (!S_ISREG(facts.st_mode)) return unreadable(path, "is not a regular file; name one");
-    const bool owned = facts.st_uid == ::geteuid() || facts.st_uid == 0;
-    if (!owned || (facts.st_mode & 0077) != 0)
+    if (facts.st_uid != ::geteuid() && facts.st_uid != 0)
+        return unreadable(path, "belongs to another user; make one of your own with mode 600");
+    if ((facts.st_mode & 0077) != 0)
         return unreadable(path, fmt::format("can be read or changed by others; chmod 600 {0}, and "
                                             "write a new token if they may have seen it",
                                             path));

@@ -127,7 +127,7 @@ struct LocalPlace {
 };
 Result<LocalPlace> localPlace(const TaskSecret& secret) {
     auto path = makeUserFolder(kFolder);
-    if (!path) return failure(ErrorCode::kLaunch, path.error().message);
+    if (!path) return failure(path);
     LocalPlace place{FileDescriptor(::open(path->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
                      fmt::format("{}/{}", *path, secret.place)};
     if (!place.folder.valid())
@@ -183,7 +183,11 @@ Result<FileDescriptor> connectHere(const TaskSecret& secret, std::chrono::millis
     const auto address = localAddress(place->file, place->folder);
     if (!address) return failure(address);
     auto fd = begin(AF_UNIX, reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
-    if (!fd) return failure(fd);
+    if (!fd)
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("nothing waits at {} ({}); if rank 0's task has a {}, give it "
+                                   "to this one too",
+                                   place->file, fd.error().message, kTaskToken));
     FileDescriptor socket(*fd);
     if (!isOwnUser(*fd)) return failure(ErrorCode::kLaunch, "another user's process is there");
     return finish(std::move(socket), patience);
@@ -199,7 +203,9 @@ Result<FileDescriptor> listenHere(const LocalPlace& place, const TaskSecret& sec
         return failure(ErrorCode::kLaunch,
                        "another run on this host is called the same and waits for its tasks; end "
                        "it, or choose another MASTER_PORT, alike for all tasks");
-    ::unlink(place.file.c_str());
+    if (::unlink(place.file.c_str()) != 0 && errno != ENOENT)
+        return failure(ErrorCode::kLaunch, fmt::format("{} is in the way: {}; remove it",
+                                                       place.file, std::strerror(errno)));
     auto fd = listenAt(AF_UNIX, reinterpret_cast<const sockaddr*>(&*address), sizeof *address,
                        place.file);
     ::flock(place.folder.get(), LOCK_UN);
@@ -293,7 +299,7 @@ Result<TaskListeners> listenForTasks(const TaskPlace& place, const TaskSecret& s
     TaskListeners listeners;
     if (place.onOneHost()) {
         auto local = localPlace(secret);
-        if (!local) return failure(local);
+        if (!local) return failure(ErrorCode::kLaunch, local.error().message);
         auto fd = listenHere(*local, secret);
         if (!fd) return failure(fd);
         listeners.m_all.push_back(std::move(*fd));
@@ -334,11 +340,16 @@ Result<FileDescriptor> connectToFirst(const TaskPlace& place, const TaskSecret& 
     return connected;
 }
 
-std::string peerAddressOf(int fd) {
+std::string peerNetworkOf(int fd) {
     sockaddr_storage peer{};
     socklen_t size = sizeof peer;
     auto* any = reinterpret_cast<sockaddr*>(&peer);
     if (isLocal(fd) || ::getpeername(fd, any, &size) != 0) return {};
+    if (peer.ss_family != AF_INET6) return textOf(any, size);
+    auto* address = reinterpret_cast<sockaddr_in6*>(&peer);
+    constexpr std::size_t kNetworkBytes = 8;
+    if (IN6_IS_ADDR_V4MAPPED(&address->sin6_addr)) return textOf(any, size);
+    std::memset(address->sin6_addr.s6_addr + kNetworkBytes, 0, kNetworkBytes);
     return textOf(any, size);
 }
 

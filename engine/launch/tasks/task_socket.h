@@ -73,8 +73,9 @@ Result<TaskListeners> listenForTasks(const TaskPlace& place, const TaskSecret& s
                                      const std::string& interface);
 /// The next connection that waits there; invalid: none does.
 [[nodiscard]] FileDescriptor acceptTask(int listener);
-/// The other end's address; empty: within the host.
-[[nodiscard]] std::string peerAddressOf(int fd);
+/// The other end's address, of IPv6 its /64, of which one host may have all; empty: within the
+/// host.
+[[nodiscard]] std::string peerNetworkOf(int fd);
 
 /// A connection to rank 0's task; waits for it for `patience` at most.
 Result<FileDescriptor> connectToFirst(const TaskPlace& place, const TaskSecret& secret,

@@ -5,14 +5,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace shardscope::run {
 
 bool loadsCode(std::string_view variable) {
-    // A library by its name, the folder that libcuda.so is taken from, a file of such settings, and
-    // our own programs.
-    return variable.find("PLUGIN") != variable.npos || variable == "NCCL_CUDA_PATH" ||
-           variable == "NCCL_CONF_FILE" || variable.ends_with("_PROGRAM") ||
-           variable == "SHARDSCOPE_PYTHON";
+    // NCCL's name libraries, the folder that libcuda.so is taken from, a file of such settings, and
+    // files that it writes; ours name programs.
+    constexpr std::string_view kParts[] = {"PLUGIN", "FILE", "DUMP", "PATH", "_PROGRAM", "_PYTHON"};
+    return std::any_of(std::begin(kParts), std::end(kParts),
+                       [&](std::string_view part) { return variable.find(part) != variable.npos; });
 }
 
 std::vector<RunCommand> commandsOf(const RunConfig& config) {
@@ -25,7 +28,8 @@ std::vector<RunCommand> commandsOf(const RunConfig& config) {
         for (const auto& [name, value] : host.environment)
             if (loadsCode(name))
                 commands.push_back(
-                    {"hosts", fmt::format("{} of host {} says what ranks load", name, host.name)});
+                    {"hosts",
+                     fmt::format("{} of host {} says what ranks load or write", name, host.name)});
     return commands;
 }
 

@@ -16,7 +16,7 @@
 namespace shardscope::run {
 
 /// Whether a variable that hosts may be given (HostConfig::mayPass()) says which library or program
-/// is loaded, so that setting it is running something.
+/// is loaded, or which file is written, so that setting it is running something.
 [[nodiscard]] bool loadsCode(std::string_view variable);
 
 /// A setting that makes a run start a program, or load a library.

@@ -88,7 +88,7 @@ void fields(F& f, LaunchRequest& m) {
 template <class F>
 void fields(F& f, TaskTerms& m) {
     f("send_key", m.sendKey), f("receive_key", m.receiveKey), f("rank_program", m.rankProgram);
-    f("paths", m.paths), f("trouble", m.trouble);
+    f("config", m.config), f("trouble", m.trouble);
 }
 template <class F>
 void fields(F& f, RankStart& m) {

@@ -131,10 +131,8 @@ struct TaskTerms {
     std::string sendKey;     ///< of the tags of the agent's frames, in hexadecimal
     std::string receiveKey;  ///< of the recorder's
     std::string rankProgram;
-    /// Files and folders that ranks use, by RunOption::key, as the task's own command line has
-    /// them.
-    std::map<std::string, std::string> paths;
-    std::string trouble;  ///< why that command line has no paths; empty: it has
+    RunConfig config;     ///< the run that the task's own command line asks for
+    std::string trouble;  ///< why it asks for none; empty: it does
 };
 
 /// First message to a rank. The segment is inherited as a file descriptor.

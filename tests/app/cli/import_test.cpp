@@ -78,8 +78,9 @@ TEST_F(Import, NoNameOfATraceSteersTheTerminal) {
         for (std::size_t at; (at = said.find("\r\n")) != said.npos;) said.erase(at, 1);
         EXPECT_FALSE(steersTerminal(said)) << verb[0] << said;
         // There quotes keep the lines of a cell together.
-        if (std::find(verb.begin(), verb.end(), "--csv") == verb.end())
+        if (std::find(verb.begin(), verb.end(), "--csv") == verb.end()) {
             EXPECT_THAT(said, Not(HasSubstr("\n9 rows"))) << verb[0];
+        }
     }
 }
 

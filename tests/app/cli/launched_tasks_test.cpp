@@ -444,8 +444,8 @@ protected:
         launch::FrameChannel agent = meeting->takeAgent(1)->takeChannel();
         run::LaunchRequest request;
         request.config.data = path("text.txt");
-        request.config.steps = 1;
-        request.places = {{0, 2}};
+        request.config.steps = 5;
+        request.places = {{1, 1}};
         request.host = 1;
         request.segmentBytes = 1 << 20;
         change(request);
@@ -457,8 +457,8 @@ protected:
             for (const run::Frame& frame : frames) note(frame);
             return m_over;
         }));
+        meeting->end(0);  // and keeps the agent's connection
         agent.close();
-        meeting->end(0);
     }
     void note(const run::Frame& frame) {
         const auto message = run::decode(frame.text());
@@ -501,9 +501,19 @@ TEST_F(StrangeFirst, WritesAndReadsOnlyWhereTheVictimSaid) {
     EXPECT_FALSE(fs::exists(m_marker));
 }
 
+TEST_F(StrangeFirst, KeepsNoneOfTheVictimsCheckpoints) {
+    attack([](run::LaunchRequest& request) { request.config.keepCheckpoints = 1; });
+    expectRefused("1 as keep_checkpoints");
+}
+
+TEST_F(StrangeFirst, StartsNoMoreRanksThanTheRunHas) {
+    attack([](run::LaunchRequest& request) { request.places = {{1, 400}}; });
+    expectRefused("401 ranks on 2 hosts");
+}
+
 TEST_F(StrangeFirst, StartsOnlyTheVictimsOwnRanks) {
     attack([](run::LaunchRequest&) {});
-    EXPECT_EQ(m_ranks, 2);
+    EXPECT_EQ(m_ranks, 1);
     EXPECT_EQ(m_refusal, "");
     EXPECT_EQ(task(0).wait(), 0) << task(0).err();
 }

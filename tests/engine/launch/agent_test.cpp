@@ -1,8 +1,6 @@
 // The agent in a process of its own, with this test in the recorder's place and fake ranks.
 #include "engine/launch/agent.h"
 
-#include "engine/launch/tasks/agent_terms.h"
-
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
@@ -228,14 +226,23 @@ protected:
     static run::TaskTerms terms() {
         run::TaskTerms terms;
         terms.rankProgram = SHARDSCOPE_FAKE_RANK;
-        terms.paths = pathsOf(run::RunConfig());
+        terms.config = asked("").config;
         return terms;
+    }
+    /// The two last of three ranks.
+    static run::LaunchRequest asked(const std::string& program) {
+        run::LaunchRequest request = requestOf(5, program);
+        request.config.ranks = 3;
+        request.places = {{1, 2}};
+        request.host = 1;
+        return request;
     }
     /// What it says to it; nothing has been started.
     std::string refusalOf(const run::LaunchRequest& request) {
-        startAgent({.leased = false}, terms());
+        startAgent({}, terms());
         m_channel.send(run::kNoRank, request);
-        EXPECT_TRUE(receiveUntil([this] { return !m_failures.empty(); }));
+        EXPECT_TRUE(receiveUntil([this] { return !m_failures.empty() && !m_channel.isOpen(); }))
+            << "it ends, whoever stays connected";
         EXPECT_TRUE(m_pids.empty());
         EXPECT_EQ(statusOfAgent(), static_cast<int>(ErrorCode::kLaunch));
         return m_failures.empty() ? "" : m_failures[0].message;
@@ -244,25 +251,24 @@ protected:
 
 TEST_F(TaskAgentTest, StartsItsOwnRankWhateverTheRecorderHas) {
     startAgent({.leased = false}, terms());
-    requestRun(5, "");
+    m_channel.send(run::kNoRank, asked(""));
     ASSERT_TRUE(receiveUntil([this] { return m_done; }));
     EXPECT_EQ(m_steps, 10);
     EXPECT_EQ(statusOfAgent(), 0);
 }
 
 TEST_F(TaskAgentTest, StartsNoProgramOfTheRecorders) {
-    EXPECT_THAT(refusalOf(requestOf(5, "/usr/bin/ldd")),
-                HasSubstr("refuses to run '/usr/bin/ldd'"));
+    EXPECT_THAT(refusalOf(asked("/usr/bin/ldd")), HasSubstr("refuses to run '/usr/bin/ldd'"));
 }
 
 TEST_F(TaskAgentTest, TakesNoVariableOfTheRecorders) {
-    run::LaunchRequest evil = requestOf(5, "");
+    run::LaunchRequest evil = asked("");
     evil.environment["BASH_ENV"] = "$(touch pwned)";
     EXPECT_THAT(refusalOf(evil), HasSubstr("the environment variable BASH_ENV"));
 }
 
 TEST_F(TaskAgentTest, WritesIntoNoFolderOfTheRecorders) {
-    run::LaunchRequest evil = requestOf(5, "");
+    run::LaunchRequest evil = asked("");
     evil.config.checkpoint = "/home/victim";
     EXPECT_THAT(refusalOf(evil), HasSubstr("'/home/victim' as checkpoint"));
 }

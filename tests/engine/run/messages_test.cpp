@@ -64,7 +64,7 @@ std::vector<Message> everyMessage() {
                           {{2, 2}},
                           1,
                           {"10.0.0.1", 4001}},
-            TaskTerms{"cafe", "babe", "/bin/rank", {{"data", "/data"}}, "no data"},
+            TaskTerms{"cafe", "babe", "/bin/rank", config, "no data"},
             RankStart{config, 1, 12, 4, 4096, {{2, 2}}, {"10.0.0.1", 4001}, 5, "10.0.0.2"},
             Command{"capture", {"light", "10-20", 3}},
             Heartbeat{},
@@ -177,7 +177,7 @@ TEST(Messages, OnlyTextsOfSeveralLinesKeepThem) {
     const auto line = decode(encode(LogLine{"info", kEvil}));
     ASSERT_TRUE(line.has_value());
     EXPECT_EQ(std::get<LogLine>(*line).text, kTame);
-    const auto failed = decode(encode(RankFailed{kEvil, "failure"}));
+    const auto failed = decode(encode(RankFailed{kEvil, "failure", -1, "", -1}));
     EXPECT_EQ(std::get<RankFailed>(*failed).message, kTame);
     const auto sample = decode(encode(SampleWritten{StepIndex{1}, Timestamp{2}, kEvil}));
     EXPECT_EQ(std::get<SampleWritten>(*sample).text, kTameLines);

@@ -54,6 +54,8 @@ TEST(PlainText, ReplacesWhatSteersATerminal) {
     EXPECT_EQ(printable("\xC2\x9B[31m\xC2\x85"), "?[31m?") << "C1 in UTF-8";
     EXPECT_EQ(printable("a\0b"s), "a?b");
     EXPECT_EQ(printableLine("one\r\ntwo\tthree\x1b"), "one  two three?");
+    EXPECT_EQ(printable("a\u202E\u2028\u2066\uFEFFb"), "a????b") << "what reorders lines";
+    EXPECT_EQ(printableDocument("\u202E"), "\\u202e");
 }
 
 TEST(PlainText, TakesNothingForTextThatIsNotUtf8) {

@@ -17,6 +17,7 @@
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 #include "engine/run/config/run_commands.h"
+#include "engine/run/config/run_option.h"
 #include "engine/run/config/run_rules.h"
 
 #include <QApplication>
@@ -217,7 +218,11 @@ void NewRunPage::takeCheckpoint() {
     if (facts == nullptr || !facts->resumed) return;
     RunConfig taken = *facts->resumed;
     taken.resume = now.resume;
-    taken.sshCommand = now.sshCommand;  // which runs a program: not for a checkpoint to say
+    // What runs a program is not for a checkpoint to say.
+    for (const run::RunCommand& command : run::commandsOf(taken)) {
+        const run::RunOption* option = run::findRunOption(command.key);
+        static_cast<void>(option->set(taken, option->get(now)));
+    }
     taken.output = m_outputEdited ? now.output : std::string();
     setConfig(taken);
 }

@@ -4,7 +4,9 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
+#include <limits>
+#include <set>
+#include <string_view>
 
 namespace shardscope::launch {
 namespace {
@@ -16,16 +18,19 @@ run::RunConfig config() {
     run::RunConfig config;
     config.data = "/data/text";
     config.checkpoint = "/ckpt";
+    config.ranks = 4;
     return config;
 }
 run::TaskTerms terms() {
     run::TaskTerms terms;
-    terms.paths = pathsOf(config());
+    terms.config = config();
     return terms;
 }
 run::LaunchRequest request() {
     run::LaunchRequest request;
     request.config = config();
+    request.places = {{1, 3}};
+    request.host = 1;
     return request;
 }
 std::string refusal(const run::LaunchRequest& request, const run::TaskTerms& terms) {
@@ -36,14 +41,20 @@ std::string refusal(const run::LaunchRequest& request, const run::TaskTerms& ter
     return allowed.error().message;
 }
 
-TEST(AgentTerms, WhatTheTasksOwnCommandLineSaysIsDone) {
+TEST(AgentTerms, TheRunOfTheTasksOwnCommandLineIsStarted) {
     EXPECT_TRUE(checkTerms(terms(), request()).has_value());
-    run::LaunchRequest other = request();
-    other.config.steps = 7;
-    other.config.output = "/elsewhere/run.sscope";
-    other.config.hosts = "a slots=1; b slots=1";
-    EXPECT_TRUE(checkTerms(terms(), other).has_value()) << "only rank 0's task writes the output";
     EXPECT_TRUE(checkTerms(terms(), run::DataRequest{"/data/text"}).has_value());
+}
+
+TEST(AgentTerms, WhatFollowsFromWhereTheTasksAreIsNotTheCommandLines) {
+    run::LaunchRequest other = request();
+    other.config.output = "/elsewhere/run.sscope";
+    other.config.hosts = "a slots=1; b slots=3";
+    other.config.shardRanks = 2;
+    other.config.threads = 0;
+    EXPECT_TRUE(checkTerms(terms(), other).has_value());
+    other.config.threads = 1000;
+    EXPECT_THAT(refusal(other, terms()), HasSubstr("1000 threads"));
 }
 
 TEST(AgentTerms, AProgramIsRefused) {
@@ -67,25 +78,59 @@ TEST(AgentTerms, VariablesBeyondDevicesThreadsAndNetworksAreRefused) {
     EXPECT_TRUE(checkTerms(terms(), good).has_value());
 }
 
-/// Whatever option of a path there is or will be.
-TEST(AgentTerms, PathsThatTheCommandLineDoesNotSayAreRefused) {
-    EXPECT_GE(pathsOf(config()).size(), 6u);
-    for (const auto& [key, path] : pathsOf(config())) {
+/// Another value than `value`, of the same type; nothing: a word of an enumeration.
+std::optional<run::OptionValue> other(const run::OptionValue& value) {
+    if (const auto* text = std::get_if<std::string>(&value)) return *text + "/home/victim";
+    if (const auto* on = std::get_if<bool>(&value)) return !*on;
+    if (const auto* number = std::get_if<double>(&value)) return *number + 1;
+    return std::get<std::int64_t>(value) + 1;
+}
+
+/// Whatever option there is or will be: where to write, how often, what to keep, how long.
+TEST(AgentTerms, NoOptionIsOtherThanTheCommandLineHasIt) {
+    const std::set<std::string_view> free = {"hosts", "output", "ranks", "shard_ranks", "threads"};
+    int tried = 0;
+    for (const run::RunOption& option : run::runOptions()) {
+        if (free.contains(option.key)) continue;
         run::LaunchRequest evil = request();
-        const auto& options = run::runOptions();
-        const auto option = std::find_if(options.begin(), options.end(),
-                                         [&](const auto& each) { return key == each.key; });
-        ASSERT_TRUE(option->set(evil.config, std::string("/home/victim")).has_value());
-        EXPECT_THAT(refusal(evil, terms()),
-                    AllOf(HasSubstr("'/home/victim' as " + key), HasSubstr("same arguments")));
+        if (!option.set(evil.config, *other(option.get(evil.config)))) continue;
+        if (option.isSame(evil.config, config())) continue;
+        ++tried;
+        EXPECT_THAT(refusal(evil, terms()), AllOf(HasSubstr(std::string(" as ") + option.key),
+                                                  HasSubstr("same arguments")));
     }
+    EXPECT_GT(tried, 60);
     EXPECT_FALSE(checkTerms(terms(), run::DataRequest{"/etc/shadow"}).has_value());
+}
+
+TEST(AgentTerms, RanksAreAsManyAsTheCommandLineSaysAndNotRankZeros) {
+    constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+    for (const std::vector<std::int32_t>& places : std::vector<std::vector<std::int32_t>>{
+             {}, {4}, {1, 400}, {1, 2}, {-1, 5}, {0, 4}, {kMost, kMost, 6}}) {
+        run::LaunchRequest evil = request();
+        evil.places = {places};
+        EXPECT_THAT(refusal(evil, terms()), HasSubstr("ranks on ")) << places.size();
+    }
+    for (const std::int32_t host : {0, -1}) {
+        run::LaunchRequest evil = request();
+        evil.host = host;
+        refusal(evil, terms());
+    }
+}
+
+TEST(AgentTerms, MorePeersThanTheRunHasRanksAreNotLookedFor) {
+    run::PeersRequest peers;
+    peers.peers.resize(3);
+    EXPECT_TRUE(checkTerms(terms(), peers).has_value());
+    peers.peers.resize(4);
+    EXPECT_FALSE(checkTerms(terms(), peers).has_value());
 }
 
 TEST(AgentTerms, ATaskWhoseOwnCommandLineIsWrongSaysSo) {
     run::TaskTerms none;
     none.trouble = "the data /data/text is not there";
     EXPECT_THAT(refusal(request(), none), HasSubstr("the data /data/text is not there"));
+    EXPECT_FALSE(checkTerms(none, run::DataRequest{""}).has_value());
 }
 
 }  // namespace

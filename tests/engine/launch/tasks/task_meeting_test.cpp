@@ -289,7 +289,8 @@ TEST_F(TaskMeetingTest, AStrangersNameCannotSteerATerminal) {
     const std::string host = helloOf(other, "").host;
     line.replace(line.rfind(host), host.size(), "\x1b[2Jevil");
     TaskLine stranger = say(place(1, 2), line);
-    EXPECT_THAT(saidWhileWaiting(meeting), ElementsAre(HasSubstr("[2Jevil")));
+    EXPECT_THAT(saidWhileWaiting(meeting),
+                ElementsAre(AllOf(HasSubstr("at 127.0.0.1"), HasSubstr("?2Jevil"))));
     for (const std::string& text : saidWhileWaiting(meeting))
         EXPECT_EQ(text.find('\x1b'), text.npos) << text;
 }
@@ -302,7 +303,19 @@ TEST_F(TaskMeetingTest, NamesOfOtherRunsDoNotFillTheScreen) {
         other.identity = "run 8";
         lines.push_back(say(place(1, 2), hello(other)));
     }
-    EXPECT_EQ(saidWhileWaiting(meeting).size(), 16u);
+    EXPECT_EQ(saidWhileWaiting(meeting).size(), 4u) << "of one address";
+    // What a task of this run is refused for is said all the same.
+    Proving size(place(1, 2), helloOf(place(1, 5), "this build"));
+    std::vector<std::string> said;
+    EXPECT_FALSE(meeting
+                     .gather(
+                         [&] {
+                             size.turn();
+                             return true;
+                         },
+                         [&](const std::string& text) { said.push_back(text); }, 1s)
+                     .has_value());
+    EXPECT_THAT(said, ElementsAre(HasSubstr("task 1 counts 5 tasks")));
 }
 
 TEST_F(TaskMeetingTest, AnotherSecretIsToldOnBothSidesAndWaitedThrough) {
