@@ -30,13 +30,8 @@ std::string nameOf(std::string_view what, const TaskPlace& place) {
     return network::toHex(network::macOf({}, {what, place.identity})).substr(0, kNameLetters);
 }
 
-/// Only one task says it at length.
+/// From every task: a launcher may end the others as soon as one has ended.
 std::string missing(const TaskPlace& place) {
-    if (!place.isFirst())
-        return fmt::format(
-            "tasks on several hosts need a secret in common, and {} is not set here: see what "
-            "task 0 says, or \"Under torchrun\" in docs/remote.md",
-            kTaskToken);
     return fmt::format(
         "tasks on several hosts need a secret in common, so that no stranger on the network takes "
         "part: {}; or keep the word in a file of mode 600 that every host sees, and add "

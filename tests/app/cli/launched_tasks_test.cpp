@@ -366,9 +366,11 @@ INSTANTIATE_TEST_SUITE_P(Each, LostTask, testing::Values(0, 1, 2, 3));
 TEST_F(LaunchedTasks, OfSeveralHostsWithoutASecretAreRefusedAndToldHow) {
     for (int rank = 0; rank < 2; ++rank) startTask(plain(rank, "192.0.2.7"), {});
     expectAllEndWith(2);
-    EXPECT_THAT(task(0).err(), HasSubstr("set SHARDSCOPE_TASK_TOKEN to the same random word"));
-    EXPECT_THAT(task(0).err(), HasSubstr("--task-token-file FILE"));
-    EXPECT_THAT(task(1).err(), HasSubstr("see what task 0 says"));
+    for (std::size_t rank : {0u, 1u}) {
+        EXPECT_THAT(task(rank).err(),
+                    HasSubstr("set SHARDSCOPE_TASK_TOKEN to the same random word"));
+        EXPECT_THAT(task(rank).err(), HasSubstr("--task-token-file FILE"));
+    }
     EXPECT_FALSE(fs::exists(output()));
 }
 

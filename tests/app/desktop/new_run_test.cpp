@@ -295,6 +295,25 @@ TEST_F(NewRunTest, TheWheelScrollsThePageAndChangesNoField) {
     }
 }
 
+TEST_F(NewRunTest, ACheckpointsSettingsRunNothing) {
+    RunConfig evil;
+    evil.batch = 3;
+    evil.hosts = "localhost slots=2 NCCL_NET_PLUGIN=/tmp/evil.so";
+    evil.sshCommand = "sh -c evil";
+    const QString folder = m_folder.filePath(u"ckpt"_s);
+    writeCheckpoint(folder.toStdString(), evil, 40);
+    QPushButton* take = nullptr;
+    for (QPushButton* button : m_page->findChildren<QPushButton*>())
+        if (button->text() == u"Take its settings"_s) take = button;
+    ASSERT_NE(take, nullptr);
+    input<QLineEdit>("resume")->setText(folder);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return take->isEnabled(); }, 10'000));
+    take->click();
+    EXPECT_EQ(m_page->config().batch, 3);
+    EXPECT_EQ(m_page->config().hosts, "");
+    EXPECT_EQ(m_page->config().sshCommand, "ssh");
+}
+
 TEST_F(NewRunTest, AResumedRunTakesItsSettingsAndSaysOnlyWhatIsNew) {
     RunConfig first;
     first.model = {"custom", 300, 32, 2, 2, 32};

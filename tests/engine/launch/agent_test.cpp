@@ -242,7 +242,7 @@ protected:
         startAgent({}, terms());
         m_channel.send(run::kNoRank, request);
         EXPECT_TRUE(receiveUntil([this] { return !m_failures.empty() && !m_channel.isOpen(); }))
-            << "it ends, whoever stays connected";
+            << "it ends, although we stay connected";
         EXPECT_TRUE(m_pids.empty());
         EXPECT_EQ(statusOfAgent(), static_cast<int>(ErrorCode::kLaunch));
         return m_failures.empty() ? "" : m_failures[0].message;

@@ -13,11 +13,9 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
-TaskPlace placeAt(const std::string& address, Launcher launcher = Launcher::kTorchrun,
-                  std::int32_t rank = 0) {
-    return {launcher, rank, 4, "", address, 29500, "run 7", ""};
+TaskPlace placeAt(const std::string& address, Launcher launcher = Launcher::kTorchrun) {
+    return {launcher, 3, 4, "", address, 29500, "run 7", ""};
 }
 
 class TokenFile : public testing::Test {
@@ -90,9 +88,6 @@ TEST(TaskSecret, EachLaunchersOwnWayIsShown) {
     EXPECT_THAT(said(Launcher::kMpirun), HasSubstr("-x SHARDSCOPE_TASK_TOKEN"));
     EXPECT_THAT(said(Launcher::kSlurm), HasSubstr("before srun"));
     EXPECT_THAT(said(Launcher::kEnvironment), HasSubstr("secretKeyRef"));
-    TaskPlace later = placeAt("node-a", Launcher::kTorchrun, 3);
-    EXPECT_THAT(settleSecret(later, {}).error().message,
-                AllOf(HasSubstr("see what task 0 says"), Not(HasSubstr("--rdzv-id"))));
 }
 
 TEST(TaskSecret, WhoTrustsTheNetworkNeedsNone) {
