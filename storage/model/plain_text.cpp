@@ -86,7 +86,9 @@ std::string replaced(std::string text, Stays stays, Replace replace) {
         }
         at += size;
     }
-    return kept == 0 ? text : out.append(text, kept);
+    if (kept == 0) return text;
+    out.append(text, kept);
+    return out;
 }
 
 char digit(unsigned value) {
