@@ -228,11 +228,11 @@ void Agent::turnSum() {
 
 void Agent::launch(const run::LaunchRequest& request) {
     m_launched = true;
-    if (request.config.hostLease > 0)
-        m_times.lease = std::chrono::seconds(request.config.hostLease);
-    if (m_file) m_file->setLease(std::chrono::duration_cast<std::chrono::seconds>(m_times.lease));
-    setUpEvents(request.config);
-    const auto started = startRanks(request);
+    auto started = keepToTerms(request);
+    if (started) {
+        setUp(request.config);
+        started = startRanks(request);
+    }
     m_preparation.reset();
     if (!started) {
         run::RankFailed failed;
@@ -243,9 +243,21 @@ void Agent::launch(const run::LaunchRequest& request) {
     }
 }
 
+Result<void> Agent::keepToTerms(const run::LaunchRequest& request) {
+    if (!m_terms) return {};
+    auto allowed = checkTerms(*m_terms, request);
+    if (allowed) return allowed;
+    m_refused = true;
+    // The recorder may be a stranger's: the user hears of it here.
+    complain(allowed.error().message);
+    return allowed;
+}
+
 /// Slow steps are told from their events' neighbours as they arrive: there steps must not overtake
 /// events.
-void Agent::setUpEvents(const run::RunConfig& config) {
+void Agent::setUp(const run::RunConfig& config) {
+    if (config.hostLease > 0) m_times.lease = std::chrono::seconds(config.hostLease);
+    if (m_file) m_file->setLease(std::chrono::duration_cast<std::chrono::seconds>(m_times.lease));
     BacklogLimits limits;
     limits.folder = m_times.spillFolder;
     limits.memory = m_times.heldInMemory;
@@ -260,14 +272,6 @@ std::string Agent::rankProgram(const run::LaunchRequest& request) const {
 }
 
 Result<void> Agent::startRanks(const run::LaunchRequest& request) {
-    if (m_terms) {
-        if (auto allowed = checkTerms(*m_terms, request); !allowed) {
-            m_refused = true;
-            // The recorder may be a stranger's: the user hears of it here.
-            complain(allowed.error().message);
-            return allowed;
-        }
-    }
     if (request.host < 0 || request.host >= request.places.hosts()) {
         return failure(ErrorCode::kLaunch, "the recorder asked for ranks of no host");
     }

@@ -64,6 +64,7 @@ private:
     void sumUp(const run::DataRequest& request);
     void turnSum();
     void launch(const run::LaunchRequest& request);
+    Result<void> keepToTerms(const run::LaunchRequest& request);
     Result<void> startRanks(const run::LaunchRequest& request);
     [[nodiscard]] std::string rankProgram(const run::LaunchRequest& request) const;
     void takeFromRanks();
@@ -73,7 +74,7 @@ private:
     void tellRanks(const run::Message& message);
     void killRanks();
     void takeOver();
-    void setUpEvents(const run::RunConfig& config);
+    void setUp(const run::RunConfig& config);
     [[nodiscard]] bool anyRunning() const;
 
     FrameChannel m_recorder;

@@ -37,7 +37,7 @@ constexpr std::chrono::seconds kAgentGrace{5};
 constexpr std::chrono::seconds kLeadPatience{50};
 /// Where an agent finds its terms: not in its arguments or environment, which others can read.
 constexpr int kTermsFd = 3;
-/// A pipe takes so much at once; paths are shorter.
+/// A pipe takes so much at once; a run's options are shorter.
 constexpr std::size_t kLongestTerms = 60'000;
 
 /// A descriptor from which `text` can be read to its end.
@@ -46,7 +46,7 @@ Result<FileDescriptor> readableOnce(const std::string& text) {
     if (text.size() > kLongestTerms || ::pipe2(ends.data(), O_CLOEXEC) != 0)
         return failure(ErrorCode::kLaunch,
                        fmt::format("the agent's terms: {}", text.size() > kLongestTerms
-                                                                ? "its paths are too long"
+                                                                ? "the run's options are too long"
                                                                 : std::strerror(errno)));
     FileDescriptor output(ends[0]);
     const FileDescriptor input(ends[1]);

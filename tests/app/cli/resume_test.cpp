@@ -112,7 +112,7 @@ TEST_F(Resume, ACheckpointNamesNoProgram) {
 
 TEST_F(Resume, ACheckpointNamesNoLibrary) {
     run::RunConfig config;
-    config.hosts = "localhost slots=1 NCCL_NET_PLUGIN=/tmp/evil.so";
+    config.hosts = "localhost slots=1 NCCL_NET_PLUGIN=evil.so";
     const auto text = startRecord({"--resume", written("text", config), "--dry-run"});
     EXPECT_EQ(text->wait(), 2);
     EXPECT_THAT(text->err(), HasSubstr("NCCL_NET_PLUGIN of host localhost"));

@@ -298,7 +298,7 @@ TEST_F(NewRunTest, TheWheelScrollsThePageAndChangesNoField) {
 TEST_F(NewRunTest, ACheckpointsSettingsRunNothing) {
     RunConfig evil;
     evil.batch = 3;
-    evil.hosts = "localhost slots=2 NCCL_NET_PLUGIN=/tmp/evil.so";
+    evil.hosts = "localhost slots=2 NCCL_NET_PLUGIN=evil.so";
     evil.sshCommand = "sh -c evil";
     const QString folder = m_folder.filePath(u"ckpt"_s);
     writeCheckpoint(folder.toStdString(), evil, 40);
