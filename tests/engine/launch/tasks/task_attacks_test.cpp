@@ -3,11 +3,10 @@
 // of their own.
 #include "engine/launch/tasks/task_meeting.h"
 #include "engine/launch/tasks/task_member.h"
-#include "engine/network/network_interface.h"
+#include "tests/engine/launch/tasks/loopback.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -25,25 +24,6 @@ using namespace std::chrono_literals;
 
 constexpr auto kPatience = 30s;
 constexpr const char* kSecret = "a secret of sixteen letters";
-
-std::int32_t freePort() {
-    const auto listener = network::listenOn("127.0.0.1").value();
-    ::close(listener.fd);
-    return listener.port;
-}
-
-FileDescriptor listenAt(std::int32_t port) {
-    FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const int yes = 1;
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(::listen(socket.get(), 16), 0);
-    return socket;
-}
 
 TaskLine nextGuest(const FileDescriptor& listener) {
     return TaskLine(FileDescriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)));
@@ -115,7 +95,7 @@ protected:
 TEST_F(TaskAttack, AStrangerInRankZerosPlaceLeadsNoTask) {
     startVictim();
     {
-        const FileDescriptor listener = listenAt(m_port);
+        const FileDescriptor listener = listenAsStranger(m_port);
         const std::string mac(64, 'a');
         const std::vector<std::vector<std::string>> answers = {
             {"welcome " + mac, "lead 0-1", "end 0"},  // the first version's
@@ -141,7 +121,7 @@ TEST_F(TaskAttack, AStrangerInRankZerosPlaceLeadsNoTask) {
 TEST_F(TaskAttack, TasksAreNotTalkedIntoAcceptingEachOther) {
     startVictim();
     {
-        const FileDescriptor listener = listenAt(m_port);
+        const FileDescriptor listener = listenAsStranger(m_port);
         TaskLine victim = nextGuest(listener);
         // What one says goes back to it, in every role that its words may have.
         const std::string hello = lineOf(victim);
@@ -160,7 +140,7 @@ TEST_F(TaskAttack, TasksAreNotTalkedIntoAcceptingEachOther) {
 TEST_F(TaskAttack, WhoRelaysTheHandshakeCannotSpeakAfterIt) {
     startVictim();
     {
-        const FileDescriptor listener = listenAt(m_port);
+        const FileDescriptor listener = listenAsStranger(m_port);
         TaskPlace elsewhere = place(0);
         elsewhere.port = freePort();
         auto meeting = TaskMeeting::open(elsewhere, "this build", "");
