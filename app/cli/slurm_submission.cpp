@@ -257,6 +257,11 @@ int complain(const Error& error) {
 }  // namespace
 
 int recordBySlurm(RecordOptions& options) {
+    const launch::TaskTrust& trust = options.taskOptions.trust;
+    if (!trust.tokenFile.empty() || trust.trustNetwork)
+        return complain({ErrorCode::kUsage,
+                         "--slurm gives the job's tasks a secret of its own; leave out "
+                         "--task-token-file and --trust-network"});
     const auto submission = prepare(options);
     if (!submission) return complain(submission.error());
     auto signals = SignalRequests::open();

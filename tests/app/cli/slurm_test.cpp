@@ -75,6 +75,15 @@ TEST_F(SlurmSubmission, TheJobDoesTheRunThatWasAskedFor) {
                       Not(HasSubstr("'--ranks'")), Not(HasSubstr("'--slurm'"))));
 }
 
+TEST_F(SlurmSubmission, MakesTheTasksSecretItself) {
+    for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{
+             {"--trust-network"}, {"--task-token-file", "token"}}) {
+        const auto refused = submit(flags);
+        EXPECT_EQ(refused->wait(), 2);
+        EXPECT_THAT(refused->err(), HasSubstr("--slurm gives the job's tasks a secret of its own"));
+    }
+}
+
 TEST_F(SlurmSubmission, TasksThatAreCountedInOptionsLeaveRanksToTheJob) {
     say("COMPLETED Reason=None ExitCode=0:0");
     std::ofstream(jobOutput()) << "x\n";

@@ -47,6 +47,12 @@ protected:
     void unfoldAll() {
         for (FoldSection* section : m_page->sections()) section->setOpen(true);
     }
+    /// nullptr: there is none.
+    QPushButton* button(const QString& text) {
+        for (QPushButton* each : m_page->findChildren<QPushButton*>())
+            if (each->text() == text) return each;
+        return nullptr;
+    }
 
     NewRunPage* m_page = nullptr;
 };
@@ -302,9 +308,7 @@ TEST_F(NewRunTest, ACheckpointsSettingsRunNothing) {
     evil.sshCommand = "sh -c evil";
     const QString folder = m_folder.filePath(u"ckpt"_s);
     writeCheckpoint(folder.toStdString(), evil, 40);
-    QPushButton* take = nullptr;
-    for (QPushButton* button : m_page->findChildren<QPushButton*>())
-        if (button->text() == u"Take its settings"_s) take = button;
+    QPushButton* take = button(u"Take its settings"_s);
     ASSERT_NE(take, nullptr);
     input<QLineEdit>("resume")->setText(folder);
     ASSERT_TRUE(QTest::qWaitFor([&] { return take->isEnabled(); }, 10'000));
@@ -321,9 +325,7 @@ TEST_F(NewRunTest, AResumedRunTakesItsSettingsAndSaysOnlyWhatIsNew) {
     first.keepGathered = true;
     const QString folder = m_folder.filePath(u"ckpt"_s);
     writeCheckpoint(folder.toStdString(), first, 40);
-    QPushButton* take = nullptr;
-    for (QPushButton* button : m_page->findChildren<QPushButton*>())
-        if (button->text() == u"Take its settings"_s) take = button;
+    QPushButton* take = button(u"Take its settings"_s);
     ASSERT_NE(take, nullptr);
     EXPECT_FALSE(take->isEnabled());
     input<QLineEdit>("resume")->setText(folder);
