@@ -9,6 +9,8 @@
 #include "engine/launch/tasks/task_member.h"
 #include "engine/launch/user_folder.h"
 
+#include <CLI/CLI.hpp>
+
 #include <csignal>
 #include <filesystem>
 #include <memory>

@@ -9,6 +9,7 @@
 #include "engine/run/config/near_miss.h"
 #include "profiler/questions/question.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -13,6 +13,7 @@
 #include "engine/run/config/measurement_plan.h"
 #include "profiler/planning/calibration_store.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>

@@ -1,9 +1,8 @@
 // The command line of `shardscope` as app/manual takes it: what CLI11 was told, verb by verb.
 #pragma once
 
+#include "app/cli/command.h"
 #include "app/manual/program_help.h"
-
-#include <CLI/CLI.hpp>
 
 namespace shardscope::cli {
 

@@ -4,9 +4,13 @@
 // in state that `run` keeps alive.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
+
+// Not CLI/CLI.hpp: its own objects take 2.5 s to compile in each source that sees it.
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace shardscope::cli {
 

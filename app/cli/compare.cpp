@@ -9,6 +9,7 @@
 #include "app/cli/shared_options.h"
 #include "profiler/questions/scaling.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <toml++/toml.h>
 #include <unistd.h>

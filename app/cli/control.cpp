@@ -4,6 +4,7 @@
 #include "app/cli/control_socket.h"
 #include "app/cli/data_path.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -3,6 +3,8 @@
 #include "app/cli/console.h"
 #include "app/cli/data_files.h"
 
+#include <CLI/CLI.hpp>
+
 #include <memory>
 #include <string>
 

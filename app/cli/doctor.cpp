@@ -12,6 +12,7 @@
 #include "engine/launch/process.h"
 #include "storage/model/result.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -14,6 +14,7 @@
 #include "storage/model/step_time.h"
 #include "storage/recording/file/output_file.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

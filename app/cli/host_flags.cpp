@@ -3,6 +3,7 @@
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/run_option.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cerrno>

@@ -1,10 +1,9 @@
 // Flags that choose among the hosts of a run, and what hosts make of its other settings.
 #pragma once
 
+#include "app/cli/command.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
-
-#include <CLI/CLI.hpp>
 
 #include <string>
 

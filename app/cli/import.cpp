@@ -6,6 +6,7 @@
 #include "app/cli/shared_options.h"
 #include "storage/interchange/formats.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

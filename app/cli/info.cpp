@@ -12,6 +12,7 @@
 #include "storage/recording/verify/verify_recording.h"
 #include "storage/sqlite/repair_command.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 

@@ -1,15 +1,12 @@
 // What a verb says of a recording, taken from what was kept beside it where it said so before.
 #pragma once
 
+#include "app/cli/command.h"
 #include "app/cli/open_recording.h"
 #include "storage/model/result.h"
 
 #include <functional>
 #include <string>
-
-namespace CLI {
-class App;
-}
 
 namespace shardscope::cli {
 

@@ -2,6 +2,7 @@
 // environment. Rank 0's task records, the others serve it.
 #pragma once
 
+#include "app/cli/command.h"
 #include "app/cli/run_progress.h"
 #include "app/cli/run_requests.h"
 #include "engine/launch/tasks/task_environment.h"
@@ -10,8 +11,6 @@
 #include "engine/run/config/run_config.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
-
-#include <CLI/CLI.hpp>
 
 #include <functional>
 #include <optional>

@@ -5,6 +5,7 @@
 #include "engine/run/config/near_miss.h"
 #include "storage/model/result.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -4,6 +4,8 @@
 #include "app/cli/plan_options.h"
 #include "app/cli/plan_tables.h"
 
+#include <CLI/CLI.hpp>
+
 #include <memory>
 
 namespace shardscope::cli {

@@ -12,6 +12,7 @@
 #include "profiler/planning/plan_times.h"
 #include "storage/model/size_limit.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

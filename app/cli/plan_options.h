@@ -1,6 +1,7 @@
 // What `shardscope plan` is asked, and what of it goes into a plan.
 #pragma once
 
+#include "app/cli/command.h"
 #include "app/cli/plan_tables.h"
 #include "app/cli/run_flags.h"
 #include "profiler/planning/compute_rates.h"
@@ -8,8 +9,6 @@
 #include "profiler/planning/model_plan.h"
 #include "profiler/planning/parameter_plan.h"
 #include "storage/model/result.h"
-
-#include <CLI/CLI.hpp>
 
 #include <cstdint>
 #include <string>

@@ -7,6 +7,7 @@
 #include "storage/model/plain_text.h"
 #include "storage/recording/read/recording_reader.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

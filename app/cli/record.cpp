@@ -18,6 +18,7 @@
 #include "engine/launch/usable_cores.h"
 #include "engine/run/theory/theory.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>

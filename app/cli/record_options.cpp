@@ -6,6 +6,7 @@
 #include "engine/run/config/run_file.h"
 #include "engine/run/config/run_option.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -162,6 +163,10 @@ Result<void> RecordOptions::settleTasks(run::RunConfig& config) const {
 
 std::string RecordOptions::commandLine(const run::RunConfig& config) const {
     return run::toCommandLine(config, m_start);
+}
+
+bool RecordOptions::bySlurm() const {
+    return m_slurm != nullptr && m_slurm->count() > 0;
 }
 
 }  // namespace shardscope::cli

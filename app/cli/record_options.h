@@ -1,13 +1,12 @@
 // The options of `shardscope record`, and the configuration they make.
 #pragma once
 
+#include "app/cli/command.h"
 #include "app/cli/host_flags.h"
 #include "app/cli/launched_tasks.h"
 #include "app/cli/run_flags.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
-
-#include <CLI/CLI.hpp>
 
 #include <optional>
 #include <string>
@@ -27,7 +26,7 @@ public:
     /// The same as words, as a process takes them.
     [[nodiscard]] std::vector<std::string> arguments(const run::RunConfig& config) const;
     /// --slurm was given.
-    [[nodiscard]] bool bySlurm() const { return m_slurm != nullptr && m_slurm->count() > 0; }
+    [[nodiscard]] bool bySlurm() const;
     [[nodiscard]] bool givesRanks() const { return m_flags.given("ranks"); }
     /// Of a run that names none.
     [[nodiscard]] static std::string defaultOutput();

@@ -7,6 +7,7 @@
 #include "app/cli/shared_options.h"
 #include "storage/recording/repair/salvage_recording.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <memory>

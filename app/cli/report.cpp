@@ -10,6 +10,7 @@
 #include "app/manual/sheet_words.h"
 #include "profiler/analysis/part.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -2,6 +2,7 @@
 
 #include "app/cli/shared_options.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <string>

@@ -1,11 +1,10 @@
 // The flags that set fields of a RunConfig, for every verb that starts ranks.
 #pragma once
 
+#include "app/cli/command.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/config/run_option.h"
 #include "storage/model/result.h"
-
-#include <CLI/CLI.hpp>
 
 #include <functional>
 #include <map>

@@ -8,6 +8,7 @@
 #include "app/cli/shared_options.h"
 #include "storage/recording/file/writer_lock.h"
 
+#include <CLI/CLI.hpp>
 #include <unistd.h>
 
 #include <csignal>

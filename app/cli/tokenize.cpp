@@ -7,6 +7,7 @@
 #include "app/cli/tokenize_work.h"
 #include "engine/launch/usable_cores.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -16,6 +16,7 @@
 #include "profiler/questions/tune_tables.h"
 #include "storage/recording/file/output_file.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -9,6 +9,7 @@
 #include "engine/run/config/run_option.h"
 #include "engine/run/theory/theory.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -5,6 +5,8 @@
 #include "app/cli/version.h"
 #include "app/manual/write_pages.h"
 
+#include <CLI/CLI.hpp>
+
 #include <cstdio>
 
 namespace {

@@ -9,7 +9,7 @@
 namespace shardscope::questions {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string quotedField(std::string_view text) {
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
     std::string field = "\"";
     for (const char c : text) {
@@ -25,7 +25,7 @@ std::string field(const Cell& cell) {
         return std::isfinite(*number) ? fmt::format("{}", *number) : "";
     // Names come out of traces: what would steer a terminal, or end a text for who reads it, is
     // spelled.
-    if (const auto* text = cell.text()) return quoted(spelledControls(*text));
+    if (const auto* text = cell.text()) return quotedField(spelledControls(*text));
     return "";
 }
 
@@ -42,7 +42,7 @@ void addLine(const Range& cells, Text text, std::string& csv) {
 void addTable(const Table& table, std::string& csv) {
     if (!csv.empty()) csv += "\r\n";
     addLine(
-        table.columns, [](const Column& column) { return quoted(column.key); }, csv);
+        table.columns, [](const Column& column) { return quotedField(column.key); }, csv);
     for (const auto& row : table.rows) addLine(row, field, csv);
 }
 

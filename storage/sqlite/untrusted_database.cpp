@@ -21,7 +21,7 @@ std::string schemaError(sqlite3* database) {
                                                          : sqlite3_errmsg(database);
 }
 
-std::string quoted(std::string_view name) {
+std::string quotedName(std::string_view name) {
     return '"' + std::string(name) + '"';
 }
 
@@ -96,7 +96,7 @@ Result<void> UntrustedDatabase::readObjects() {
 }
 
 Result<std::vector<UntrustedDatabase::Column>> UntrustedDatabase::columns(std::string_view table) {
-    auto statement = m_connection->prepare("PRAGMA table_xinfo(" + quoted(table) + ")");
+    auto statement = m_connection->prepare("PRAGMA table_xinfo(" + quotedName(table) + ")");
     if (!statement) return unreadable(path(), sqlite3_errmsg(m_connection->handle()));
     std::vector<Column> found;
     int keys = 0;
@@ -122,8 +122,8 @@ Result<TableScan> UntrustedDatabase::scan(std::string_view table,
                                           const std::vector<std::string>& columns) {
     std::string sql = "SELECT ";
     for (const std::string& column : columns)
-        sql += (column.empty() ? std::string("NULL") : quoted(column)) + ", ";
-    auto statement = m_connection->prepare(sql + "rowid FROM " + quoted(table));
+        sql += (column.empty() ? std::string("NULL") : quotedName(column)) + ", ";
+    auto statement = m_connection->prepare(sql + "rowid FROM " + quotedName(table));
     if (!statement)
         return failure(ErrorCode::kUnreadable, path() + ": table " + std::string(table) +
                                                    " is no plain table (" +
@@ -133,7 +133,7 @@ Result<TableScan> UntrustedDatabase::scan(std::string_view table,
 }
 
 Result<Statement> UntrustedDatabase::lookUp(std::string_view table, std::string_view column) {
-    auto statement = m_connection->prepare("SELECT " + quoted(column) + " FROM " + quoted(table) +
+    auto statement = m_connection->prepare("SELECT " + quotedName(column) + " FROM " + quotedName(table) +
                                            " WHERE rowid=?1");
     if (!statement) return unreadable(path(), sqlite3_errmsg(m_connection->handle()));
     return statement;

@@ -15,6 +15,7 @@
 #include "engine/run/theory/theory.h"
 #include "storage/recording/read/recording_reader.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 

@@ -60,7 +60,7 @@ void putCell(std::vector<std::byte>& row, const Statement& select, int column) {
     }
 }
 
-std::string quoted(std::string_view name) {
+std::string quotedName(std::string_view name) {
     std::string text(1, '"');
     for (const char c : name) text.append(c == '"' ? 2 : 1, c);
     text.push_back('"');
@@ -72,14 +72,14 @@ Result<std::string> columnsOf(Connection& connection, const std::string& table) 
     if (!names) return failure(names);
     std::string columns;
     for (const std::string& name : *names)
-        if (name != kOwnChecksum) columns.append(columns.empty() ? "" : ",").append(quoted(name));
+        if (name != kOwnChecksum) columns.append(columns.empty() ? "" : ",").append(quotedName(name));
     return columns;
 }
 
 /// The rows of a table that its checksum is of.
 std::string rowsOf(const std::string& table) {
     const char* but = table == "meta" ? " WHERE key NOT LIKE 'checksum.%'" : "";
-    return " FROM main." + quoted(table) + but;
+    return " FROM main." + quotedName(table) + but;
 }
 
 Result<Checksum> checksumOf(Connection& connection, const std::string& table) {

@@ -7,6 +7,8 @@
 #include "storage/recording/file/packed_rows.h"
 #include "storage/recording/file/recording_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -188,9 +190,9 @@ struct Thinned {
 
 Result<std::vector<Thinned>> findThin(Connection& connection, std::int64_t events) {
     auto select = connection.prepare(
-        "SELECT p.id, p.data, l.role, level FROM pyramid p"
-        " JOIN lanes l ON l.rank=p.rank AND l.lane=p.lane WHERE level<=" +
-        std::to_string(kLastThinned));
+        fmt::format("SELECT p.id, p.data, l.role, level FROM pyramid p"
+                    " JOIN lanes l ON l.rank=p.rank AND l.lane=p.lane WHERE level<={}",
+                    kLastThinned));
     if (!select) return failure(select);
     std::vector<Thinned> thin;
     while (true) {

@@ -6,6 +6,8 @@
 #include "engine/run/config/run_option.h"
 #include "tests/support/temporary_folder.h"
 
+#include <CLI/CLI.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>

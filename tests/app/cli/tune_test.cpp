@@ -1,6 +1,8 @@
 #include "app/cli/tune_run.h"
 #include "tests/app/cli/program.h"
 
+#include <CLI/CLI.hpp>
+
 #include <gmock/gmock.h>
 
 #include <filesystem>

@@ -16,7 +16,7 @@ void line(std::string& text, std::string_view key, std::string_view json) {
     text.append(": ").append(json).append(",\n");
 }
 
-std::string quoted(std::string_view value) {
+std::string jsonString(std::string_view value) {
     std::string text;
     appendString(text, value);
     return text;
@@ -93,7 +93,7 @@ std::string KinetoTrace::recordedMetadata() const {
     for (const DeviceFacts& device : m_scope->summary().devices)
         if (device.rank == m_rank)
             devices = "{\"id\": " + std::to_string(device.sharedBy > 1 ? 0 : m_rank.value) +
-                      ", \"name\": " + quoted(device.name) +
+                      ", \"name\": " + jsonString(device.name) +
                       ", \"totalGlobalMem\": " + std::to_string(device.memory.count) + "}";
     for (const RankFacts& rank : m_scope->summary().ranks)
         for (const HostFacts& facts : m_scope->summary().hosts)
@@ -105,15 +105,15 @@ std::string KinetoTrace::recordedMetadata() const {
     line(text, "schemaVersion", "1");
     line(text, "deviceProperties", "[" + devices + "]");
     line(text, "distributedInfo",
-         "{\"backend\": " + quoted(devices.empty() ? "shared memory" : "nccl") +
+         "{\"backend\": " + jsonString(devices.empty() ? "shared memory" : "nccl") +
              ", \"rank\": " + std::to_string(m_rank.value) + ", \"world_size\": " + world +
              ", \"pg_count\": 1, \"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", "
              "\"pg_size\": " +
              world + ", \"ranks\": [" + ranks + "]}]}");
     if (m_baseNs > 0) line(text, "baseTimeNanoseconds", std::to_string(m_baseNs));
     line(text, "displayTimeUnit", "\"ms\"");
-    if (!host.empty()) line(text, "host_name", quoted(host));
-    line(text, "product", quoted(run.product));
+    if (!host.empty()) line(text, "host_name", jsonString(host));
+    line(text, "product", jsonString(run.product));
     return text;
 }
 
