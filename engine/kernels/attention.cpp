@@ -26,6 +26,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <tuple>
 
 namespace shardscope::kernels {
 namespace {
