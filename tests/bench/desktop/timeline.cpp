@@ -4,7 +4,7 @@
 #include "app/desktop/shell/main_window.h"
 #include "tests/bench/desktop/measure.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <QCoreApplication>
 #include <QEventLoop>
