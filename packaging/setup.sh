@@ -81,7 +81,7 @@ withProgress() { # log command...
     wait "$pid"
 }
 
-# The same flags for whoever calls it, so that neither compiles again what the other has.
+# Both callers configure with the same flags, so that neither compiles again what the other has.
 configureAndBuild() { # targets...
     say "configuring"
     (cd "$root" && cmake --preset release </dev/null) >"$root/build/configure.log" 2>&1 || {
@@ -89,6 +89,10 @@ configureAndBuild() { # targets...
         fail "configuring failed"
     }
     sed -n 's/^-- Shardscope/   /p' "$root/build/configure.log"
+    build "$@"
+}
+
+build() { # targets...
     local count
     count=$(buildJobs)
     say "building with $count jobs"
