@@ -85,9 +85,18 @@ function(shardscope_test NAME)
     endif()
 endfunction()
 
+# Several labels do not pass through gtest_discover_tests: they are set once ctest has its tests.
 function(shardscope_discover NAME FILTER LABELS)
+    string(MAKE_C_IDENTIFIER "${NAME} ${FILTER}" found)
     gtest_discover_tests(${NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_FILTER "${FILTER}"
-        PROPERTIES LABELS "${LABELS}" TIMEOUT 300 ENVIRONMENT "${ARG_ENVIRONMENT}")
+        TEST_LIST ${found} PROPERTIES TIMEOUT 300 ENVIRONMENT "${ARG_ENVIRONMENT}")
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/${found}_labels.cmake)
+    file(CONFIGURE OUTPUT ${file} @ONLY CONTENT
+"if(@found@)
+    set_tests_properties(\${@found@} PROPERTIES LABELS \"@LABELS@\")
+endif()
+")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
 endfunction()
 
 # NAME.shard_0 and so on, NAME.alone and NAME.long; by the arguments of shardscope_test.
