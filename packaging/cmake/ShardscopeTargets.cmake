@@ -50,11 +50,11 @@ endfunction()
 # One test program a folder. LABELS: unit qt torch gpu fast. Every TEST becomes a ctest test, but not
 # of programs that load LibTorch (TORCH, SHARDED) or Qt: starting one takes longer than most of its
 # tests, so SHARDS processes (4) run all of them, and run_shard.py says how each ended. ALONE: patterns
-# of those that need a process each. PROCESSES: patterns of those in a fast program that start others
-# and so are not fast. LONG: patterns of those labelled long, and not fast.
+# of those that need a process each. NOT_FAST: patterns of those in a fast program that start others
+# or take seconds. LONG: patterns of those labelled long, and not fast.
 function(shardscope_test NAME)
     cmake_parse_arguments(ARG "NO_MAIN;OWN_PRECOMPILED;TORCH;SHARDED" "SHARDS"
-        "SOURCES;LIBRARIES;LABELS;ENVIRONMENT;ALONE;PROCESSES;LONG" ${ARGN})
+        "SOURCES;LIBRARIES;LABELS;ENVIRONMENT;ALONE;NOT_FAST;LONG" ${ARGN})
     add_executable(${NAME} ${ARG_SOURCES})
     target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR})
     target_link_libraries(${NAME} PRIVATE ${ARG_LIBRARIES} GTest::gmock shardscope_warnings)
@@ -73,12 +73,12 @@ function(shardscope_test NAME)
     endif()
     set(labels ${ARG_LABELS})
     list(REMOVE_ITEM labels fast)
-    list(JOIN ARG_PROCESSES ":" processes)
+    list(JOIN ARG_NOT_FAST ":" not_fast)
     list(JOIN ARG_LONG ":" long)
-    string(JOIN ":" apart ${ARG_PROCESSES} ${ARG_LONG})
+    string(JOIN ":" apart ${ARG_NOT_FAST} ${ARG_LONG})
     shardscope_discover(${NAME} "-${apart}" "${ARG_LABELS}")
-    if(processes)
-        shardscope_discover(${NAME} "${processes}" "${labels}")
+    if(not_fast)
+        shardscope_discover(${NAME} "${not_fast}-${long}" "${labels}")
     endif()
     if(long)
         shardscope_discover(${NAME} "${long}" "${labels};long")
