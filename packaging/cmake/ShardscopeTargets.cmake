@@ -101,7 +101,6 @@ endfunction()
 
 # NAME.shard_0 and so on, NAME.alone and NAME.long; by the arguments of shardscope_test.
 function(shardscope_add_shards NAME)
-    find_package(Python3 REQUIRED COMPONENTS Interpreter)
     if(NOT ARG_SHARDS)
         set(ARG_SHARDS 4)
     endif()
@@ -123,7 +122,7 @@ endfunction()
 
 function(shardscope_add_shard TEST LABELS)
     add_test(NAME ${TEST}
-        COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/support/shards/run_shard.py
+        COMMAND ${SHARDSCOPE_TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/support/shards/run_shard.py
             ${CMAKE_BINARY_DIR}/Testing/shards/${TEST}.txt $<TARGET_FILE:${NAME}> ${ARGN})
     # run_shard.py ends a single test that takes too long, and names it.
     set_tests_properties(${TEST} PROPERTIES LABELS "${LABELS}" TIMEOUT 1800

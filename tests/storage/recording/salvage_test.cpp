@@ -181,7 +181,9 @@ void SalvageTest::zeroPages(std::int64_t stride, std::size_t costly) {
     EXPECT_GE(kept + costly, tried);
 }
 
-TEST_F(SalvageTest, OfAnyZeroedPageIsSound) { zeroPages(7, 7); }
+TEST_F(SalvageTest, OfAnyZeroedPageIsSound) {
+    zeroPages(7, 7);
+}
 
 TEST_F(SalvageTest, OfEveryZeroedPageIsSound) {
     // Losing the root of the chunks, their index or the list of tables (12 KiB) costs much, any
@@ -213,9 +215,13 @@ void SalvageTest::flipBytes(int rounds, int atLeast) {
     EXPECT_GE(saved, atLeast);
 }
 
-TEST_F(SalvageTest, OfFlippedBytesIsSound) { flipBytes(12, 9); }
+TEST_F(SalvageTest, OfFlippedBytesIsSound) {
+    flipBytes(12, 9);
+}
 
-TEST_F(SalvageTest, OfEveryNumberOfFlippedBytesIsSound) { flipBytes(80, 61); }
+TEST_F(SalvageTest, OfEveryNumberOfFlippedBytesIsSound) {
+    flipBytes(80, 61);
+}
 
 TEST_F(SalvageTest, MendsWhatEveryHeaderHolds) {
     for (const std::size_t at : {16u, 18u, 21u, 28u, 36u, 47u, 52u, 59u, 95u}) {
