@@ -67,10 +67,14 @@ function(shardscope_library NAME)
     endif()
 endfunction()
 
-# One test program a folder; every TEST becomes a ctest test. LABELS: unit qt torch gpu. TOGETHER:
-# patterns of short tests of which many run in one process, since loading LibTorch takes longer.
+# One test program a folder. LABELS: unit qt torch gpu fast. Every TEST becomes a ctest test, but not
+# of programs that load LibTorch (TORCH, SHARDED) or Qt: starting one takes longer than most of its
+# tests, so SHARDS processes (4) run all of them, and run_shard.py says how each ended. ALONE: patterns
+# of those that need a process each. NOT_FAST: patterns of those in a fast program that start others
+# or take seconds. LONG: patterns of those labelled long, and not fast.
 function(shardscope_test NAME)
-    cmake_parse_arguments(ARG "NO_MAIN;OWN_PRECOMPILED;TORCH" "" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT;TOGETHER" ${ARGN})
+    cmake_parse_arguments(ARG "NO_MAIN;OWN_PRECOMPILED;TORCH;SHARDED" "SHARDS"
+        "SOURCES;LIBRARIES;LABELS;ENVIRONMENT;ALONE;NOT_FAST;LONG" ${ARGN})
     add_executable(${NAME} ${ARG_SOURCES})
     target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR})
     target_link_libraries(${NAME} PRIVATE ${ARG_LIBRARIES} GTest::gmock shardscope_warnings)
@@ -83,18 +87,64 @@ function(shardscope_test NAME)
     if(NOT ARG_NO_MAIN)
         target_link_libraries(${NAME} PRIVATE GTest::gmock_main)
     endif()
-    set(alone "*")
-    if(ARG_TOGETHER)
-        list(JOIN ARG_TOGETHER ":" together)
-        set(alone "-${together}")
-        set(shards 4)
-        math(EXPR last "${shards} - 1")
-        foreach(shard RANGE ${last})
-            add_test(NAME ${NAME}.together_${shard} COMMAND ${NAME} "--gtest_filter=${together}")
-            set_tests_properties(${NAME}.together_${shard} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900
-                ENVIRONMENT "${ARG_ENVIRONMENT};GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
-        endforeach()
+    if((ARG_TORCH OR ARG_SHARDED OR "qt" IN_LIST ARG_LABELS) AND NOT "gpu" IN_LIST ARG_LABELS)
+        shardscope_add_shards(${NAME})
+        return()
     endif()
-    gtest_discover_tests(${NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_FILTER "${alone}"
-        PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300 ENVIRONMENT "${ARG_ENVIRONMENT}")
+    set(labels ${ARG_LABELS})
+    list(REMOVE_ITEM labels fast)
+    list(JOIN ARG_NOT_FAST ":" not_fast)
+    list(JOIN ARG_LONG ":" long)
+    string(JOIN ":" apart ${ARG_NOT_FAST} ${ARG_LONG})
+    shardscope_discover(${NAME} "-${apart}" "${ARG_LABELS}")
+    if(not_fast)
+        shardscope_discover(${NAME} "${not_fast}-${long}" "${labels}")
+    endif()
+    if(long)
+        shardscope_discover(${NAME} "${long}" "${labels};long")
+    endif()
+endfunction()
+
+# Several labels do not pass through gtest_discover_tests: they are set once ctest has its tests.
+function(shardscope_discover NAME FILTER LABELS)
+    string(MAKE_C_IDENTIFIER "${NAME} ${FILTER}" found)
+    gtest_discover_tests(${NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_FILTER "${FILTER}"
+        TEST_LIST ${found} PROPERTIES TIMEOUT 300 ENVIRONMENT "${ARG_ENVIRONMENT}")
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/${found}_labels.cmake)
+    file(CONFIGURE OUTPUT ${file} @ONLY CONTENT
+"if(@found@)
+    set_tests_properties(\${@found@} PROPERTIES LABELS \"@LABELS@\")
+endif()
+")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
+endfunction()
+
+# NAME.shard_0 and so on, NAME.alone and NAME.long; by the arguments of shardscope_test.
+function(shardscope_add_shards NAME)
+    if(NOT ARG_SHARDS)
+        set(ARG_SHARDS 4)
+    endif()
+    string(JOIN ":" apart ${ARG_ALONE} ${ARG_LONG})
+    math(EXPR last "${ARG_SHARDS} - 1")
+    foreach(shard RANGE ${last})
+        shardscope_add_shard(${NAME}.shard_${shard} "${ARG_LABELS}"
+            "--filter=*-${apart}" --shard ${shard}/${ARG_SHARDS})
+    endforeach()
+    if(ARG_ALONE)
+        list(JOIN ARG_ALONE ":" alone)
+        shardscope_add_shard(${NAME}.alone "${ARG_LABELS}" "--filter=${alone}" --each)
+    endif()
+    if(ARG_LONG)
+        list(JOIN ARG_LONG ":" long)
+        shardscope_add_shard(${NAME}.long "${ARG_LABELS};long" "--filter=${long}")
+    endif()
+endfunction()
+
+function(shardscope_add_shard TEST LABELS)
+    add_test(NAME ${TEST}
+        COMMAND ${SHARDSCOPE_TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/support/shards/run_shard.py
+            ${CMAKE_BINARY_DIR}/Testing/shards/${TEST}.txt $<TARGET_FILE:${NAME}> ${ARGN})
+    # run_shard.py ends a single test that takes too long, and names it.
+    set_tests_properties(${TEST} PROPERTIES LABELS "${LABELS}" TIMEOUT 1800
+        ENVIRONMENT "${ARG_ENVIRONMENT}")
 endfunction()

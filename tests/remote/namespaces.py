@@ -110,7 +110,8 @@ class Hosts:
 
     @staticmethod
     def _environment(node, more=""):
-        return f"SetEnv XDG_CACHE_HOME={node.folder}/cache FAKE_RANK_STEP_MS=50 {more}\n"
+        # SHLVL: bash below another shell does not read the user's ~/.bashrc.
+        return f"SetEnv SHLVL=5 XDG_CACHE_HOME={node.folder}/cache FAKE_RANK_STEP_MS=50 {more}\n"
 
     def set_environment(self, more):
         """Variables of what is started there from now on, besides the usual ones."""

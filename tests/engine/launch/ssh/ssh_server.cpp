@@ -124,11 +124,14 @@ void SshServer::makeKeys() const {
 
 bool SshServer::start(const std::string& configuration) {
     m_port = freePort();
+    // SHLVL: bash that a server starts reads the user's ~/.bashrc, which may take a second, unless
+    // it stands below another shell.
     write(file("server"),
           fmt::format("Port {}\nListenAddress 127.0.0.1\nHostKey {}\nPidFile none\n"
                       "AuthorizedKeysFile {}\nUsePAM no\nStrictModes no\n"
                       "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
-                      "PermitRootLogin prohibit-password\nForceCommand /bin/sh {}\n{}\n",
+                      "PermitRootLogin prohibit-password\nForceCommand /bin/sh {}\n"
+                      "SetEnv SHLVL=5\n{}\n",
                       m_port, file("host_key"), file("authorized"), file("login"), configuration));
     auto server = ChildProcess::start({kServer, "-D", "-f", file("server"), "-E", file("log")});
     if (!server) return false;
