@@ -120,7 +120,8 @@ TEST(StrangerAtTheServer, WithAnyBytesInsideOfFrames) {
         Stranger stranger;
         stranger.send(FrameKind::kCall, 1, callOf(Open{path}));
         for (std::uint32_t number = 2; number < 6; ++number) {
-            Bytes call = callOf(SpansInView{{{{0}, {2}}, {{1}, {3}}}, {{0}, {1'000'000}}, {100}});
+            Bytes call =
+                callOf(SpansInView{{{{0}, {2}}, {{1}, {3}}}, {{{0}, {1'000'000}}, {100}, {}}});
             call[0] = static_cast<std::byte>(random.between(0, std::variant_size_v<Call>));
             const auto at = static_cast<std::size_t>(
                 random.between(1, static_cast<std::int64_t>(call.size()) - 1));
