@@ -186,7 +186,23 @@ struct EventCounts {
     [[nodiscard]] std::uint64_t total() const {
         return spans + collectives + memory + counters + flows + instants;
     }
-    [[nodiscard]] std::uint64_t& of(EventKind kind);
+    [[nodiscard]] constexpr std::uint64_t& of(EventKind kind) {
+        switch (kind) {
+            case EventKind::kMemory:
+                return memory;
+            case EventKind::kCounter:
+                return counters;
+            case EventKind::kCollective:
+                return collectives;
+            case EventKind::kFlow:
+                return flows;
+            case EventKind::kInstant:
+                return instants;
+            case EventKind::kSpan:
+                break;
+        }
+        return spans;
+    }
 };
 
 /// Code of the diagnostic that says that a recording was cut out of a longer one.
