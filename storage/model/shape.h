@@ -103,11 +103,13 @@ struct Field {
 
 struct Fields {
     std::vector<Field> list;
-    // Of what travels between machines (storage/recording/remote/wire.h); null where there is
-    // nothing to do.
-    void (*takeApart)(void* whole) = nullptr;  ///< makes members that take fewer bytes
-    void (*putTogether)(void* whole) = nullptr;
-    bool (*isSound)(const void* whole) = nullptr;  ///< what an honest side sends
+    // Of what travels between machines (storage/recording/remote/wire.h), of `count` values that
+    // lie `stride` bytes apart; null where there is nothing to do.
+    using Each = void (*)(std::byte* first, std::size_t stride, std::size_t count);
+    Each takeApart = nullptr;  ///< makes members that take fewer bytes
+    Each putTogether = nullptr;
+    /// What an honest side sends.
+    bool (*areSound)(const std::byte* first, std::size_t stride, std::size_t count) = nullptr;
 };
 
 namespace shapes {
@@ -219,12 +221,21 @@ Fields membersOf() {
     });
     if constexpr (requires(Struct & whole) { takeApart(whole); }) {
         static_assert(std::is_trivially_copyable_v<Struct>);
-        fields.takeApart = [](void* whole) { takeApart(*static_cast<Struct*>(whole)); };
-        fields.putTogether = [](void* whole) { putTogether(*static_cast<Struct*>(whole)); };
+        fields.takeApart = [](std::byte* first, std::size_t stride, std::size_t count) {
+            for (std::size_t i = 0; i < count; ++i)
+                takeApart(*reinterpret_cast<Struct*>(first + i * stride));
+        };
+        fields.putTogether = [](std::byte* first, std::size_t stride, std::size_t count) {
+            for (std::size_t i = 0; i < count; ++i)
+                putTogether(*reinterpret_cast<Struct*>(first + i * stride));
+        };
     }
     if constexpr (requires(const Struct& whole) { isSound(whole); })
-        fields.isSound = [](const void* whole) {
-            return isSound(*static_cast<const Struct*>(whole));
+        fields.areSound = [](const std::byte* first, std::size_t stride, std::size_t count) {
+            bool all = true;
+            for (std::size_t i = 0; i < count; ++i)
+                all = all && isSound(*reinterpret_cast<const Struct*>(first + i * stride));
+            return all;
         };
     return fields;
 }

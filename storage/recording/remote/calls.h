@@ -7,7 +7,10 @@
 #include "storage/recording/remote/folder_list.h"
 #include "storage/recording/remote/wire_types.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -41,6 +44,14 @@ struct CallsOf<std::variant<Asked...>> {
     using Any = std::variant<Open, Texts, ListFolder, Asked...>;
 };
 using Call = CallsOf<Question>::Any;
+
+/// What the answer to a call of that number holds.
+[[nodiscard]] const Shape& shapeOfAnswer(std::size_t number);
+
+/// A call as its bytes: its number, then what it holds.
+[[nodiscard]] std::vector<std::byte> encodeCall(const Call& call);
+/// Nothing: no call can be read out of them.
+[[nodiscard]] std::optional<Call> decodeCall(std::span<const std::byte> bytes, std::size_t budget);
 
 /// Strings of a rank that an answer names, once for each connection; they travel before it.
 struct NamedText {

@@ -69,8 +69,7 @@ public:
     template <class Asked>
     Result<typename Asked::Answer> ask(const Asked& asked, const Generation& generation = {}) {
         typename Asked::Answer answer{};
-        const auto done =
-            exchange(Call(asked), kShape<typename Asked::Answer>, &answer, generation);
+        const auto done = exchange(Call(asked), &answer, generation);
         if (!done) return failure(done);
         return answer;
     }
@@ -93,9 +92,8 @@ private:
                   Generation wanted);
 
     Result<void> awaitHello(const std::function<void(const std::string&)>& notice);
-    /// The answer's shape says what is at `answer`.
-    Result<void> exchange(const Call& call, const Shape& shape, void* answer,
-                          const Generation& generation);
+    /// `answer` is of the call's answer's type.
+    Result<void> exchange(const Call& call, void* answer, const Generation& generation);
     Result<std::vector<std::byte>> send(const Call& call, const Generation& generation);
     Result<std::vector<std::byte>> collect(std::uint32_t number, const Generation& generation);
     Result<Frame> nextFrame(const Generation& generation);

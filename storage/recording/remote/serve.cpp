@@ -31,17 +31,6 @@ constexpr std::size_t kTextBytes = kPartBytes;
 constexpr std::size_t kArgumentBytes = std::size_t{1} << 20;
 constexpr std::uint32_t kMostTexts = 4096;
 
-template <std::size_t Index = 0>
-bool readCall(std::size_t index, wire::Reader& in, Call& call) {
-    if constexpr (Index < std::variant_size_v<Call>) {
-        if (index != Index) return readCall<Index + 1>(index, in, call);
-        in.get(call.emplace<Index>());
-        return in.isWhole();
-    } else {
-        return false;
-    }
-}
-
 class Server {
 public:
     Server(int in, int out, const ServeOptions& options) : m_stream(in, out), m_options(options) {}
@@ -93,11 +82,9 @@ private:
             return refuse("frames that nobody sends to who serves");
         m_heard = frame.number;
         if (frame.payload.empty()) return refuse("an empty call");
-        Call call;
-        wire::Reader in(std::span(frame.payload).subspan(1), kCallBudget);
-        if (!readCall(std::to_integer<std::size_t>(frame.payload[0]), in, call))
-            return refuse("a call that cannot be read");
-        if (!m_calls.put(frame.number, std::move(call)))
+        auto call = decodeCall(frame.payload, kCallBudget);
+        if (!call) return refuse("a call that cannot be read");
+        if (!m_calls.put(frame.number, std::move(*call)))
             return refuse("more calls than it waits for");
         return {};
     }
@@ -110,8 +97,8 @@ private:
         m_generation = waiting.generation;
         auto made = guarded([&] { return perform(asked); });
         if (!made) return fail(waiting.number, made.error());
-        return sendNames(waiting.number, asked, *made) &&
-               sendAnswer(waiting, bytesOf(kShape<typename Asked::Answer>, &*made));
+        return sendNames(waiting, asked, *made) &&
+               sendAnswer(waiting, bytesOf(shapeOfAnswer(waiting.call.index()), &*made));
     }
 
     template <class Work>
@@ -145,13 +132,15 @@ private:
     /// The strings that an answer names, and the arguments of what is in view; others are asked
     /// for.
     template <class Asked>
-    bool sendNames(std::uint32_t number, const Asked& asked, const typename Asked::Answer& made) {
-        NamesSent names{number, std::is_same_v<Asked, SpansInView>};
+    bool sendNames(const WaitingCall& waiting, const Asked& asked,
+                   const typename Asked::Answer& made) {
+        const Shape& shape = shapeOfAnswer(waiting.call.index());
+        NamesSent names{waiting.number, std::is_same_v<Asked, SpansInView>};
         if constexpr (std::is_same_v<Asked, SpansInView>) {
             for (std::size_t i = 0; i < made.size() && i < asked.lanes.size(); ++i)
-                sendNamesOf(asked.lanes[i].rank, kShape<std::vector<LaneSlice>>, &made[i], names);
+                sendNamesOf(asked.lanes[i].rank, *shape.of, &made[i], names);
         } else if constexpr (requires { asked.rank; }) {
-            sendNamesOf(asked.rank, kShape<typename Asked::Answer>, &made, names);
+            sendNamesOf(asked.rank, shape, &made, names);
         }
         return flush(names);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -44,6 +45,13 @@ void forEachPlace(const Places& places, std::size_t begin, std::size_t end, Use 
         for (std::size_t i = begin; i < end; ++i) use(i, places.first + i * places.stride);
     else
         for (std::size_t i = begin; i < end; ++i) use(i, places.each[i] + places.offset);
+}
+
+/// Calls `use` with the first of some that lie as far apart as `places` says, and their number.
+template <class Use>
+void forEachRun(const Places& places, Use use) {
+    if (places.each == nullptr) return use(places.first, places.count);
+    for (std::size_t i = 0; i < places.count; ++i) use(places.at(i), std::size_t{1});
 }
 
 bool isArrivals(const Shape& shape) {
@@ -146,8 +154,8 @@ void Writer::putStructs(const Shape& shape, const Places& places) {
         from = {.first = apart.data(), .stride = shape.size, .count = places.count};
         forEachPlace(places, 0, places.count, [&](std::size_t i, const std::byte* at) {
             std::copy_n(at, shape.size, from.at(i));
-            fields.takeApart(from.at(i));
         });
+        fields.takeApart(from.first, from.stride, from.count);
     }
     for (const Field& field : fields.list) putAll(*field.shape, from.within(field.offset));
 }
@@ -196,24 +204,42 @@ void Reader::getColumn(std::size_t count, Take take) {
 
 namespace {
 
-/// Whether a number is one that a T of this shape can be.
+/// Which numbers one of a shape can be, as a T.
 template <class T>
-bool fits(const Shape& shape, std::int64_t number) {
-    if constexpr (std::is_same_v<T, bool>) {
-        return number == 0 || number == 1;
-    } else {
-        // The last value of its type stands for what a damaged row held.
-        if (shape.isValue != nullptr)
-            return number == static_cast<std::int64_t>(std::numeric_limits<T>::max()) ||
-                   shape.isValue(number);
-        return static_cast<std::int64_t>(static_cast<T>(number)) == number;
+class Allowed {
+public:
+    explicit Allowed(const Shape& shape) : m_isEnum(shape.isValue != nullptr) {
+        if constexpr (std::is_same_v<T, bool>) {
+            m_most = 1;
+        } else if (m_isEnum) {
+            const auto [least, most] = std::ranges::minmax(shape.values);
+            m_least = least;
+            m_most = most;
+            if (most - least + 1 != std::ssize(shape.values)) m_isValue = shape.isValue;
+        }
     }
-}
+    [[nodiscard]] bool has(std::int64_t number) const {
+        if constexpr (!std::is_same_v<T, bool>) {
+            if (!m_isEnum) return static_cast<std::int64_t>(static_cast<T>(number)) == number;
+            if (number == kNone) return true;
+        }
+        return number >= m_least && number <= m_most && (m_isValue == nullptr || m_isValue(number));
+    }
+
+private:
+    /// The last value of an enumeration's type stands for what a damaged row held.
+    static constexpr auto kNone = static_cast<std::int64_t>(std::numeric_limits<T>::max());
+
+    bool m_isEnum;
+    std::int64_t m_least = 0, m_most = 0;
+    bool (*m_isValue)(std::int64_t) = nullptr;  ///< of one with gaps
+};
 
 }  // namespace
 
 void Reader::getNumbers(const Shape& shape, const Places& places) {
     withNumber(shape.kind, [&]<class T>(Of<T>) {
+        const Allowed<T> allowed(shape);
         getColumn(places.count, [&](std::size_t done, std::span<const std::int64_t> part) {
             bool good = true;
             forEachPlace(places, done, done + part.size(), [&](std::size_t i, std::byte* at) {
@@ -221,7 +247,7 @@ void Reader::getNumbers(const Shape& shape, const Places& places) {
                 if constexpr (std::is_floating_point_v<T>) {
                     store(at, static_cast<T>(std::bit_cast<double>(number)));
                 } else {
-                    good = good && fits<T>(shape, number);
+                    good = allowed.has(number) && good;
                     store(at, static_cast<T>(number));
                 }
             });
@@ -287,11 +313,11 @@ void Reader::getArrivals(const Places& places) {
 void Reader::getStructs(const Shape& shape, const Places& places) {
     const Fields& fields = shape.fields();
     for (const Field& field : fields.list) getAll(*field.shape, places.within(field.offset));
-    if (fields.putTogether != nullptr)
-        for (std::size_t i = 0; i < places.count && m_good; ++i) fields.putTogether(places.at(i));
-    if (fields.isSound != nullptr)
-        for (std::size_t i = 0; i < places.count && m_good; ++i)
-            require(fields.isSound(places.at(i)));
+    if (!m_good) return;
+    forEachRun(places, [&](std::byte* first, std::size_t count) {
+        if (fields.putTogether != nullptr) fields.putTogether(first, places.stride, count);
+        if (fields.areSound != nullptr) require(fields.areSound(first, places.stride, count));
+    });
 }
 
 bool Reader::afford(std::uint64_t count, std::size_t each) {

@@ -34,6 +34,9 @@ constexpr void putTogether(TimeRange& range) {
     constexpr std::int64_t kLimit = std::int64_t{1} << 62;
     return ns >= -kLimit && ns <= kLimit - 1;
 }
+[[nodiscard]] constexpr bool isNear(const TimeRange& range) {
+    return isNear(range.begin.ns) && isNear(range.end.ns);
+}
 [[nodiscard]] constexpr bool isSound(const SpanEvent& event) {
     return isNear(event.start.ns) && isNear(event.duration.ns) && event.duration.ns >= 0 &&
            isNear(event.start.ns / 2 + event.duration.ns / 2) && isOne(event.phase);
@@ -76,11 +79,10 @@ constexpr void putTogether(LaneSlice& slice) {
 }
 
 [[nodiscard]] constexpr bool isSound(const LaneSlice& slice) {
-    return isNear(slice.range.begin.ns) && isNear(slice.range.end.ns) &&
-           slice.range.begin <= slice.range.end && isOne(slice.phase);
+    return isNear(slice.range) && slice.range.begin <= slice.range.end && isOne(slice.phase);
 }
 [[nodiscard]] constexpr bool isSound(const CounterSlice& slice) {
-    return isNear(slice.range.begin.ns) && isNear(slice.range.end.ns);
+    return isNear(slice.range);
 }
 [[nodiscard]] inline bool isSound(const std::optional<std::string>& cell,
                                   TableResult::CellType type) {
@@ -110,19 +112,21 @@ requires requires(const Asked& asked, typename Asked::Answer) {
     asked.range;
 }
 [[nodiscard]] constexpr bool isSound(const Asked& asked) {
-    return isNear(asked.range.begin.ns) && isNear(asked.range.end.ns);
+    return isNear(asked.range);
+}
+template <class Asked>
+requires requires(const Asked& asked, typename Asked::Answer) {
+    asked.view;
+}
+[[nodiscard]] constexpr bool isSound(const Asked& asked) {
+    return isNear(asked.view.range);
 }
 [[nodiscard]] constexpr bool isSound(const LiveMemory& asked) {
     return isNear(asked.time.ns);
 }
 /// Its generation stays: each side has its own.
-[[nodiscard]] inline Fields fieldsOf(Of<View>) {
-    Fields fields = FieldsOf<View>{{"range", &View::range}, {"resolution", &View::resolution}};
-    fields.isSound = [](const void* at) {
-        const View& view = *static_cast<const View*>(at);
-        return isNear(view.range.begin.ns) && isNear(view.range.end.ns);
-    };
-    return fields;
+[[nodiscard]] inline FieldsOf<View> fieldsOf(Of<View>) {
+    return {{"range", &View::range}, {"resolution", &View::resolution}};
 }
 
 }  // namespace shardscope::storage
