@@ -6,7 +6,6 @@
 #pragma once
 
 #include "storage/model/events.h"
-#include "storage/model/table.h"
 
 #include <array>
 #include <cstdint>
@@ -92,19 +91,6 @@ struct DetailFacts {
     std::optional<MemoryPeak> peak;
     friend bool operator==(const DetailFacts&, const DetailFacts&) = default;
 };
-constexpr auto tableOf(RowsOf<DetailFacts>) {
-    using R = DetailFacts;
-    return table<R>({.name = "detail",
-                     .order = "rank, first_step, id",
-                     .key = "id",
-                     .since = 3,
-                     .more = "peak_ns, peak_bytes, peak",
-                     .row = "steps {first_step} to {last_step} of rank {rank}"},
-                    column("rank", &R::rank), column("first_step", &R::first),
-                    column("last_step", &R::last), column("start_ns", &R::range, &TimeRange::begin),
-                    column("end_ns", &R::range, &TimeRange::end), column("level", &R::level),
-                    column("reason", &R::reason), column("removed", &R::removed));
-}
 
 /// The level of every step of a run, looked up fast.
 class StepDetail {

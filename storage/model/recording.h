@@ -1,16 +1,15 @@
-// The small things of a recording: one struct a table row (storage/schema/FORMAT.md).
+// The small things of a recording: one struct a table row (storage/schema/FORMAT.md). Which member
+// is which column says recording_tables.cpp.
 #pragma once
 
 #include "storage/model/detail.h"
 #include "storage/model/events.h"
 #include "storage/model/lanes.h"
-#include "storage/model/table.h"
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace shardscope {
@@ -49,17 +48,6 @@ struct RunFacts {
     RunStatus status = RunStatus::kRecording;
     Timestamp ended;  ///< recording clock; last event when never finalised
 };
-constexpr auto tableOf(RowsOf<RunFacts>) {
-    using R = RunFacts;
-    return table<R>({.name = "run", .more = "finalised", .row = "the run"}, column("id", &R::id),
-                    column("config_json", &R::configJson), column("command_line", &R::commandLine),
-                    column("product", &R::product), column("libraries_json", &R::librariesJson),
-                    column("environment_json", &R::environmentJson), column("model", &R::model),
-                    column("strategy", &R::strategy), column("world_size", &R::worldSize),
-                    column("parameters", &R::parameters),
-                    column("started_unix_ns", &R::startedUnixNs), column("status", &R::status),
-                    column("ended_ns", &R::ended));
-}
 
 struct HostFacts {
     std::int32_t host = 0;
@@ -71,14 +59,6 @@ struct HostFacts {
     std::int64_t clockOffsetNs = 0;  ///< recording clock = host clock + offset
     std::int64_t clockErrorNs = 0;   ///< bound on the offset's error
 };
-constexpr auto tableOf(RowsOf<HostFacts>) {
-    using R = HostFacts;
-    return table<R>({.name = "hosts", .order = "host", .key = "host", .row = "host {host}"},
-                    column("host", &R::host), column("name", &R::name), column("cpu", &R::cpu),
-                    column("cores", &R::cores), column("memory_bytes", &R::memory),
-                    column("boot_id", &R::bootId), column("clock_offset_ns", &R::clockOffsetNs),
-                    column("clock_error_ns", &R::clockErrorNs));
-}
 
 /// A comparison of another host's clock with the recorder's, and what its ranks' times were
 /// corrected by from then on. Until the first one HostFacts::clockOffsetNs holds.
@@ -91,18 +71,6 @@ struct ClockFacts {
     std::int64_t residualNs = 0;  ///< measured less what was in force until then
     bool stepped = false;         ///< the clock had been set: more than drift and error explain
 };
-constexpr auto tableOf(RowsOf<ClockFacts>) {
-    using R = ClockFacts;
-    return table<R>({.name = "clocks",
-                     .order = "id",
-                     .key = "id",
-                     .since = 1,
-                     .row = "comparison of clocks {id}"},
-                    column("host", &R::host), column("time_ns", &R::time),
-                    column("offset_ns", &R::offsetNs), column("drift_ppb", &R::driftPpb),
-                    column("error_ns", &R::errorNs), column("residual_ns", &R::residualNs),
-                    column("stepped", &R::stepped));
-}
 
 /// How the source of a peak begins that its measurements do not agree on.
 inline constexpr const char* kUnsurePeak = "unsure";
@@ -121,15 +89,6 @@ struct RankFacts {
     std::optional<std::int32_t> exitCode;
     std::optional<std::int32_t> exitSignal;
 };
-constexpr auto tableOf(RowsOf<RankFacts>) {
-    using R = RankFacts;
-    return table<R>({.name = "ranks", .order = "rank", .key = "rank", .row = "rank {rank}"},
-                    column("rank", &R::rank), column("host", &R::host), column("pid", &R::pid),
-                    column("device", &R::device), column("peak_flops", &R::peakFlops),
-                    column("peak_source", &R::peakSource), column("emitted", &R::emitted),
-                    column("dropped", &R::dropped), column("exit_code", &R::exitCode),
-                    column("exit_signal", &R::exitSignal));
-}
 
 /// The accelerator of a rank; a CPU rank has none.
 struct DeviceFacts {
@@ -149,23 +108,6 @@ struct DeviceFacts {
     std::string measuredPeakSource;
     std::int64_t clockErrorNs = 0;  ///< bound on how far device events may lie off the host clock
 };
-constexpr auto tableOf(RowsOf<DeviceFacts>) {
-    using R = DeviceFacts;
-    return table<R>({.name = "devices",
-                     .order = "rank",
-                     .key = "rank",
-                     .since = 1,
-                     .row = "the device of rank {rank}"},
-                    column("rank", &R::rank), column("name", &R::name), column("uuid", &R::uuid),
-                    column("pci_bus_id", &R::pciBusId), column("memory_bytes", &R::memory),
-                    column("driver", &R::driver), column("shared_by", &R::sharedBy),
-                    column("mig", &R::mig), column("attention", &R::attention),
-                    column("tracing", &R::tracing), column("vendor_peak_flops", &R::vendorPeak),
-                    column("vendor_peak_source", &R::vendorPeakSource),
-                    column("measured_peak_flops", &R::measuredPeak),
-                    column("measured_peak_source", &R::measuredPeakSource),
-                    column("clock_error_ns", &R::clockErrorNs));
-}
 
 struct LaneFacts {
     RankId rank;
@@ -175,17 +117,6 @@ struct LaneFacts {
     std::string unit;        ///< counters only: "bytes", "ns", "1"
     std::int32_t order = 0;  ///< position within the rank, top first
 };
-constexpr auto tableOf(RowsOf<LaneFacts>) {
-    using R = LaneFacts;
-    return table<R>({.name = "lanes",
-                     .order = "rank, position, lane",
-                     .key = "lane",
-                     .keyedByRank = true,
-                     .row = "lane {lane} of rank {rank}"},
-                    column("rank", &R::rank), column("lane", &R::lane), column("role", &R::role),
-                    column("name", &R::name), column("unit", &R::unit),
-                    column("position", &R::order));
-}
 
 /// One training step of one rank.
 struct StepFacts {
@@ -211,23 +142,6 @@ struct StepFacts {
 
     [[nodiscard]] TimeRange range() const { return {start, end}; }
 };
-constexpr auto tableOf(RowsOf<StepFacts>) {
-    using R = StepFacts;
-    return table<R>({.name = "steps",
-                     .order = "step, rank",
-                     .key = "step",
-                     .keyedByRank = true,
-                     .row = "step {step} of rank {rank}"},
-                    column("rank", &R::rank), column("step", &R::step),
-                    column("start_ns", &R::start), column("end_ns", &R::end),
-                    column("tokens", &R::tokens), column("expected_gathers", &R::expectedGathers),
-                    column("expected_reductions", &R::expectedReductions),
-                    column("expected_phases", &R::expectedPhases), column("emitted", &R::emitted),
-                    column("dropped", &R::dropped), column("cpu_time_ns", &R::cpuTimeNs),
-                    column("resident_set_bytes", &R::residentSet),
-                    later(column("core_wait_ns", &R::coreWaitNs)),
-                    later(column("stolen_ns", &R::stolenNs)));
-}
 
 /// A training metric, once a step for the whole run (rank 0's word, already reduced).
 struct MetricPoint {
@@ -236,12 +150,6 @@ struct MetricPoint {
     Timestamp time;
     double value = 0;
 };
-constexpr auto tableOf(RowsOf<MetricPoint>) {
-    using R = MetricPoint;
-    return table<R>({.name = "metrics", .order = "time_ns, rowid", .row = "a value of {name}"},
-                    column("name", &R::name), column("step", &R::step), column("time_ns", &R::time),
-                    column("value", &R::value));
-}
 
 /// What theory says a rank holds at its peak, by category.
 struct MemoryTheory {
@@ -249,16 +157,6 @@ struct MemoryTheory {
     MemoryCategory category = MemoryCategory::kOther;
     Bytes size;
 };
-constexpr auto tableOf(RowsOf<MemoryTheory>) {
-    using R = MemoryTheory;
-    return table<R>({.name = "memory_theory",
-                     .order = "rank, category",
-                     .key = "category",
-                     .keyedByRank = true,
-                     .row = "category {category} of rank {rank}"},
-                    column("rank", &R::rank), column("category", &R::category),
-                    column("size_bytes", &R::size));
-}
 
 enum class Severity : std::uint8_t { kNote = 1, kWarning = 2, kProblem = 3 };
 constexpr auto wordsOf(Severity) {
@@ -277,19 +175,6 @@ struct Diagnostic {
     Timestamp time;
     std::int64_t count = 1;
 };
-constexpr auto tableOf(RowsOf<Diagnostic>) {
-    using R = Diagnostic;
-    return table<R>({.name = "diagnostics", .order = "id", .key = "id", .row = "diagnostic {id}"},
-                    column("severity", &R::severity), column("code", &R::code),
-                    column("message", &R::message), column("remedy", &R::remedy),
-                    column("rank", &R::rank), column("time_ns", &R::time),
-                    column("count", &R::count));
-}
-
-/// Rows that stand for themselves: of every table whose rows are structs, but for the one row of
-/// `run` and for `detail`, whose rows hold a peak besides (storage/recording/file/detail_rows.h).
-using PlainRows = std::tuple<HostFacts, RankFacts, DeviceFacts, LaneFacts, StepFacts, MetricPoint,
-                             MemoryTheory, Diagnostic, ClockFacts>;
 
 struct EventCounts {
     std::uint64_t spans = 0;
@@ -301,8 +186,23 @@ struct EventCounts {
     [[nodiscard]] std::uint64_t total() const {
         return spans + collectives + memory + counters + flows + instants;
     }
-    /// The count of a kind.
-    [[nodiscard]] std::uint64_t& of(EventKind kind);
+    [[nodiscard]] constexpr std::uint64_t& of(EventKind kind) {
+        switch (kind) {
+            case EventKind::kMemory:
+                return memory;
+            case EventKind::kCounter:
+                return counters;
+            case EventKind::kCollective:
+                return collectives;
+            case EventKind::kFlow:
+                return flows;
+            case EventKind::kInstant:
+                return instants;
+            case EventKind::kSpan:
+                break;
+        }
+        return spans;
+    }
 };
 
 /// Code of the diagnostic that says that a recording was cut out of a longer one.

@@ -1,90 +1,31 @@
-// Structs to JSON and back from one list of their fields, so that the two cannot drift apart.
-// Internal to engine/run/protocol.
-//
-//   template <class F> void fields(F& f, LogLine& m) { f("level", m.level), f("text", m.text); }
+// Structs to JSON and back from one list of their fields, so that the two cannot drift apart: their
+// shape (storage/model/shape.h). Internal to engine/run/protocol.
 #pragma once
 
 #include "engine/run/config/run_config.h"
-#include "storage/model/plain_text.h"
-#include "storage/model/recording.h"
+#include "storage/model/recording_tables.h"
+#include "storage/model/result.h"
+#include "storage/model/shape.h"
 
-#include <nlohmann/json.hpp>
-
-#include <cmath>
-#include <limits>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
-#include <optional>
+#include <memory>
+#include <span>
 #include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
+#include <string_view>
+#include <variant>
+
+namespace shardscope {
+/// It has a JSON of its own.
+template <>
+inline constexpr bool shapes::kIsOpaque<run::RunConfig> = true;
+}  // namespace shardscope
 
 namespace shardscope::run {
 
-/// Leaves a decode function with a sentence; never crosses it.
-struct BadMessage {
-    std::string text;
-};
-
-template <class T>
-inline constexpr bool kIsOptional = false;
-template <class T>
-inline constexpr bool kIsOptional<std::optional<T>> = true;
-template <class T>
-inline constexpr bool kIsVector = false;
-template <class T>
-inline constexpr bool kIsVector<std::vector<T>> = true;
-/// Ids, times and sizes: structs around one whole number.
-template <class T>
-inline constexpr bool kWrapsNumber =
-    std::is_same_v<T, Timestamp> || std::is_same_v<T, Duration> || std::is_same_v<T, Bytes>;
-template <class Tag, class Rep>
-inline constexpr bool kWrapsNumber<Id<Tag, Rep>> = true;
 using TextMap = std::map<std::string, std::string>;
-
-/// Rows of a recording have the names of their columns.
-template <class F, TableRow Row>
-void fields(F& f, Row& row) {
-    forEachColumn<Row>([&](const auto& column) { f(column.name, column.of(row)); });
-}
-
-/// `Json` keeps the order of fields or not.
-template <class Json>
-class FieldWriter {
-public:
-    template <class T>
-    void operator()(const char* name, T& value) {
-        m_json[name] = toJsonValue(value);
-    }
-    Json take() { return std::move(m_json); }
-
-private:
-    template <class T>
-    static Json toJsonValue(T& value) {
-        if constexpr (std::is_same_v<T, RunConfig>) {
-            return Json::parse(toJson(value));
-        } else if constexpr (kWrapsNumber<T>) {
-            return numberIn(value);
-        } else if constexpr (std::is_enum_v<T>) {
-            return static_cast<int>(value);
-        } else if constexpr (kIsOptional<T>) {
-            return value ? toJsonValue(*value) : Json();
-        } else if constexpr (kIsVector<T>) {
-            Json list = Json::array();
-            for (auto& each : value) list.push_back(toJsonValue(each));
-            return list;
-        } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string> ||
-                             std::is_same_v<T, TextMap>) {
-            return value;
-        } else {
-            FieldWriter nested;
-            fields(nested, value);
-            return nested.take();
-        }
-    }
-
-    Json m_json = Json::object();
-};
 
 /// What stays as it is; anything else that is not as it should be is an error.
 enum class Kept : std::uint8_t {
@@ -100,99 +41,56 @@ enum class Texts : std::uint8_t {
     kLines,      ///< printable()
 };
 
-template <class Json>
-class FieldReader {
-public:
-    FieldReader(const Json& json, std::string where, Kept kept, Texts texts)
-        : m_json(json), m_where(std::move(where)), m_kept(kept), m_texts(texts) {}
+/// {"event":"step", ...}: a word that says which struct it is, then its fields.
+[[nodiscard]] std::string encodeFields(const char* tag, const char* word, const Shape& shape,
+                                       const void* value);
 
-    template <class T>
-    void operator()(const char* name, T& value) {
-        const std::string field = m_where + "." + name;
-        const auto found = m_json.find(name);
-        if (found != m_json.end())
-            take(*found, field, value);
-        else if (m_kept == Kept::kNothing)
-            throw BadMessage{field + " is missing"};
-    }
+/// Such a text, read.
+class TaggedFields {
+public:
+    /// Without a word where the text is none.
+    TaggedFields(std::string_view text, const char* tag);
+    ~TaggedFields();
+    TaggedFields(const TaggedFields&) = delete;
+    TaggedFields& operator=(const TaggedFields&) = delete;
+
+    [[nodiscard]] bool hasWord() const { return m_json != nullptr; }
+    [[nodiscard]] const std::string& word() const { return m_word; }
+    /// Errors are sentences' ends that name the field: "step.loss is not a number".
+    Result<void> read(const Shape& shape, void* value, Kept kept, Texts texts) const;
 
 private:
-    /// All of a value or, where it may be malformed, nothing of it.
-    template <class T>
-    void take(const Json& json, const std::string& field, T& value) const {
-        if (m_kept != Kept::kMalformed) return read(json, field, value);
-        try {
-            T whole = value;
-            read(json, field, whole);
-            value = std::move(whole);
-        } catch (const BadMessage&) {
-            return;  // it stays as it is
-        }
-    }
+    struct Parsed;
+    std::unique_ptr<Parsed> m_json;
+    std::string m_word;
+};
 
-    template <class T>
-    void read(const Json& json, const std::string& field, T& value) const {
-        if constexpr (std::is_same_v<T, RunConfig>) {
-            auto parsed = parseRunConfigJson(json.dump());
-            if (!parsed) throw BadMessage{field + ": " + parsed.error().message};
-            value = std::move(*parsed);
-        } else if constexpr (kWrapsNumber<T>) {
-            read(json, field, numberIn(value));
-        } else if constexpr (std::is_enum_v<T>) {
-            std::underlying_type_t<T> number{};
-            read(json, field, number);
-            value = static_cast<T>(number);
-        } else if constexpr (kIsOptional<T>) {
-            value.reset();
-            if (!json.is_null()) read(json, field, value.emplace());
-        } else if constexpr (kIsVector<T>) {
-            if (!json.is_array()) throw BadMessage{field + " is not a list"};
-            value.resize(json.size());
-            for (std::size_t i = 0; i < json.size(); ++i) take(json[i], field, value[i]);
-        } else if constexpr (std::is_same_v<T, bool>) {
-            if (!json.is_boolean()) throw BadMessage{field + " is not true or false"};
-            value = json.template get<bool>();
-        } else if constexpr (std::is_integral_v<T>) {
-            readInteger(json, field, value);
-        } else if constexpr (std::is_floating_point_v<T>) {
-            // JSON has no NaN; the writer turns any non-finite number into null.
-            if (!json.is_null() && !json.is_number()) throw BadMessage{field + " is not a number"};
-            value = json.is_null() ? std::numeric_limits<T>::quiet_NaN() : json.template get<T>();
-        } else if constexpr (std::is_same_v<T, std::string>) {
-            if (!json.is_string()) throw BadMessage{field + " is not text"};
-            value = taken(json.template get<std::string>());
-        } else if constexpr (std::is_same_v<T, TextMap>) {
-            if (!json.is_object()) throw BadMessage{field + " is not an object"};
-            value.clear();
-            for (const auto& [key, text] : json.items())
-                take(text, field + "." + key, value[taken(key)]);
-        } else {
-            if (!json.is_object()) throw BadMessage{field + " is not an object"};
-            FieldReader nested(json, field, m_kept, m_texts);
-            fields(nested, value);
-        }
-    }
+/// The structs of a variant, by their place in it.
+template <class Variant>
+struct Alternatives;
+template <class... Struct>
+struct Alternatives<std::variant<Struct...>> {
+    using Variant = std::variant<Struct...>;
+    using Words = std::array<const char*, sizeof...(Struct)>;
+    static constexpr std::array<const Shape*, sizeof...(Struct)> kShapes{&kShape<Struct>...};
 
-    [[nodiscard]] std::string taken(std::string text) const {
-        if (m_texts == Texts::kAsTheyAre) return text;
-        return m_texts == Texts::kLine ? printableLine(std::move(text))
-                                       : printable(std::move(text));
+    static std::string encode(const char* tag, const Words& words, const Variant& value) {
+        const void* at = std::visit([](const auto& of) -> const void* { return &of; }, value);
+        return encodeFields(tag, words[value.index()], *kShapes[value.index()], at);
     }
-
-    template <class T>
-    static void readInteger(const Json& json, const std::string& field, T& value) {
-        const bool fits =
-            json.is_number_unsigned()  ? std::in_range<T>(json.template get<std::uint64_t>())
-            : json.is_number_integer() ? std::in_range<T>(json.template get<std::int64_t>())
-                                       : false;
-        if (!fits) throw BadMessage{field + " is not a whole number of its size"};
-        value = json.template get<T>();
+    /// Puts the struct of that place there, as it is by default.
+    static void* emplace(Variant& value, std::size_t place) {
+        using Make = void* (*)(Variant&);
+        constexpr std::array<Make, sizeof...(Struct)> kMakers{
+            [](Variant& of) -> void* { return &of.template emplace<Struct>(); }...};
+        return kMakers[place](value);
     }
-
-    const Json& m_json;
-    std::string m_where;
-    Kept m_kept;
-    Texts m_texts;
+    /// Where a word is among them; their number: nowhere.
+    static std::size_t placeOf(std::string_view word, const Words& words) {
+        std::size_t place = 0;
+        while (place < words.size() && word != words[place]) ++place;
+        return place;
+    }
 };
 
 }  // namespace shardscope::run

@@ -3,187 +3,234 @@
 #include "engine/run/protocol/messages.h"
 
 #include "engine/run/protocol/json_fields.h"
+#include "storage/model/plain_text.h"
 
-#include <iterator>
+#include <array>
+#include <cstddef>
+#include <string>
 #include <type_traits>
+#include <variant>
 
 namespace shardscope::run {
 
-// Parts of messages; found by their namespace.
-template <class F>
-void fields(F& f, PeerAddress& m) {
-    f("name", m.name), f("address", m.address), f("port", m.port);
+// Fields, one function a struct; found by its namespace, each before what it is part of.
+
+FieldsOf<PeerAddress> fieldsOf(Of<PeerAddress>) {
+    using M = PeerAddress;
+    return {{"name", &M::name}, {"address", &M::address}, {"port", &M::port}};
 }
-template <class F>
-void fields(F& f, RankPlaces& m) {
-    f("per_host", m.perHost);
+FieldsOf<RankPlaces> fieldsOf(Of<RankPlaces>) {
+    using M = RankPlaces;
+    return {{"per_host", &M::perHost}};
 }
-template <class F>
-void fields(F& f, MeetingPoint& m) {
-    f("address", m.address), f("port", m.port);
+FieldsOf<MeetingPoint> fieldsOf(Of<MeetingPoint>) {
+    using M = MeetingPoint;
+    return {{"address", &M::address}, {"port", &M::port}};
+}
+
+FieldsOf<AgentHello> fieldsOf(Of<AgentHello>) {
+    using M = AgentHello;
+    return {{"protocol", &M::protocol}, {"product", &M::product}, {"pid", &M::pid},
+            {"host", &M::host},         {"now_ns", &M::nowNs},    {"reached_at", &M::reachedAt}};
+}
+FieldsOf<PrepareRequest> fieldsOf(Of<PrepareRequest>) {
+    using M = PrepareRequest;
+    return {{"host", &M::host},
+            {"interface", &M::interface},
+            {"towards", &M::towards},
+            {"token", &M::token},
+            {"need_bytes", &M::needBytes}};
+}
+FieldsOf<HostPrepared> fieldsOf(Of<HostPrepared>) {
+    using M = HostPrepared;
+    return {{"address", &M::address},
+            {"meeting_port", &M::meetingPort},
+            {"check_port", &M::checkPort},
+            {"failure", &M::failure},
+            {"free_bytes", &M::freeBytes}};
+}
+FieldsOf<DataRequest> fieldsOf(Of<DataRequest>) {
+    using M = DataRequest;
+    return {{"path", &M::path}};
+}
+FieldsOf<DataChecked> fieldsOf(Of<DataChecked>) {
+    using M = DataChecked;
+    return {{"checksum", &M::checksum}, {"bytes", &M::bytes}, {"failure", &M::failure}};
+}
+FieldsOf<PeersRequest> fieldsOf(Of<PeersRequest>) {
+    using M = PeersRequest;
+    return {{"peers", &M::peers}};
+}
+FieldsOf<PeersChecked> fieldsOf(Of<PeersChecked>) {
+    using M = PeersChecked;
+    return {{"failures", &M::failures}};
+}
+FieldsOf<ClockAsked> fieldsOf(Of<ClockAsked>) {
+    using M = ClockAsked;
+    return {{"sent_ns", &M::sentNs}};
+}
+FieldsOf<ClockTold> fieldsOf(Of<ClockTold>) {
+    using M = ClockTold;
+    return {{"asked_ns", &M::askedNs}, {"received_ns", &M::receivedNs}, {"sent_ns", &M::sentNs}};
+}
+FieldsOf<ClockCorrection> fieldsOf(Of<ClockCorrection>) {
+    using M = ClockCorrection;
+    return {{"from_ns", &M::fromNs}, {"origin_ns", &M::originNs}, {"drift_ppb", &M::driftPpb}};
+}
+FieldsOf<Backlog> fieldsOf(Of<Backlog>) {
+    using M = Backlog;
+    return {{"bytes", &M::bytes}, {"on_disk", &M::onDisk}, {"given_up", &M::givenUp}};
+}
+FieldsOf<Taken> fieldsOf(Of<Taken>) {
+    using M = Taken;
+    return {{"bytes", &M::bytes}};
+}
+FieldsOf<LaunchRequest> fieldsOf(Of<LaunchRequest>) {
+    using M = LaunchRequest;
+    return {{"config", &M::config},
+            {"origin_ns", &M::originNs},
+            {"rank_program", &M::rankProgram},
+            {"segment_bytes", &M::segmentBytes},
+            {"environment", &M::environment},
+            {"places", &M::places},
+            {"host", &M::host},
+            {"meeting", &M::meeting}};
+}
+FieldsOf<TaskTerms> fieldsOf(Of<TaskTerms>) {
+    using M = TaskTerms;
+    return {{"send_key", &M::sendKey},
+            {"receive_key", &M::receiveKey},
+            {"rank_program", &M::rankProgram},
+            {"config", &M::config},
+            {"trouble", &M::trouble}};
+}
+FieldsOf<RankStart> fieldsOf(Of<RankStart>) {
+    using M = RankStart;
+    return {{"config", &M::config},
+            {"rank", &M::rank},
+            {"origin_ns", &M::originNs},
+            {"segment_fd", &M::segmentFd},
+            {"segment_bytes", &M::segmentBytes},
+            {"places", &M::places},
+            {"meeting", &M::meeting},
+            {"meeting_fd", &M::meetingFd},
+            {"address", &M::address}};
+}
+FieldsOf<Command> fieldsOf(Of<Command>) {
+    using M = Command;
+    return {{"verb", &M::verb},
+            {"level", &M::capture, &CaptureChange::level},
+            {"steps", &M::capture, &CaptureChange::steps},
+            {"every", &M::capture, &CaptureChange::every}};
+}
+FieldsOf<Heartbeat> fieldsOf(Of<Heartbeat>) {
+    return {};
+}
+FieldsOf<RankStarted> fieldsOf(Of<RankStarted>) {
+    using M = RankStarted;
+    return {{"rank", &M::rank}, {"pid", &M::pid}};
+}
+FieldsOf<RankExited> fieldsOf(Of<RankExited>) {
+    using M = RankExited;
+    return {{"rank", &M::rank},
+            {"code", &M::code},
+            {"signal", &M::signal},
+            {"last_words", &M::lastWords}};
+}
+FieldsOf<AgentDone> fieldsOf(Of<AgentDone>) {
+    return {};
+}
+FieldsOf<LogLine> fieldsOf(Of<LogLine>) {
+    using M = LogLine;
+    return {{"level", &M::level}, {"text", &M::text}};
+}
+FieldsOf<RankHello> fieldsOf(Of<RankHello>) {
+    using M = RankHello;
+    return {{"protocol", &M::protocol},
+            {"product", &M::product},
+            {"pid", &M::pid},
+            {"device", &M::device},
+            {"libraries", &M::libraries}};
+}
+FieldsOf<PeakMeasured> fieldsOf(Of<PeakMeasured>) {
+    using M = PeakMeasured;
+    return {{"peak_flops", &M::peakFlops}, {"source", &M::source}};
+}
+FieldsOf<DeviceReported> fieldsOf(Of<DeviceReported>) {
+    using M = DeviceReported;
+    return {{"device", &M::device}};
+}
+FieldsOf<LaneDeclared> fieldsOf(Of<LaneDeclared>) {
+    using M = LaneDeclared;
+    return {{"lane", &M::lane}};
+}
+FieldsOf<StringsDeclared> fieldsOf(Of<StringsDeclared>) {
+    using M = StringsDeclared;
+    return {{"first", &M::first}, {"texts", &M::texts}};
+}
+FieldsOf<StepDone> fieldsOf(Of<StepDone>) {
+    using M = StepDone;
+    return {{"step", &M::step},
+            {"memory_in_use_bytes", &M::memoryInUse},
+            {"exposed_communication_ns", &M::exposedCommunication},
+            {"capture", &M::capture},
+            {"capture_reason", &M::captureReason}};
+}
+FieldsOf<RankActivity> fieldsOf(Of<RankActivity>) {
+    using M = RankActivity;
+    return {{"step", &M::step},
+            {"phase", &M::phase},
+            {"layer", &M::layer},
+            {"in_phase_ns", &M::inPhase},
+            {"queues", &M::queues},
+            {"tensor_bytes", &M::tensors},
+            {"resident_set_bytes", &M::residentSet}};
+}
+FieldsOf<MetricReported> fieldsOf(Of<MetricReported>) {
+    using M = MetricReported;
+    return {{"point", &M::point}};
+}
+FieldsOf<SampleWritten> fieldsOf(Of<SampleWritten>) {
+    using M = SampleWritten;
+    return {{"step", &M::step}, {"time_ns", &M::time}, {"text", &M::text}};
+}
+FieldsOf<TheoryReported> fieldsOf(Of<TheoryReported>) {
+    using M = TheoryReported;
+    return {{"categories", &M::categories}};
+}
+FieldsOf<DiagnosticRaised> fieldsOf(Of<DiagnosticRaised>) {
+    using M = DiagnosticRaised;
+    return {{"diagnostic", &M::diagnostic}};
+}
+FieldsOf<RankFinished> fieldsOf(Of<RankFinished>) {
+    using M = RankFinished;
+    return {{"emitted", &M::emitted}, {"dropped", &M::dropped}, {"stopped", &M::stopped}};
+}
+FieldsOf<RankFailed> fieldsOf(Of<RankFailed>) {
+    using M = RankFailed;
+    return {{"message", &M::message},
+            {"code", &M::code},
+            {"step", &M::step},
+            {"phase", &M::phase},
+            {"layer", &M::layer}};
+}
+FieldsOf<VerifyResult> fieldsOf(Of<VerifyResult>) {
+    using M = VerifyResult;
+    return {{"loss", &M::loss},
+            {"gradient_norm", &M::gradientNorm},
+            {"weights", &M::weights},
+            {"worst_tensor", &M::worstTensor},
+            {"steps", &M::steps},
+            {"state_bytes", &M::stateBytes},
+            {"theory_state_bytes", &M::theoryStateBytes}};
 }
 
 namespace {
 
-using Json = nlohmann::json;
-
-// Fields, one function a struct. `f` is a FieldWriter or a FieldReader.
-template <class F>
-void fields(F& f, AgentHello& m) {
-    f("protocol", m.protocol), f("product", m.product), f("pid", m.pid), f("host", m.host);
-    f("now_ns", m.nowNs), f("reached_at", m.reachedAt);
-}
-template <class F>
-void fields(F& f, PrepareRequest& m) {
-    f("host", m.host), f("interface", m.interface), f("towards", m.towards);
-    f("token", m.token), f("need_bytes", m.needBytes);
-}
-template <class F>
-void fields(F& f, HostPrepared& m) {
-    f("address", m.address), f("meeting_port", m.meetingPort), f("check_port", m.checkPort);
-    f("failure", m.failure), f("free_bytes", m.freeBytes);
-}
-template <class F>
-void fields(F& f, DataRequest& m) {
-    f("path", m.path);
-}
-template <class F>
-void fields(F& f, DataChecked& m) {
-    f("checksum", m.checksum), f("bytes", m.bytes), f("failure", m.failure);
-}
-template <class F>
-void fields(F& f, PeersRequest& m) {
-    f("peers", m.peers);
-}
-template <class F>
-void fields(F& f, PeersChecked& m) {
-    f("failures", m.failures);
-}
-template <class F>
-void fields(F& f, ClockAsked& m) {
-    f("sent_ns", m.sentNs);
-}
-template <class F>
-void fields(F& f, ClockTold& m) {
-    f("asked_ns", m.askedNs), f("received_ns", m.receivedNs), f("sent_ns", m.sentNs);
-}
-template <class F>
-void fields(F& f, ClockCorrection& m) {
-    f("from_ns", m.fromNs), f("origin_ns", m.originNs), f("drift_ppb", m.driftPpb);
-}
-template <class F>
-void fields(F& f, Backlog& m) {
-    f("bytes", m.bytes), f("on_disk", m.onDisk), f("given_up", m.givenUp);
-}
-template <class F>
-void fields(F& f, Taken& m) {
-    f("bytes", m.bytes);
-}
-template <class F>
-void fields(F& f, LaunchRequest& m) {
-    f("config", m.config), f("origin_ns", m.originNs), f("rank_program", m.rankProgram);
-    f("segment_bytes", m.segmentBytes), f("environment", m.environment);
-    f("places", m.places), f("host", m.host), f("meeting", m.meeting);
-}
-template <class F>
-void fields(F& f, TaskTerms& m) {
-    f("send_key", m.sendKey), f("receive_key", m.receiveKey), f("rank_program", m.rankProgram);
-    f("config", m.config), f("trouble", m.trouble);
-}
-template <class F>
-void fields(F& f, RankStart& m) {
-    f("config", m.config), f("rank", m.rank), f("origin_ns", m.originNs);
-    f("segment_fd", m.segmentFd);
-    f("segment_bytes", m.segmentBytes), f("places", m.places), f("meeting", m.meeting);
-    f("meeting_fd", m.meetingFd), f("address", m.address);
-}
-template <class F>
-void fields(F& f, Command& m) {
-    f("verb", m.verb), f("level", m.capture.level), f("steps", m.capture.steps);
-    f("every", m.capture.every);
-}
-template <class F>
-void fields(F&, Heartbeat&) {}
-template <class F>
-void fields(F& f, RankStarted& m) {
-    f("rank", m.rank), f("pid", m.pid);
-}
-template <class F>
-void fields(F& f, RankExited& m) {
-    f("rank", m.rank), f("code", m.code), f("signal", m.signal), f("last_words", m.lastWords);
-}
-template <class F>
-void fields(F&, AgentDone&) {}
-template <class F>
-void fields(F& f, LogLine& m) {
-    f("level", m.level), f("text", m.text);
-}
-template <class F>
-void fields(F& f, RankHello& m) {
-    f("protocol", m.protocol), f("product", m.product), f("pid", m.pid);
-    f("device", m.device), f("libraries", m.libraries);
-}
-template <class F>
-void fields(F& f, PeakMeasured& m) {
-    f("peak_flops", m.peakFlops), f("source", m.source);
-}
-template <class F>
-void fields(F& f, DeviceReported& m) {
-    f("device", m.device);
-}
-template <class F>
-void fields(F& f, LaneDeclared& m) {
-    f("lane", m.lane);
-}
-template <class F>
-void fields(F& f, StringsDeclared& m) {
-    f("first", m.first), f("texts", m.texts);
-}
-template <class F>
-void fields(F& f, StepDone& m) {
-    f("step", m.step), f("memory_in_use_bytes", m.memoryInUse);
-    f("exposed_communication_ns", m.exposedCommunication), f("capture", m.capture);
-    f("capture_reason", m.captureReason);
-}
-template <class F>
-void fields(F& f, RankActivity& m) {
-    f("step", m.step), f("phase", m.phase), f("layer", m.layer), f("in_phase_ns", m.inPhase);
-    f("queues", m.queues), f("tensor_bytes", m.tensors), f("resident_set_bytes", m.residentSet);
-}
-template <class F>
-void fields(F& f, MetricReported& m) {
-    f("point", m.point);
-}
-template <class F>
-void fields(F& f, SampleWritten& m) {
-    f("step", m.step), f("time_ns", m.time), f("text", m.text);
-}
-template <class F>
-void fields(F& f, TheoryReported& m) {
-    f("categories", m.categories);
-}
-template <class F>
-void fields(F& f, DiagnosticRaised& m) {
-    f("diagnostic", m.diagnostic);
-}
-template <class F>
-void fields(F& f, RankFinished& m) {
-    f("emitted", m.emitted), f("dropped", m.dropped), f("stopped", m.stopped);
-}
-template <class F>
-void fields(F& f, RankFailed& m) {
-    f("message", m.message), f("code", m.code), f("step", m.step), f("phase", m.phase);
-    f("layer", m.layer);
-}
-template <class F>
-void fields(F& f, VerifyResult& m) {
-    f("loss", m.loss), f("gradient_norm", m.gradientNorm), f("weights", m.weights);
-    f("worst_tensor", m.worstTensor), f("steps", m.steps), f("state_bytes", m.stateBytes);
-    f("theory_state_bytes", m.theoryStateBytes);
-}
+using Messages = Alternatives<Message>;
 
 /// The word under "type", by alternative of Message.
-constexpr const char* kTypes[] = {
+constexpr Messages::Words kTypes{
     "agent_hello",     "prepare_request",  "host_prepared",   "data_request",
     "data_checked",    "peers_request",    "peers_checked",   "clock_asked",
     "clock_told",      "clock_correction", "backlog",         "taken",
@@ -193,7 +240,7 @@ constexpr const char* kTypes[] = {
     "lane_declared",   "strings_declared", "step_done",       "rank_activity",
     "metric_reported", "sample_written",   "theory_reported", "diagnostic_raised",
     "rank_finished",   "rank_failed",      "verify_result"};
-static_assert(std::size(kTypes) == std::variant_size_v<Message>);
+static_assert(kTypes.back() != nullptr);
 
 /// From the recorder or a task of this user's: what was asked for here.
 template <class M>
@@ -210,42 +257,31 @@ template <class M>
 inline constexpr Texts kTexts = kIsRequest<M>  ? Texts::kAsTheyAre
                                 : kHasLines<M> ? Texts::kLines
                                                : Texts::kLine;
-
-template <std::size_t I = 0>
-Message decodeAs(const std::string& type, const Json& json) {
-    if constexpr (I == std::variant_size_v<Message>) {
-        throw BadMessage{"unknown message '" + type + "'"};
-    } else {
-        if (type != kTypes[I]) return decodeAs<I + 1>(type, json);
-        using Read = std::variant_alternative_t<I, Message>;
-        Read message;
-        FieldReader<Json> reader(json, type, Kept::kNothing, kTexts<Read>);
-        fields(reader, message);
-        return message;
-    }
+template <class... M>
+constexpr std::array<Texts, sizeof...(M)> textsOf(Of<std::variant<M...>>) {
+    return {kTexts<M>...};
 }
 
 }  // namespace
 
 std::string encode(const Message& message) {
-    FieldWriter<Json> writer;
-    // The writer reads only; the shared field lists take their struct by plain reference.
-    std::visit([&](auto copy) { fields(writer, copy); }, message);
-    Json json = writer.take();
-    json["type"] = kTypes[message.index()];
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return Messages::encode("type", kTypes, message);
 }
 
 Result<Message> decode(std::string_view text) {
-    const Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object() || !json.contains("type") || !json["type"].is_string()) {
+    const TaggedFields fields(text, "type");
+    if (!fields.hasWord())
         return failure(ErrorCode::kLaunch, "a message is not a JSON object with a type");
-    }
-    try {
-        return decodeAs(json["type"].get<std::string>(), json);
-    } catch (const BadMessage& bad) {
-        return failure(ErrorCode::kLaunch, printableLine("malformed message: " + bad.text));
-    }
+    const auto malformed = [](const std::string& why) {
+        return failure(ErrorCode::kLaunch, printableLine("malformed message: " + why));
+    };
+    const std::size_t place = Messages::placeOf(fields.word(), kTypes);
+    if (place == kTypes.size()) return malformed("unknown message '" + fields.word() + "'");
+    Message message;
+    const auto done = fields.read(*Messages::kShapes[place], Messages::emplace(message, place),
+                                  Kept::kNothing, textsOf(Of<Message>{})[place]);
+    if (!done) return malformed(done.error().message);
+    return message;
 }
 
 }  // namespace shardscope::run

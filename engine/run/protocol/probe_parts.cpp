@@ -2,96 +2,98 @@
 
 #include "engine/run/protocol/json_fields.h"
 
-#include <iterator>
+#include <cstddef>
+#include <optional>
+#include <string_view>
 
 namespace shardscope::run {
 
-// Of structs inside parts: json_fields.h finds them by their struct, so in its namespace.
-template <class F>
-void fields(F& f, DeviceUser& m) {
-    f("pid", m.pid), f("name", m.name), f("memory_bytes", m.memory);
+// Fields, one function a struct; found by its namespace, each before what it is part of.
+
+FieldsOf<DeviceUser> fieldsOf(Of<DeviceUser>) {
+    using M = DeviceUser;
+    return {{"pid", &M::pid}, {"name", &M::name}, {"memory_bytes", &M::memory}};
 }
-template <class F>
-void fields(F& f, DriverDevice& m) {
-    f("name", m.name), f("pci_bus_id", m.pciBusId), f("uuid", m.uuid);
-    f("memory_bytes", m.memory), f("memory_used_bytes", m.memoryUsed), f("mig", m.mig);
-    f("processes", m.users);
+FieldsOf<DriverDevice> fieldsOf(Of<DriverDevice>) {
+    using M = DriverDevice;
+    return {{"name", &M::name},           {"pci_bus_id", &M::pciBusId},          {"uuid", &M::uuid},
+            {"memory_bytes", &M::memory}, {"memory_used_bytes", &M::memoryUsed}, {"mig", &M::mig},
+            {"processes", &M::users}};
 }
-template <class F>
-void fields(F& f, CudaDevice& m) {
-    f("name", m.name), f("pci_bus_id", m.pciBusId), f("uuid", m.uuid);
-    f("memory_bytes", m.memory), f("multiprocessors", m.multiprocessors);
-    f("compute_capability", m.computeCapability);
+FieldsOf<CudaDevice> fieldsOf(Of<CudaDevice>) {
+    using M = CudaDevice;
+    return {{"name", &M::name},
+            {"pci_bus_id", &M::pciBusId},
+            {"uuid", &M::uuid},
+            {"memory_bytes", &M::memory},
+            {"multiprocessors", &M::multiprocessors},
+            {"compute_capability", &M::computeCapability}};
+}
+
+// Of an obstacle, what was found has the name that older probes know.
+
+FieldsOf<EnginePart> fieldsOf(Of<EnginePart>) {
+    using M = EnginePart;
+    return {{"libtorch", &M::libtorch},
+            {"one_dnn", &M::oneDnn},
+            {"cpu_capability", &M::cpuCapability},
+            {"computes", &M::computes}};
+}
+FieldsOf<DriverPart> fieldsOf(Of<DriverPart>) {
+    using M = DriverPart;
+    return {{"code", &M::problem, &Obstacle::code},
+            {"problem", &M::problem, &Obstacle::found},
+            {"remedy", &M::problem, &Obstacle::remedy},
+            {"version", &M::version},
+            {"devices", &M::devices}};
+}
+FieldsOf<CudaPart> fieldsOf(Of<CudaPart>) {
+    using M = CudaPart;
+    return {{"loaded", &M::loaded},
+            {"code", &M::problem, &Obstacle::code},
+            {"problem", &M::problem, &Obstacle::found},
+            {"remedy", &M::problem, &Obstacle::remedy},
+            {"driver_version", &M::driverVersion},
+            {"runtime_version", &M::runtimeVersion},
+            {"cupti_version", &M::cuptiVersion},
+            {"nccl_version", &M::ncclVersion},
+            {"devices", &M::devices},
+            {"loaded_from", &M::loadedFrom}};
+}
+FieldsOf<TracingPart> fieldsOf(Of<TracingPart>) {
+    using M = TracingPart;
+    return {{"started", &M::started},
+            {"code", &M::problem, &Obstacle::code},
+            {"message", &M::problem, &Obstacle::found},
+            {"remedy", &M::problem, &Obstacle::remedy}};
+}
+FieldsOf<EndPart> fieldsOf(Of<EndPart>) {
+    return {};
 }
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// Beside the part's own fields. `found` is the name that older probes know.
-template <class F>
-void obstacleFields(F& f, const char* found, Obstacle& m) {
-    f("code", m.code), f(found, m.found), f("remedy", m.remedy);
-}
-template <class F>
-void fields(F& f, EnginePart& m) {
-    f("libtorch", m.libtorch), f("one_dnn", m.oneDnn), f("cpu_capability", m.cpuCapability);
-    f("computes", m.computes);
-}
-template <class F>
-void fields(F& f, DriverPart& m) {
-    obstacleFields(f, "problem", m.problem);
-    f("version", m.version), f("devices", m.devices);
-}
-template <class F>
-void fields(F& f, CudaPart& m) {
-    f("loaded", m.loaded);
-    obstacleFields(f, "problem", m.problem);
-    f("driver_version", m.driverVersion), f("runtime_version", m.runtimeVersion);
-    f("cupti_version", m.cuptiVersion), f("nccl_version", m.ncclVersion);
-    f("devices", m.devices), f("loaded_from", m.loadedFrom);
-}
-template <class F>
-void fields(F& f, TracingPart& m) {
-    f("started", m.started);
-    obstacleFields(f, "message", m.problem);
-}
-template <class F>
-void fields(F&, EndPart&) {}
+using Parts = Alternatives<ProbePart>;
 
 /// The word under "part", by alternative of ProbePart.
-constexpr const char* kParts[] = {"engine", "driver", "cuda", "tracing", "end"};
-static_assert(std::size(kParts) == std::variant_size_v<ProbePart>);
-
-template <std::size_t I = 0>
-std::optional<ProbePart> decodeAs(const std::string& part, const Json& json) {
-    if constexpr (I == std::variant_size_v<ProbePart>) {
-        return std::nullopt;
-    } else {
-        if (part != kParts[I]) return decodeAs<I + 1>(part, json);
-        std::variant_alternative_t<I, ProbePart> read;
-        FieldReader<Json> reader(json, part, Kept::kMalformed, Texts::kLine);
-        fields(reader, read);
-        return read;
-    }
-}
+constexpr Parts::Words kParts{"engine", "driver", "cuda", "tracing", "end"};
+static_assert(kParts.back() != nullptr);
 
 }  // namespace
 
 std::string encodePart(const ProbePart& part) {
-    Json json{{"part", kParts[part.index()]}};
-    FieldWriter<Json> writer;
-    // The writer reads only; the shared field lists take their struct by plain reference.
-    std::visit([&](auto copy) { fields(writer, copy); }, part);
-    json.update(writer.take());
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return Parts::encode("part", kParts, part);
 }
 
 std::optional<ProbePart> decodePart(std::string_view line) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("part") || !json["part"].is_string())
-        return std::nullopt;
-    return decodeAs(json["part"].get<std::string>(), json);
+    const TaggedFields fields(line, "part");
+    const std::size_t place = Parts::placeOf(fields.word(), kParts);
+    if (!fields.hasWord() || place == kParts.size()) return std::nullopt;
+    ProbePart part;
+    // What is malformed stays as it is: there is no error.
+    static_cast<void>(fields.read(*Parts::kShapes[place], Parts::emplace(part, place),
+                                  Kept::kMalformed, Texts::kLine));
+    return part;
 }
 
 }  // namespace shardscope::run

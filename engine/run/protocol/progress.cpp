@@ -2,99 +2,100 @@
 
 #include "engine/run/protocol/json_fields.h"
 
-#include <iterator>
+#include <cstddef>
+#include <optional>
+#include <string>
 
 namespace shardscope::run {
+
+FieldsOf<RunStarted> fieldsOf(Of<RunStarted>) {
+    using M = RunStarted;
+    return {{"output", &M::output}, {"model", &M::model}, {"strategy", &M::strategy},
+            {"ranks", &M::ranks},   {"steps", &M::steps}, {"parameters", &M::parameters}};
+}
+FieldsOf<StepProgress> fieldsOf(Of<StepProgress>) {
+    using M = StepProgress;
+    return {{"step", &M::step},
+            {"steps", &M::steps},
+            {"loss", &M::loss},
+            {"tokens_per_s", &M::tokensPerSecond},
+            {"learning_rate", &M::learningRate},
+            {"gradient_norm", &M::gradientNorm},
+            {"memory_bytes", &M::memory},
+            {"blocked_fraction", &M::blockedFraction},
+            {"eta_s", &M::secondsLeft},
+            {"time_s", &M::timeSeconds}};
+}
+FieldsOf<ValidationDone> fieldsOf(Of<ValidationDone>) {
+    using M = ValidationDone;
+    return {{"step", &M::step}, {"loss", &M::loss}};
+}
+FieldsOf<RankChanged> fieldsOf(Of<RankChanged>) {
+    using M = RankChanged;
+    return {{"rank", &M::rank}, {"state", &M::state}, {"pid", &M::pid}};
+}
+FieldsOf<RankFigures> fieldsOf(Of<RankFigures>) {
+    using M = RankFigures;
+    return {{"rank", &M::rank},
+            {"step", &M::step},
+            {"phase", &M::phase},
+            {"layer", &M::layer},
+            {"phase_s", &M::phaseSeconds},
+            {"waits", &M::waits},
+            {"queues", &M::queues},
+            {"tensor_bytes", &M::tensors},
+            {"resident_bytes", &M::residentSet},
+            {"tokens_per_s", &M::tokensPerSecond},
+            {"steps_counted", &M::stepsCounted}};
+}
+FieldsOf<SampleText> fieldsOf(Of<SampleText>) {
+    using M = SampleText;
+    return {{"step", &M::step}, {"text", &M::text}};
+}
+FieldsOf<HostChanged> fieldsOf(Of<HostChanged>) {
+    using M = HostChanged;
+    return {{"host", &M::host},     {"name", &M::name},       {"state", &M::state},
+            {"detail", &M::detail}, {"sent_bytes", &M::sent}, {"all_bytes", &M::all}};
+}
+FieldsOf<RecorderLog> fieldsOf(Of<RecorderLog>) {
+    using M = RecorderLog;
+    return {{"level", &M::level}, {"text", &M::text}};
+}
+FieldsOf<RunFinished> fieldsOf(Of<RunFinished>) {
+    using M = RunFinished;
+    return {{"status", &M::status},
+            {"output", &M::output},
+            {"exit_code", &M::exitCode},
+            {"message", &M::message}};
+}
+
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-template <class F>
-void fields(F& f, RunStarted& m) {
-    f("output", m.output), f("model", m.model), f("strategy", m.strategy), f("ranks", m.ranks);
-    f("steps", m.steps), f("parameters", m.parameters);
-}
-template <class F>
-void fields(F& f, StepProgress& m) {
-    f("step", m.step), f("steps", m.steps), f("loss", m.loss);
-    f("tokens_per_s", m.tokensPerSecond), f("learning_rate", m.learningRate);
-    f("gradient_norm", m.gradientNorm), f("memory_bytes", m.memory);
-    f("blocked_fraction", m.blockedFraction), f("eta_s", m.secondsLeft);
-    f("time_s", m.timeSeconds);
-}
-template <class F>
-void fields(F& f, ValidationDone& m) {
-    f("step", m.step), f("loss", m.loss);
-}
-template <class F>
-void fields(F& f, RankChanged& m) {
-    f("rank", m.rank), f("state", m.state), f("pid", m.pid);
-}
-template <class F>
-void fields(F& f, RankFigures& m) {
-    f("rank", m.rank), f("step", m.step), f("phase", m.phase), f("layer", m.layer);
-    f("phase_s", m.phaseSeconds), f("waits", m.waits), f("queues", m.queues);
-    f("tensor_bytes", m.tensors), f("resident_bytes", m.residentSet);
-    f("tokens_per_s", m.tokensPerSecond), f("steps_counted", m.stepsCounted);
-}
-template <class F>
-void fields(F& f, SampleText& m) {
-    f("step", m.step), f("text", m.text);
-}
-template <class F>
-void fields(F& f, HostChanged& m) {
-    f("host", m.host), f("name", m.name), f("state", m.state), f("detail", m.detail);
-    f("sent_bytes", m.sent), f("all_bytes", m.all);
-}
-template <class F>
-void fields(F& f, RecorderLog& m) {
-    f("level", m.level), f("text", m.text);
-}
-template <class F>
-void fields(F& f, RunFinished& m) {
-    f("status", m.status), f("output", m.output), f("exit_code", m.exitCode);
-    f("message", m.message);
-}
+using Events = Alternatives<ProgressEvent>;
 
 /// The word under "event", by alternative of ProgressEvent.
-constexpr const char* kEvents[] = {"started", "step",     "validation",   "rank",  "host",
-                                   "log",     "finished", "rank_figures", "sample"};
-static_assert(std::size(kEvents) == std::variant_size_v<ProgressEvent>);
-
-template <std::size_t I = 0>
-std::optional<ProgressEvent> decodeAs(const std::string& event, const Json& json) {
-    if constexpr (I == std::variant_size_v<ProgressEvent>) {
-        return std::nullopt;
-    } else {
-        if (event != kEvents[I]) return decodeAs<I + 1>(event, json);
-        std::variant_alternative_t<I, ProgressEvent> read;
-        FieldReader<Json> reader(json, event, Kept::kMissing, Texts::kAsTheyAre);
-        fields(reader, read);
-        return read;
-    }
-}
+constexpr Events::Words kEvents{"started", "step",     "validation",   "rank",  "host",
+                                "log",     "finished", "rank_figures", "sample"};
+static_assert(kEvents.back() != nullptr);
 
 }  // namespace
 
 std::string encodeProgress(const ProgressEvent& event) {
-    Json json{{"event", kEvents[event.index()]}};
-    FieldWriter<Json> writer;
-    // The writer reads only; the shared field lists take their struct by plain reference.
-    std::visit([&](auto copy) { fields(writer, copy); }, event);
-    json.update(writer.take());
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return Events::encode("event", kEvents, event);
 }
 
 Result<std::optional<ProgressEvent>> decodeProgress(std::string_view line) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("event") || !json["event"].is_string())
+    const TaggedFields fields(line, "event");
+    if (!fields.hasWord())
         return failure(ErrorCode::kFailure, "the recorder said something that is not an event: " +
                                                 std::string(line.substr(0, 120)));
-    try {
-        return decodeAs(json["event"].get<std::string>(), json);
-    } catch (const BadMessage& bad) {
-        return failure(ErrorCode::kFailure, "the recorder said " + bad.text);
-    }
+    const std::size_t place = Events::placeOf(fields.word(), kEvents);
+    if (place == kEvents.size()) return std::nullopt;
+    ProgressEvent event;
+    const auto done = fields.read(*Events::kShapes[place], Events::emplace(event, place),
+                                  Kept::kMissing, Texts::kAsTheyAre);
+    if (!done) return failure(ErrorCode::kFailure, "the recorder said " + done.error().message);
+    return event;
 }
 
 }  // namespace shardscope::run

@@ -2,6 +2,7 @@
 
 #include "storage/interchange/decimal.h"
 #include "storage/interchange/formats/export_scope.h"
+#include "storage/model/recording_tables.h"
 
 #include <nlohmann/json.hpp>
 
@@ -185,23 +186,24 @@ bool isInFact(std::string_view column) {
 
 std::string factOf(const StepFacts& step) {
     Json json = Json::object();
-    forEachColumn<StepFacts>([&](const auto& column) {
-        if (isInFact(column.name)) json[column.name] = numberIn(column.of(step));
-    });
+    for (const Field& column : tableOf<StepFacts>().columns.list)
+        if (isInFact(column.name))
+            withNumber(column.shape->kind,
+                       [&]<class T>(Of<T>) { json[column.name] = load<T>(column.in(&step)); });
     return dump(json);
 }
 
 StepFacts stepOf(const std::vector<Member>& members, Timestamp start) {
     StepFacts step;
-    forEachColumn<StepFacts>([&](const auto& column) {
-        auto& number = numberIn(column.of(step));
-        using Number = std::remove_cvref_t<decltype(number)>;
-        if (!isInFact(column.name)) return;
-        if constexpr (std::is_unsigned_v<Number>)
-            number = static_cast<Number>(countIn(members, column.name));
-        else
-            number = integerIn<Number>(members, column.name, number);
-    });
+    for (const Field& column : tableOf<StepFacts>().columns.list)
+        if (isInFact(column.name))
+            withNumber(column.shape->kind, [&]<class T>(Of<T>) {
+                void* at = column.in(&step);
+                if constexpr (std::is_unsigned_v<T>)
+                    store(at, static_cast<T>(countIn(members, column.name)));
+                else if constexpr (std::is_integral_v<T>)
+                    store(at, integerIn<T>(members, column.name, load<T>(at)));
+            });
     step.start = start;
     step.end = std::max(start, timeIn(members, "end_ns", start));
     return step;

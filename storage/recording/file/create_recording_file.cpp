@@ -28,7 +28,7 @@ std::string thisProcess() {
 Result<void> insertRun(Connection& connection, const RunFacts& run) {
     RunFacts begun = run;
     begun.status = RunStatus::kRecording;
-    auto insert = connection.prepare(insertSql<RunFacts>("INSERT"));
+    auto insert = connection.prepare(insertSql(tableOf<RunFacts>(), "INSERT"));
     if (!insert) return failure(insert);
     if (auto done = bindRow(*insert, begun).run(); !done) return done;
     return connection.execute("UPDATE run SET ended_ns=NULL");

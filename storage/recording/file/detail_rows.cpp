@@ -9,11 +9,12 @@
 namespace shardscope::storage {
 namespace {
 
-constexpr int kPeak = kColumnCount<DetailFacts>;  ///< columns after the struct's: its peak
-constexpr int kAllColumns = kPeak + 3;
+/// After the struct's columns come those of its peak.
+const int kPeak = columnCount(tableOf<DetailFacts>());
+const int kAllColumns = kPeak + 3;
 
 std::string allColumns() {
-    return columnList<DetailFacts>() + ", " + kTable<DetailFacts>.more;
+    return columnList(tableOf<DetailFacts>()) + ", " + tableOf<DetailFacts>().more;
 }
 
 DetailFacts factsOf(const Statement& row) {
@@ -56,7 +57,7 @@ Result<std::vector<DetailFacts>> readDetail(Connection& connection) {
     if (!there) return failure(there);
     if (!*there) return rows;
     auto select = connection.prepare("SELECT " + allColumns() + " FROM detail ORDER BY " +
-                                     kTable<DetailFacts>.order);
+                                     tableOf<DetailFacts>().order);
     if (!select) return failure(select);
     while (true) {
         auto row = select->step();

@@ -4,7 +4,8 @@
 #include "storage/recording/file/words.h"
 
 #include <limits>
-#include <utility>
+#include <span>
+#include <string_view>
 
 namespace shardscope::storage {
 namespace {
@@ -16,44 +17,43 @@ std::string outside(const std::string& column, std::int64_t least, std::int64_t 
     return column + " NOT BETWEEN " + std::to_string(least) + " AND " + std::to_string(most);
 }
 
-template <class Enum>
-std::string numbersOf() {
+std::string listOf(std::span<const std::int64_t> numbers) {
     std::string list;
-    for (const auto& entry : kWords<Enum>)
-        list.append(list.empty() ? "" : ",").append(std::to_string(static_cast<int>(entry.value)));
+    for (const std::int64_t number : numbers)
+        list.append(list.empty() ? "" : ",").append(std::to_string(number));
     return list;
 }
 
 /// What the type of a member allows.
-template <class T>
-void addType(const std::string& column, std::vector<RowRule>& rules) {
+void addType(const std::string& column, const Shape& shape, std::vector<RowRule>& rules) {
     const std::string has = "has " + column + " {" + column + "}";
     const auto within = [&](auto least, auto most) {
         rules.push_back(
             {outside(column, static_cast<std::int64_t>(least), static_cast<std::int64_t>(most)),
              has + ", which cannot be"});
     };
-    using Number = std::remove_cvref_t<decltype(numberIn(std::declval<const T&>()))>;
-    if constexpr (cell::kIsOptional<T>) {
-        addType<typename T::value_type>(column, rules);
-    } else if constexpr (std::is_same_v<T, Timestamp>) {
+    if (shape.kind == Shape::Kind::kOptional) {
+        addType(column, *shape.of, rules);
+    } else if (&shape == &kShape<Timestamp>) {
         within(-kTimeLimit, kTimeLimit);
-    } else if constexpr (std::is_enum_v<T>) {
-        rules.push_back({column + " NOT IN (" + numbersOf<T>() + ")",
-                         has + ", which is none of " + numbersOf<T>()});
-    } else if constexpr (std::is_integral_v<Number> && sizeof(Number) < sizeof(std::int64_t)) {
-        within(std::numeric_limits<Number>::min(), std::numeric_limits<Number>::max());
+    } else if (shape.isEnum) {
+        const std::string all = listOf(shape.values);
+        rules.push_back({column + " NOT IN (" + all + ")", has + ", which is none of " + all});
+    } else if (shape.isNumber() && !shape.isReal() && shape.size < sizeof(std::int64_t)) {
+        withNumber(shape.kind, [&]<class T>(Of<T>) {
+            within(std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+        });
     }
 }
 
 template <TableRow Row>
 TableRules rulesOf() {
-    TableRules rules{kTable<Row>.name, kTable<Row>.row, kTable<Row>.since, false, {}};
-    forEachColumn<Row>([&](const auto& column) {
-        using Value = std::remove_cvref_t<decltype(column.of(std::declval<const Row&>()))>;
-        addType<Value>(column.name, rules.rules);
+    const Table& table = tableOf<Row>();
+    TableRules rules{table.name, table.row, table.since, false, {}};
+    for (const Field& column : table.columns.list) {
+        addType(column.name, *column.shape, rules.rules);
         rules.ofRanks |= column.name == std::string_view("rank");
-    });
+    }
     return rules;
 }
 

@@ -1,5 +1,5 @@
 // What no row of a recording may be, declared once: `info --verify` reports it, `repair` takes such
-// rows out. Most follows from the columns' types (storage/model/table.h).
+// rows out. Most follows from the columns' types (storage/model/recording_tables.h).
 #pragma once
 
 #include <string>

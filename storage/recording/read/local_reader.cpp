@@ -4,31 +4,21 @@
 #include "storage/recording/file/packed_rows.h"
 #include "storage/recording/read/collective_rows.h"
 #include "storage/recording/read/flow_arrows.h"
+#include "storage/recording/read/questions.h"
 #include "storage/recording/read/summary_rows.h"
 #include "storage/recording/read/view_loader.h"
 #include "storage/sqlite/repair_command.h"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
 namespace shardscope::storage {
 
 Result<std::unique_ptr<RecordingReader>> openRecording(const std::string& path,
                                                        std::size_t threads) {
     return LocalReader::open(path, threads);
-}
-
-Result<std::vector<LaneSlice>> RecordingReader::slices(RankId rank, LaneId lane, TimeRange range,
-                                                       Duration resolution) {
-    auto slices = spans({{rank, lane}}, {range, resolution, {}});
-    if (!slices) return failure(slices);
-    return std::move(slices->front());
-}
-
-Result<std::vector<CounterSlice>> RecordingReader::counter(RankId rank, LaneId lane,
-                                                           TimeRange range, Duration resolution) {
-    auto slices = counters({{rank, lane}}, {range, resolution, {}});
-    if (!slices) return failure(slices);
-    return std::move(slices->front());
 }
 
 Result<std::unique_ptr<RecordingReader>> LocalReader::open(const std::string& path,
@@ -90,13 +80,6 @@ Result<void> LocalReader::Visit::begin() {
     return m_reader->m_events.refresh(*m_reader->m_connection);
 }
 
-Result<RecordingSummary> LocalReader::summary() {
-    Visit visit(*this);
-    if (auto begun = visit.begin(); !begun) return failure(begun);
-    if (auto done = unpack(visit.connection()); !done) return failure(done);
-    return readSummary(visit.connection(), m_events.directory());
-}
-
 Result<void> LocalReader::loadStrings(Connection& connection, RankId rank) {
     if (auto done = unpack(connection); !done) return done;
     Strings& strings = m_strings[rank];
@@ -151,64 +134,78 @@ std::string_view LocalReader::text(RankId rank, StringId id) {
     });
 }
 
-Result<std::vector<SpanEvent>> LocalReader::spans(RankId rank, LaneId lane, TimeRange range) {
-    Visit visit(*this);
-    if (auto begun = visit.begin(); !begun) return failure(begun);
-    return m_events.spans(visit.connection(), rank, lane, range);
-}
+struct LocalReader::Answers {
+    LocalReader& reader;
+    Connection& connection;
 
-Result<std::vector<SpanEvent>> LocalReader::spansNaming(RankId rank, LaneId lane, TimeRange range,
-                                                        const std::vector<StringId>& texts) {
-    Visit visit(*this);
-    if (auto begun = visit.begin(); !begun) return failure(begun);
-    return m_events.spansNaming(visit.connection(), rank, lane, range, texts);
-}
+    Result<RecordingSummary> operator()(const Summary&) const {
+        if (auto done = reader.unpack(connection); !done) return failure(done);
+        return readSummary(connection, reader.m_events.directory());
+    }
+    auto operator()(const EventsOfRank& asked) const {
+        return reader.eventsOfRank(connection, asked.rank, asked.range);
+    }
+    auto operator()(const SpansOfLane& asked) const {
+        return reader.m_events.spans(connection, asked.rank, asked.lane, asked.range);
+    }
+    auto operator()(const SpansNaming& asked) const {
+        return reader.m_events.spansNaming(connection, asked.rank, asked.lane, asked.range,
+                                           asked.texts);
+    }
+    auto operator()(const SpansInView& asked) const {
+        return loader().spans(asked.lanes, sensibleOf(asked.view));
+    }
+    auto operator()(const CountersInView& asked) const {
+        return loader().counters(asked.lanes, sensibleOf(asked.view));
+    }
+    auto operator()(const SamplesOfLane& asked) const {
+        return reader.m_events.samples(connection, asked.rank, asked.lane, asked.range);
+    }
+    auto operator()(const MemoryOfRank& asked) const {
+        return reader.m_events.moments<MemoryEvent>(connection, asked.rank, {}, asked.range);
+    }
+    auto operator()(const LiveMemory& asked) const {
+        return reader.memoryAt(connection, asked.rank, asked.time);
+    }
+    auto operator()(const InstantsOfLane& asked) const {
+        return reader.m_events.moments<InstantEvent>(connection, asked.rank, asked.lane,
+                                                     asked.range);
+    }
+    auto operator()(const FlowsOfLane& asked) const {
+        return reader.m_events.moments<FlowEvent>(connection, asked.rank, asked.lane, asked.range);
+    }
+    auto operator()(const ArrowsOfSpan& asked) const {
+        return findArrows(connection, reader.m_events,
+                          {asked.rank, asked.lane, asked.start, asked.depth});
+    }
 
-Result<std::vector<std::vector<LaneSlice>>> LocalReader::spans(
-    const std::vector<LaneAddress>& lanes, const View& view) {
-    Visit visit(*this);
-    if (auto begun = visit.begin(); !begun) return failure(begun);
-    ViewLoader loader(visit.connection(), m_events, m_pyramid, !m_growing);
-    return loader.spans(lanes, {sensible(view.range), view.resolution, view.generation});
-}
+private:
+    [[nodiscard]] ViewLoader loader() const {
+        return {connection, reader.m_events, reader.m_pyramid, !reader.m_growing};
+    }
+    static View sensibleOf(const View& view) {
+        return {sensible(view.range), view.resolution, view.generation};
+    }
+};
 
-Result<std::vector<std::vector<CounterSlice>>> LocalReader::counters(
-    const std::vector<LaneAddress>& lanes, const View& view) {
-    Visit visit(*this);
-    if (auto begun = visit.begin(); !begun) return failure(begun);
-    ViewLoader loader(visit.connection(), m_events, m_pyramid, !m_growing);
-    return loader.counters(lanes, {sensible(view.range), view.resolution, view.generation});
-}
-
-Result<std::vector<CounterEvent>> LocalReader::samples(RankId rank, LaneId lane, TimeRange range) {
-    Visit visit(*this);
-    if (auto begun = visit.begin(); !begun) return failure(begun);
-    return m_events.samples(visit.connection(), rank, lane, range);
-}
-
-Result<std::vector<MemoryEvent>> LocalReader::memoryEvents(RankId rank, TimeRange range) {
-    Visit visit(*this);
-    if (auto begun = visit.begin(); !begun) return failure(begun);
-    return m_events.moments<MemoryEvent>(visit.connection(), rank, {}, range);
-}
-
-Result<std::vector<InstantEvent>> LocalReader::instants(RankId rank, LaneId lane, TimeRange range) {
-    Visit visit(*this);
-    if (auto begun = visit.begin(); !begun) return failure(begun);
-    return m_events.moments<InstantEvent>(visit.connection(), rank, lane, range);
-}
-
-Result<std::vector<FlowEvent>> LocalReader::flows(RankId rank, LaneId lane, TimeRange range) {
-    Visit visit(*this);
-    if (auto begun = visit.begin(); !begun) return failure(begun);
-    return m_events.moments<FlowEvent>(visit.connection(), rank, lane, range);
-}
-
-Result<std::vector<FlowArrow>> LocalReader::arrowsOf(RankId rank, LaneId lane, Timestamp start,
-                                                     std::uint8_t depth) {
-    Visit visit(*this);
-    if (auto begun = visit.begin(); !begun) return failure(begun);
-    return findArrows(visit.connection(), m_events, {rank, lane, start, depth});
+Result<void> LocalReader::answer(const AnyRequest& request) {
+    const auto find = [&]<class Asked>(const Asked& asked) -> Result<typename Asked::Answer> {
+        if constexpr (std::is_same_v<Asked, SqlQuery>)
+            return runQuery(asked.sql);
+        else {
+            Visit visit(*this);
+            if (auto begun = visit.begin(); !begun) return failure(begun);
+            return Answers{*this, visit.connection()}(asked);
+        }
+    };
+    return std::visit(
+        [&](const auto& each) -> Result<void> {
+            auto found = find(each.asked);
+            if (!found) return failure(found);
+            each.answer = std::move(*found);
+            return {};
+        },
+        request);
 }
 
 }  // namespace shardscope::storage

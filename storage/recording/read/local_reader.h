@@ -20,24 +20,8 @@ public:
     static Result<std::unique_ptr<RecordingReader>> open(const std::string& path,
                                                          std::size_t threads);
 
-    Result<RecordingSummary> summary() override;
     std::string_view text(RankId rank, StringId id) override;
-    Result<RankEvents> rankEvents(RankId rank, TimeRange range) override;
-    Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range) override;
-    Result<std::vector<SpanEvent>> spansNaming(RankId rank, LaneId lane, TimeRange range,
-                                               const std::vector<StringId>& texts) override;
-    Result<std::vector<std::vector<LaneSlice>>> spans(const std::vector<LaneAddress>& lanes,
-                                                      const View& view) override;
-    Result<std::vector<std::vector<CounterSlice>>> counters(const std::vector<LaneAddress>& lanes,
-                                                            const View& view) override;
-    Result<std::vector<CounterEvent>> samples(RankId rank, LaneId lane, TimeRange range) override;
-    Result<std::vector<MemoryEvent>> memoryEvents(RankId rank, TimeRange range) override;
-    Result<std::vector<MemoryEvent>> liveMemory(RankId rank, Timestamp time) override;
-    Result<std::vector<InstantEvent>> instants(RankId rank, LaneId lane, TimeRange range) override;
-    Result<std::vector<FlowEvent>> flows(RankId rank, LaneId lane, TimeRange range) override;
-    Result<std::vector<FlowArrow>> arrowsOf(RankId rank, LaneId lane, Timestamp start,
-                                            std::uint8_t depth) override;
-    Result<TableResult> query(const std::string& sql) override;
+    Result<void> answer(const AnyRequest& request) override;
 
 private:
     /// The connection for one call. A recording that still grows is closed again after each, so
@@ -57,9 +41,16 @@ private:
         LocalReader* m_reader;
     };
 
+    /// What it answers through a connection, a function a question.
+    struct Answers;
+
     LocalReader(std::string path, std::size_t threads)
         : m_path(std::move(path)), m_events(threads) {}
     Result<void> connect();
+    /// Of questions that take more than a few lines.
+    Result<RankEvents> eventsOfRank(Connection& connection, RankId rank, TimeRange range);
+    Result<std::vector<MemoryEvent>> memoryAt(Connection& connection, RankId rank, Timestamp time);
+    Result<TableResult> runQuery(const std::string& sql);
     /// Makes tables of packed rows for this connection, once. Before strings and collectives are
     /// read; of a file that grows only then.
     Result<void> unpack(Connection& connection);

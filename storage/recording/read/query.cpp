@@ -53,7 +53,7 @@ TableResult::CellType cellType(const Statement& row, int column) {
 
 }  // namespace
 
-Result<TableResult> LocalReader::query(const std::string& sql) {
+Result<TableResult> LocalReader::runQuery(const std::string& sql) {
     // A connection of its own: the authorizer and the views are nothing for other calls.
     auto connection = openReadingConnection(m_path);
     if (!connection) return failure(connection);

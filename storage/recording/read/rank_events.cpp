@@ -114,49 +114,45 @@ Result<void> EventSource::findMemoryPeak(Connection& connection, RankId rank, Ti
     return {};
 }
 
-Result<RankEvents> LocalReader::rankEvents(RankId rank, TimeRange range) {
-    Visit visit(*this);
-    if (auto begun = visit.begin(); !begun) return failure(begun);
+Result<RankEvents> LocalReader::eventsOfRank(Connection& connection, RankId rank, TimeRange range) {
     RankEvents events;
     events.rank = rank;
-    auto lanes = lanesOf(visit.connection(), rank);
+    auto lanes = lanesOf(connection, rank);
     if (!lanes) return failure(lanes);
     for (const Lane& lane : *lanes) {
         if (lane.role == LaneRole::kCounter) {
-            auto samples = m_events.samples(visit.connection(), rank, lane.id, range);
+            auto samples = m_events.samples(connection, rank, lane.id, range);
             if (!samples) return failure(samples);
             events.energy = std::move(*samples);
             continue;
         }
-        auto spans = m_events.spans(visit.connection(), rank, lane.id, range);
+        auto spans = m_events.spans(connection, rank, lane.id, range);
         if (!spans) return failure(spans);
         take(lane, *spans, events);
     }
     std::stable_sort(events.phases.begin(), events.phases.end(),
                      [](const SpanEvent& a, const SpanEvent& b) { return a.start < b.start; });
-    if (auto done = unpack(visit.connection()); !done) return failure(done);
-    auto collectives = m_collectives.read(visit.connection(), rank, range);
+    if (auto done = unpack(connection); !done) return failure(done);
+    auto collectives = m_collectives.read(connection, rank, range);
     if (!collectives) return failure(collectives);
     events.collectives = std::move(*collectives);
     const TimeRange counted = afterCalibration(events.phases, range);
-    if (auto found = m_events.findMemoryPeak(visit.connection(), rank, counted, events); !found)
+    if (auto found = m_events.findMemoryPeak(connection, rank, counted, events); !found)
         return failure(found);
     // Nothing after it: what little there is, then.
     if (events.peakMemory.count == 0 && counted.begin != range.begin) {
-        if (auto found = m_events.findMemoryPeak(visit.connection(), rank, range, events); !found)
+        if (auto found = m_events.findMemoryPeak(connection, rank, range, events); !found)
             return failure(found);
     }
-    if (auto taken = takeThinnedPeak(visit.connection(), range, events); !taken)
-        return failure(taken);
+    if (auto taken = takeThinnedPeak(connection, range, events); !taken) return failure(taken);
     return events;
 }
 
-Result<std::vector<MemoryEvent>> LocalReader::liveMemory(RankId rank, Timestamp time) {
-    Visit visit(*this);
-    if (auto begun = visit.begin(); !begun) return failure(begun);
+Result<std::vector<MemoryEvent>> LocalReader::memoryAt(Connection& connection, RankId rank,
+                                                       Timestamp time) {
     constexpr Timestamp kBeginning{-(std::int64_t{1} << 62)};
     std::unordered_map<std::uint64_t, MemoryEvent> alive;
-    auto shown = m_events.forMemory(visit.connection(), rank, {kBeginning, {time.ns + 1}},
+    auto shown = m_events.forMemory(connection, rank, {kBeginning, {time.ns + 1}},
                                     [&](const MemoryEvent& event) {
                                         if (event.action == MemoryAction::kAllocate)
                                             alive[event.address] = event;

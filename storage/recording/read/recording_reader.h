@@ -58,38 +58,48 @@ struct TableResult {
     std::vector<std::vector<std::optional<std::string>>> rows;
     std::vector<std::vector<CellType>> types;  ///< of the cells of `rows`
 };
+constexpr auto wordsOf(TableResult::CellType) {
+    using Type = TableResult::CellType;
+    return wordList<Word<Type>>({{Type::kNull, "null"},
+                                 {Type::kInteger, "integer"},
+                                 {Type::kReal, "real"},
+                                 {Type::kText, "text"}});
+}
+
+/// Any question and where its answer goes (questions.h).
+struct AnyRequest;
 
 class RecordingReader {
 public:
     virtual ~RecordingReader() = default;
 
     /// Reads all rows again (a recording may still be growing).
-    virtual Result<RecordingSummary> summary() = 0;
+    Result<RecordingSummary> summary();
 
     /// Text of a rank's string; empty when unknown. That of a span's arguments is JSON, may be
     /// empty though the id is not, and is valid until the next call; others stay valid.
     virtual std::string_view text(RankId rank, StringId id) = 0;
 
     /// Phases, collectives and memory peak of one rank within `range` (whole run: bounds).
-    virtual Result<RankEvents> rankEvents(RankId rank, TimeRange range) = 0;
+    Result<RankEvents> rankEvents(RankId rank, TimeRange range);
 
     /// Spans of one lane that intersect `range`, by start.
-    virtual Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range) = 0;
+    Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range);
 
     /// Those of them whose name or arguments are one of `texts`, which are sorted.
-    virtual Result<std::vector<SpanEvent>> spansNaming(RankId rank, LaneId lane, TimeRange range,
-                                                       const std::vector<StringId>& texts) = 0;
+    Result<std::vector<SpanEvent>> spansNaming(RankId rank, LaneId lane, TimeRange range,
+                                               const std::vector<StringId>& texts);
 
     /// What to draw of many lanes, in their order: merged slices from the pyramid where a bucket is
     /// not coarser than a pixel, else single events. Each lane by depth, then start; a lane that
     /// does not exist shows nothing.
-    virtual Result<std::vector<std::vector<LaneSlice>>> spans(const std::vector<LaneAddress>& lanes,
-                                                              const View& view) = 0;
+    Result<std::vector<std::vector<LaneSlice>>> spans(const std::vector<LaneAddress>& lanes,
+                                                      const View& view);
 
     /// Likewise for counter lanes; the first slice of each starts with the value in force at
     /// range.begin.
-    virtual Result<std::vector<std::vector<CounterSlice>>> counters(
-        const std::vector<LaneAddress>& lanes, const View& view) = 0;
+    Result<std::vector<std::vector<CounterSlice>>> counters(const std::vector<LaneAddress>& lanes,
+                                                            const View& view);
 
     /// The same of one lane.
     Result<std::vector<LaneSlice>> slices(RankId rank, LaneId lane, TimeRange range,
@@ -98,28 +108,29 @@ public:
                                               Duration resolution);
 
     /// Samples of a counter lane within `range`, by time, with the last one before it in front.
-    virtual Result<std::vector<CounterEvent>> samples(RankId rank, LaneId lane,
-                                                      TimeRange range) = 0;
+    Result<std::vector<CounterEvent>> samples(RankId rank, LaneId lane, TimeRange range);
 
-    virtual Result<std::vector<MemoryEvent>> memoryEvents(RankId rank, TimeRange range) = 0;
+    Result<std::vector<MemoryEvent>> memoryEvents(RankId rank, TimeRange range);
 
     /// Blocks alive at `time`, largest first.
-    virtual Result<std::vector<MemoryEvent>> liveMemory(RankId rank, Timestamp time) = 0;
+    Result<std::vector<MemoryEvent>> liveMemory(RankId rank, Timestamp time);
 
     /// Instants of a lane within `range`, by time.
-    virtual Result<std::vector<InstantEvent>> instants(RankId rank, LaneId lane,
-                                                       TimeRange range) = 0;
+    Result<std::vector<InstantEvent>> instants(RankId rank, LaneId lane, TimeRange range);
 
     /// Flow events on a lane within `range`, by time.
-    virtual Result<std::vector<FlowEvent>> flows(RankId rank, LaneId lane, TimeRange range) = 0;
+    Result<std::vector<FlowEvent>> flows(RankId rank, LaneId lane, TimeRange range);
 
     /// The arrows that begin, pass or end at the span of a lane that begins at `start`, `depth`
     /// deep. Looks through all flow events of the rank.
-    virtual Result<std::vector<FlowArrow>> arrowsOf(RankId rank, LaneId lane, Timestamp start,
-                                                    std::uint8_t depth) = 0;
+    Result<std::vector<FlowArrow>> arrowsOf(RankId rank, LaneId lane, Timestamp start,
+                                            std::uint8_t depth);
 
     /// A read-only SQL statement, with the virtual table `events` and the views on it.
-    virtual Result<TableResult> query(const std::string& sql) = 0;
+    Result<TableResult> query(const std::string& sql);
+
+    /// What all of the others ask (questions.h). Leaves the answer's place as it was on errors.
+    virtual Result<void> answer(const AnyRequest& request) = 0;
 };
 
 /// Errors are kUnreadable: no such file, not a recording, truncated beyond use, or written by

@@ -15,14 +15,15 @@ namespace {
 
 /// The run's one row, and whether it was finalised.
 Result<void> readRun(Connection& connection, RecordingSummary& summary) {
-    auto select = connection.prepare("SELECT " + columnList<RunFacts>() + ", finalised FROM run");
+    auto select =
+        connection.prepare("SELECT " + columnList(tableOf<RunFacts>()) + ", finalised FROM run");
     if (!select) return failure(select);
     while (true) {
         auto row = select->step();
         if (!row) return failure(row);
         if (!*row) return {};
         summary.run = rowOf<RunFacts>(*select);
-        summary.complete = select->integer(kColumnCount<RunFacts>) != 0;
+        summary.complete = select->integer(columnCount(tableOf<RunFacts>())) != 0;
     }
 }
 

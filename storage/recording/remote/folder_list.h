@@ -6,8 +6,6 @@
 
 #include <cstdint>
 #include <string>
-#include <tuple>
-#include <type_traits>
 #include <vector>
 
 namespace shardscope::storage::remote {
@@ -31,13 +29,5 @@ Result<FolderList> listFolder(const std::string& path);
 
 /// "~/..." as a path; "~" alone is the home.
 [[nodiscard]] std::string withoutTilde(const std::string& path);
-
-constexpr auto wireMembers(std::type_identity<FolderEntry>) {
-    using E = FolderEntry;
-    return std::tuple(&E::name, &E::isFolder, &E::size, &E::changedNs);
-}
-constexpr auto wireMembers(std::type_identity<FolderList>) {
-    return std::tuple(&FolderList::path, &FolderList::entries, &FolderList::whole);
-}
 
 }  // namespace shardscope::storage::remote

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace shardscope::storage::remote {
 namespace {
@@ -24,13 +25,22 @@ std::size_t sizeOf(const std::vector<std::string>& texts) {
     return size;
 }
 
-/// An answer has to have as many lists as there are lanes.
-template <class Answer>
-Result<Answer> ofLanes(Result<Answer> answer, std::size_t lanes) {
-    if (answer && answer->size() != lanes)
-        return failure(ErrorCode::kUnreadable,
-                       "the other side answers of other lanes than it was asked for");
-    return answer;
+/// As it is asked there.
+template <class Asked>
+Asked sensible(Asked asked) {
+    if constexpr (requires { asked.range; }) asked.range = withinReason(asked.range);
+    if constexpr (requires { asked.view; }) asked.view.range = withinReason(asked.view.range);
+    if constexpr (requires { asked.time; })
+        asked.time = withinReason({asked.time, asked.time}).begin;
+    return asked;
+}
+
+template <class Asked>
+Generation generationOf(const Asked& asked) {
+    if constexpr (requires { asked.view; })
+        return asked.view.generation;
+    else
+        return {};
 }
 
 }  // namespace
@@ -42,11 +52,6 @@ Result<std::unique_ptr<RemoteReader>> RemoteReader::open(std::shared_ptr<RemoteS
     const auto opened = session->ask(Open{path});
     if (!opened) return failure(opened);
     return std::unique_ptr<RemoteReader>(new RemoteReader(std::move(session), *opened != 0));
-}
-
-Result<RecordingSummary> RemoteReader::summary() {
-    m_unknown.clear();
-    return m_session->ask(Summary{});
 }
 
 std::vector<std::string> RemoteReader::textsFrom(RankId rank, StringId first, std::uint32_t count) {
@@ -93,62 +98,21 @@ std::string_view RemoteReader::arguments(RankId rank, StringId id) {
     return m_last;
 }
 
-Result<RankEvents> RemoteReader::rankEvents(RankId rank, TimeRange range) {
-    return m_session->ask(EventsOfRank{rank, withinReason(range)});
-}
-
-Result<std::vector<SpanEvent>> RemoteReader::spans(RankId rank, LaneId lane, TimeRange range) {
-    return m_session->ask(SpansOfLane{rank, lane, withinReason(range)});
-}
-
-Result<std::vector<std::vector<LaneSlice>>> RemoteReader::spans(
-    const std::vector<LaneAddress>& lanes, const View& view) {
-    m_session->forgetArguments();
-    return ofLanes(m_session->ask(SpansInView{lanes, withinReason(view.range), view.resolution},
-                                  view.generation),
-                   lanes.size());
-}
-
-Result<std::vector<std::vector<CounterSlice>>> RemoteReader::counters(
-    const std::vector<LaneAddress>& lanes, const View& view) {
-    return ofLanes(m_session->ask(CountersInView{lanes, withinReason(view.range), view.resolution},
-                                  view.generation),
-                   lanes.size());
-}
-
-Result<std::vector<CounterEvent>> RemoteReader::samples(RankId rank, LaneId lane, TimeRange range) {
-    return m_session->ask(SamplesOfLane{rank, lane, withinReason(range)});
-}
-
-Result<std::vector<MemoryEvent>> RemoteReader::memoryEvents(RankId rank, TimeRange range) {
-    return m_session->ask(MemoryOfRank{rank, withinReason(range)});
-}
-
-Result<std::vector<MemoryEvent>> RemoteReader::liveMemory(RankId rank, Timestamp time) {
-    return m_session->ask(LiveMemory{rank, withinReason({time, time}).begin});
-}
-
-Result<std::vector<InstantEvent>> RemoteReader::instants(RankId rank, LaneId lane,
-                                                         TimeRange range) {
-    return m_session->ask(InstantsOfLane{rank, lane, withinReason(range)});
-}
-
-Result<std::vector<FlowEvent>> RemoteReader::flows(RankId rank, LaneId lane, TimeRange range) {
-    return m_session->ask(FlowsOfLane{rank, lane, withinReason(range)});
-}
-
-Result<std::vector<SpanEvent>> RemoteReader::spansNaming(RankId rank, LaneId lane, TimeRange range,
-                                                         const std::vector<StringId>& texts) {
-    return m_session->ask(SpansNaming{rank, lane, withinReason(range), texts});
-}
-
-Result<std::vector<FlowArrow>> RemoteReader::arrowsOf(RankId rank, LaneId lane, Timestamp start,
-                                                      std::uint8_t depth) {
-    return m_session->ask(Arrows{rank, lane, start, depth});
-}
-
-Result<TableResult> RemoteReader::query(const std::string& sql) {
-    return m_session->ask(Query{sql});
+Result<void> RemoteReader::answer(const AnyRequest& request) {
+    if (std::holds_alternative<Request<Summary>>(request)) m_unknown.clear();
+    if (std::holds_alternative<Request<SpansInView>>(request)) m_session->forgetArguments();
+    return std::visit(
+        [&](const auto& each) -> Result<void> {
+            auto came = m_session->ask(sensible(each.asked), generationOf(each.asked));
+            if (!came) return failure(came);
+            if constexpr (requires { each.asked.lanes; })
+                if (came->size() != each.asked.lanes.size())
+                    return failure(ErrorCode::kUnreadable,
+                                   "the other side answers of other lanes than it was asked for");
+            each.answer = std::move(*came);
+            return {};
+        },
+        request);
 }
 
 }  // namespace shardscope::storage::remote

@@ -25,24 +25,8 @@ public:
     /// Some process there was writing the recording when it was opened.
     [[nodiscard]] bool wasBeingWritten() const { return m_beingWritten; }
 
-    Result<RecordingSummary> summary() override;
     std::string_view text(RankId rank, StringId id) override;
-    Result<RankEvents> rankEvents(RankId rank, TimeRange range) override;
-    Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range) override;
-    Result<std::vector<SpanEvent>> spansNaming(RankId rank, LaneId lane, TimeRange range,
-                                               const std::vector<StringId>& texts) override;
-    Result<std::vector<std::vector<LaneSlice>>> spans(const std::vector<LaneAddress>& lanes,
-                                                      const View& view) override;
-    Result<std::vector<std::vector<CounterSlice>>> counters(const std::vector<LaneAddress>& lanes,
-                                                            const View& view) override;
-    Result<std::vector<CounterEvent>> samples(RankId rank, LaneId lane, TimeRange range) override;
-    Result<std::vector<MemoryEvent>> memoryEvents(RankId rank, TimeRange range) override;
-    Result<std::vector<MemoryEvent>> liveMemory(RankId rank, Timestamp time) override;
-    Result<std::vector<InstantEvent>> instants(RankId rank, LaneId lane, TimeRange range) override;
-    Result<std::vector<FlowEvent>> flows(RankId rank, LaneId lane, TimeRange range) override;
-    Result<std::vector<FlowArrow>> arrowsOf(RankId rank, LaneId lane, Timestamp start,
-                                            std::uint8_t depth) override;
-    Result<TableResult> query(const std::string& sql) override;
+    Result<void> answer(const AnyRequest& request) override;
 
 private:
     RemoteReader(std::shared_ptr<RemoteSession> session, bool beingWritten)

@@ -98,13 +98,18 @@ Result<Frame> RemoteSession::nextFrame(const Generation& generation) {
     }
 }
 
-Result<std::vector<std::byte>> RemoteSession::exchange(const Call& call,
-                                                       const Generation& generation) {
+Result<void> RemoteSession::exchange(const Call& call, void* answer, const Generation& generation) {
+    auto bytes = send(call, generation);
+    if (!bytes) return failure(bytes);
+    wire::Reader in(*bytes, budgetOf(bytes->size()));
+    in.getOne(shapeOfAnswer(call.index()), answer);
+    if (in.isWhole()) return {};
+    return lose({ErrorCode::kUnreadable, "its answer cannot be read"});
+}
+
+Result<std::vector<std::byte>> RemoteSession::send(const Call& call, const Generation& generation) {
     if (m_lost) return tl::unexpected<Error>(*m_lost);
-    wire::Writer out;
-    std::visit([&](const auto& asked) { out.put(asked); }, call);
-    std::vector<std::byte> payload = out.take();
-    payload.insert(payload.begin(), static_cast<std::byte>(call.index()));
+    const std::vector<std::byte> payload = encodeCall(call);
     if (payload.size() > kMostPayload)
         return failure(ErrorCode::kUsage,
                        "what is asked is longer than a megabyte: ask for less at once");

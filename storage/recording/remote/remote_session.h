@@ -68,13 +68,10 @@ public:
     /// now and ever after.
     template <class Asked>
     Result<typename Asked::Answer> ask(const Asked& asked, const Generation& generation = {}) {
-        auto bytes = exchange(Call(asked), generation);
-        if (!bytes) return failure(bytes);
         typename Asked::Answer answer{};
-        wire::Reader in(*bytes, budgetOf(bytes->size()));
-        in.get(answer);
-        if (in.isWhole()) return answer;
-        return lose({ErrorCode::kUnreadable, "its answer cannot be read"});
+        const auto done = exchange(Call(asked), &answer, generation);
+        if (!done) return failure(done);
+        return answer;
     }
 
     /// The connection was lost, and nothing can be asked any more.
@@ -95,7 +92,9 @@ private:
                   Generation wanted);
 
     Result<void> awaitHello(const std::function<void(const std::string&)>& notice);
-    Result<std::vector<std::byte>> exchange(const Call& call, const Generation& generation);
+    /// `answer` is of the call's answer's type.
+    Result<void> exchange(const Call& call, void* answer, const Generation& generation);
+    Result<std::vector<std::byte>> send(const Call& call, const Generation& generation);
     Result<std::vector<std::byte>> collect(std::uint32_t number, const Generation& generation);
     Result<Frame> nextFrame(const Generation& generation);
     Result<void> takeTexts(const Frame& frame);

@@ -3,8 +3,9 @@
 #include "storage/columns/arguments.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/remote/call_queue.h"
+#include "storage/recording/remote/calls.h"
 #include "storage/recording/remote/frame_stream.h"
-#include "storage/recording/remote/named_texts.h"
+#include "storage/recording/remote/wire.h"
 
 #include <atomic>
 #include <exception>
@@ -12,9 +13,12 @@
 #include <new>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace shardscope::storage::remote {
 namespace {
@@ -26,17 +30,6 @@ constexpr std::size_t kTextBytes = kPartBytes;
 /// Of arguments before one answer: a screen full of them. More are asked for.
 constexpr std::size_t kArgumentBytes = std::size_t{1} << 20;
 constexpr std::uint32_t kMostTexts = 4096;
-
-template <std::size_t Index = 0>
-bool readCall(std::size_t index, wire::Reader& in, Call& call) {
-    if constexpr (Index < std::variant_size_v<Call>) {
-        if (index != Index) return readCall<Index + 1>(index, in, call);
-        in.get(call.emplace<Index>());
-        return in.isWhole();
-    } else {
-        return false;
-    }
-}
 
 class Server {
 public:
@@ -89,11 +82,9 @@ private:
             return refuse("frames that nobody sends to who serves");
         m_heard = frame.number;
         if (frame.payload.empty()) return refuse("an empty call");
-        Call call;
-        wire::Reader in(std::span(frame.payload).subspan(1), kCallBudget);
-        if (!readCall(std::to_integer<std::size_t>(frame.payload[0]), in, call))
-            return refuse("a call that cannot be read");
-        if (!m_calls.put(frame.number, std::move(call)))
+        auto call = decodeCall(frame.payload, kCallBudget);
+        if (!call) return refuse("a call that cannot be read");
+        if (!m_calls.put(frame.number, std::move(*call)))
             return refuse("more calls than it waits for");
         return {};
     }
@@ -106,10 +97,8 @@ private:
         m_generation = waiting.generation;
         auto made = guarded([&] { return perform(asked); });
         if (!made) return fail(waiting.number, made.error());
-        if (!sendNames(waiting.number, asked, *made)) return false;
-        wire::Writer out;
-        out.put(*made);
-        return sendAnswer(waiting, out.take());
+        return sendNames(waiting, asked, *made) &&
+               sendAnswer(waiting, bytesOf(shapeOfAnswer(waiting.call.index()), &*made));
     }
 
     template <class Work>
@@ -140,38 +129,68 @@ private:
         return send(FrameKind::kFailure, number, out.take()).has_value();
     }
 
+    /// The strings that an answer names, and the arguments of what is in view; others are asked
+    /// for.
     template <class Asked>
-    bool sendNames(std::uint32_t number, const Asked& asked, const typename Asked::Answer& made) {
-        std::vector<NamedText> texts;
-        std::size_t bytes = 0;
+    bool sendNames(const WaitingCall& waiting, const Asked& asked,
+                   const typename Asked::Answer& made) {
+        const Shape& shape = shapeOfAnswer(waiting.call.index());
+        NamesSent names{waiting.number, std::is_same_v<Asked, SpansInView>};
+        if constexpr (std::is_same_v<Asked, SpansInView>) {
+            for (std::size_t i = 0; i < made.size() && i < asked.lanes.size(); ++i)
+                sendNamesOf(asked.lanes[i].rank, *shape.of, &made[i], names);
+        } else if constexpr (requires { asked.rank; }) {
+            sendNamesOf(asked.rank, shape, &made, names);
+        }
+        return flush(names);
+    }
+
+    /// On their way before an answer.
+    struct NamesSent {
+        std::uint32_t number = 0;
+        bool withArguments = false;
+        std::vector<NamedText> texts{};  ///< not sent yet
+        std::size_t bytes = 0;           ///< of these
         std::size_t argumentBytes = 0;
-        bool sent = true;
-        const auto flush = [&] {
-            if (texts.empty() || !sent) return;
-            wire::Writer out;
-            out.put(texts);
-            sent = send(FrameKind::kTexts, number, out.take()).has_value();
-            texts.clear();
-            bytes = 0;
-        };
-        forEachNameOf(asked, made, [&](RankId rank, StringId id) {
+        bool sent = true;  ///< somebody still listens
+    };
+
+    bool flush(NamesSent& names) {
+        if (names.texts.empty() || !names.sent) return names.sent;
+        names.sent = send(FrameKind::kTexts, names.number,
+                          bytesOf(kShape<std::vector<NamedText>>, &names.texts))
+                         .has_value();
+        names.texts.clear();
+        names.bytes = 0;
+        return names.sent;
+    }
+
+    void sendNamesOf(RankId rank, const Shape& shape, const void* made, NamesSent& names) {
+        auto& known = m_sent[rank];
+        wire::forEachTextOf(shape, made, [&](StringId id) {
+            if (id == kEmptyString || !names.sent) return;
             // Arguments come again with each view, as the other side keeps those of one only.
             const bool isName = !columns::isArguments(id);
-            if (!sent || id == kEmptyString) return;
-            if (isName ? m_sent[rank].contains(id.value) : argumentBytes > kArgumentBytes) return;
+            if (isName ? known.contains(id.value)
+                       : !names.withArguments || names.argumentBytes > kArgumentBytes)
+                return;
             const std::string_view text = m_reader->text(rank, id);
             // Not there yet, or too long to send unasked. Arguments may well be none.
             if ((isName && text.empty()) || text.size() > kTextBytes) return;
             if (isName)
-                m_sent[rank].insert(id.value);
+                known.insert(id.value);
             else
-                argumentBytes += text.size();
-            if (bytes + text.size() > kTextBytes) flush();
-            bytes += text.size() + 16;
-            texts.push_back({rank, id, std::string(text)});
+                names.argumentBytes += text.size();
+            if (names.bytes + text.size() > kTextBytes) flush(names);
+            names.bytes += text.size() + 16;
+            names.texts.push_back({rank, id, std::string(text)});
         });
-        flush();
-        return sent;
+    }
+
+    static std::vector<std::byte> bytesOf(const Shape& shape, const void* value) {
+        wire::Writer out;
+        out.putOne(shape, value);
+        return out.take();
     }
 
     Result<void> send(FrameKind kind, std::uint32_t number, std::span<const std::byte> payload) {
@@ -196,7 +215,6 @@ private:
         return failure(ErrorCode::kUsage, "no recording is open on this connection");
     }
 
-    Result<RecordingSummary> read(const Summary&) { return m_reader->summary(); }
     Result<std::vector<std::string>> read(const Texts& asked) {
         std::vector<std::string> texts;
         std::size_t bytes = 0;
@@ -208,40 +226,14 @@ private:
         }
         return texts;
     }
-    Result<RankEvents> read(const EventsOfRank& asked) {
-        return m_reader->rankEvents(asked.rank, asked.range);
+    template <class Asked>
+    Result<typename Asked::Answer> read(Asked asked) {
+        typename Asked::Answer answer{};
+        if constexpr (requires { asked.view; }) asked.view.generation = m_generation;
+        const auto done = m_reader->answer(AnyRequest(Request<Asked>{asked, answer}));
+        if (!done) return failure(done);
+        return answer;
     }
-    Result<std::vector<SpanEvent>> read(const SpansOfLane& asked) {
-        return m_reader->spans(asked.rank, asked.lane, asked.range);
-    }
-    Result<std::vector<SpanEvent>> read(const SpansNaming& asked) {
-        return m_reader->spansNaming(asked.rank, asked.lane, asked.range, asked.texts);
-    }
-    Result<std::vector<std::vector<LaneSlice>>> read(const SpansInView& asked) {
-        return m_reader->spans(asked.lanes, {asked.range, asked.resolution, m_generation});
-    }
-    Result<std::vector<std::vector<CounterSlice>>> read(const CountersInView& asked) {
-        return m_reader->counters(asked.lanes, {asked.range, asked.resolution, m_generation});
-    }
-    Result<std::vector<CounterEvent>> read(const SamplesOfLane& asked) {
-        return m_reader->samples(asked.rank, asked.lane, asked.range);
-    }
-    Result<std::vector<MemoryEvent>> read(const MemoryOfRank& asked) {
-        return m_reader->memoryEvents(asked.rank, asked.range);
-    }
-    Result<std::vector<MemoryEvent>> read(const LiveMemory& asked) {
-        return m_reader->liveMemory(asked.rank, asked.time);
-    }
-    Result<std::vector<InstantEvent>> read(const InstantsOfLane& asked) {
-        return m_reader->instants(asked.rank, asked.lane, asked.range);
-    }
-    Result<std::vector<FlowEvent>> read(const FlowsOfLane& asked) {
-        return m_reader->flows(asked.rank, asked.lane, asked.range);
-    }
-    Result<std::vector<FlowArrow>> read(const Arrows& asked) {
-        return m_reader->arrowsOf(asked.rank, asked.lane, asked.start, asked.depth);
-    }
-    Result<TableResult> read(const Query& asked) { return m_reader->query(asked.sql); }
 
     FrameStream m_stream;
     const ServeOptions& m_options;

@@ -147,10 +147,12 @@ Result<void> salvageRows(SalvageContext& context) {
     constexpr TableFacts kStrings{.name = "strings", .key = "id", .keyedByRank = true};
     constexpr TableFacts kArguments{.name = "arguments", .key = "id"};
     Result<void> done;
-    std::apply([&]<class... Row>(
-                   const Row&...) { static_cast<void>(((done = copy(kTable<Row>), done) && ...)); },
-               PlainRows());
-    for (const TableFacts& table : {TableFacts(kTable<DetailFacts>), kStrings, kArguments})
+    std::apply(
+        [&]<class... Row>(const Row&...) {
+            static_cast<void>(((done = copy(tableOf<Row>()), done) && ...));
+        },
+        PlainRows());
+    for (const TableFacts& table : {TableFacts(tableOf<DetailFacts>()), kStrings, kArguments})
         if (done) done = copy(table);
     if (!done) return done;
     // Groups by whatever can be read of them; the world is there always.
@@ -206,10 +208,10 @@ Result<void> refuseImpossible(SalvageContext& context) {
 template <TableRow Row>
 Result<void> makeUp(SalvageContext& context, const std::vector<Row>& rows,
                     const std::string& what) {
-    const std::string count = std::string("SELECT count(*) FROM ") + kTable<Row>.name;
+    const std::string count = std::string("SELECT count(*) FROM ") + tableOf<Row>().name;
     const auto before = context.output.integer(count);
     if (!before) return failure(before);
-    auto insert = context.output.prepare(insertSql<Row>("INSERT OR IGNORE"));
+    auto insert = context.output.prepare(insertSql(tableOf<Row>(), "INSERT OR IGNORE"));
     if (!insert) return failure(insert);
     for (const Row& row : rows)
         if (auto done = bindRow(*insert, row).run(); !done) return done;

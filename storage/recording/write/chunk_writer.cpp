@@ -65,7 +65,7 @@ Result<ChunkWriter> ChunkWriter::create(Connection& connection) {
         {kInsertChunk, &writer.m_insertChunk},
         {kInsertCollective, &writer.m_insertCollective},
         {kInsertMemoryState, &writer.m_insertMemoryState},
-        {insertSql<LaneFacts>("INSERT OR IGNORE"), &writer.m_insertLane}};
+        {insertSql(tableOf<LaneFacts>(), "INSERT OR IGNORE"), &writer.m_insertLane}};
     for (const auto& [sql, into] : statements)
         if (auto done = prepare(sql, *into); !done) return failure(done);
     return writer;

@@ -15,14 +15,17 @@ enum Insert : std::size_t {
     kRemoveHost
 };
 
+bool isOfTheEnd(const Field& column) {
+    const std::string_view name = column.name;
+    return name == "status" || name == "ended_ns";
+}
+
 /// Of the run's one row.
 std::string updateRunSql() {
     std::string sets;
-    forEachColumn<RunFacts>([&](const auto& column) {
-        const std::string_view name = column.name;
-        if (name == "status" || name == "ended_ns") return;
-        sets.append(sets.empty() ? "" : ", ").append(name).append("=?");
-    });
+    for (const Field& column : tableOf<RunFacts>().columns.list)
+        if (!isOfTheEnd(column))
+            sets.append(sets.empty() ? "" : ", ").append(column.name).append("=?");
     return "UPDATE run SET " + sets;
 }
 
@@ -38,7 +41,7 @@ std::vector<std::string> statements() {
 
 template <class... Row>
 std::vector<std::string> insertsOf(std::tuple<Row...>*) {
-    return {insertSql<Row>()...};
+    return {insertSql(tableOf<Row>())...};
 }
 
 Result<std::vector<Statement>> prepared(Connection& connection,
@@ -71,10 +74,8 @@ Result<void> RowWriter::putLibraries(const std::string& librariesJson) {
 Result<void> RowWriter::putRun(const RunFacts& run) {
     Statement& update = m_statements[kRun];
     int index = 0;
-    forEachColumn<RunFacts>([&](const auto& column) {
-        const std::string_view name = column.name;
-        if (name != "status" && name != "ended_ns") cell::bind(update, ++index, column.of(run));
-    });
+    for (const Field& column : tableOf<RunFacts>().columns.list)
+        if (!isOfTheEnd(column)) cell::bind(update, ++index, *column.shape, column.in(&run));
     return update.run();
 }
 

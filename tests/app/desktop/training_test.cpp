@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <QSlider>
+#include <limits>
 
 namespace shardscope::desktop {
 namespace {

@@ -1,14 +1,15 @@
 #include "storage/interchange/step_names.h"
 #include "storage/model/recording.h"
+#include "storage/recording/read/recording_reader.h"
 #include "tests/support/word_list_test.h"
 
 namespace shardscope::test {
 namespace {
 
-using Recorded =
-    testing::Types<EventKind, LaneRole, Phase, CollectiveOp, Cause, DataType, MemoryAction,
-                   MemoryCategory, InstantScope, FlowPoint, FlowBinding, RunStatus, Severity,
-                   CaptureLevel, DetailReason, interchange::StepNaming>;
+using Recorded = testing::Types<EventKind, LaneRole, Phase, CollectiveOp, Cause, DataType,
+                                MemoryAction, MemoryCategory, InstantScope, FlowPoint, FlowBinding,
+                                RunStatus, Severity, CaptureLevel, DetailReason,
+                                storage::TableResult::CellType, interchange::StepNaming>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Recorded, WordList, Recorded);
 
 TEST(Words, APhaseIsWorkOrAWaitOrNeither) {

@@ -46,52 +46,52 @@ using Rows = testing::Types<RunFacts, HostFacts, RankFacts, DeviceFacts, LaneFac
 TYPED_TEST_SUITE(Tables, Rows);
 
 TYPED_TEST(Tables, HaveTheColumnsOfTheSqlFiles) {
-    auto made = this->m_connection->columnsOf(kTable<TypeParam>.name);
+    auto made = this->m_connection->columnsOf(tableOf<TypeParam>().name);
     ASSERT_THAT(made, IsOk());
     // The number of a row is nobody's member.
     std::erase(*made, "id");
-    std::vector<std::string> declared = split(columnList<TypeParam>());
-    for (const std::string& name : split(kTable<TypeParam>.more)) declared.push_back(name);
+    std::vector<std::string> declared = split(columnList(tableOf<TypeParam>()));
+    for (const std::string& name : split(tableOf<TypeParam>().more)) declared.push_back(name);
     std::erase(declared, "id");
     EXPECT_THAT(*made, ElementsAreArray(declared));
 }
 
 TYPED_TEST(Tables, AreDescribedColumnByColumn) {
     std::ifstream page(SHARDSCOPE_FORMAT_PAGE);
-    const std::string front = std::string("| `") + kTable<TypeParam>.name + "` |";
+    const std::string front = std::string("| `") + tableOf<TypeParam>().name + "` |";
     std::string line;
     while (std::getline(page, line) && !line.starts_with(front)) {
     }
     ASSERT_TRUE(line.starts_with(front));
-    for (const std::string& name : split(columnList<TypeParam>()))
+    for (const std::string& name : split(columnList(tableOf<TypeParam>())))
         EXPECT_THAT(line, HasSubstr("`" + name + "`"));
-    for (const std::string& name : split(kTable<TypeParam>.more))
+    for (const std::string& name : split(tableOf<TypeParam>().more))
         EXPECT_THAT(line, HasSubstr("`" + name + "`"));
 }
 
 TYPED_TEST(Tables, ComeBackAsTheyWereWritten) {
     const auto rows = readRows<TypeParam>(*this->m_connection);
     ASSERT_THAT(rows, IsOk());
-    const std::string table = kTable<TypeParam>.name;
+    const std::string table = tableOf<TypeParam>().name;
     EXPECT_EQ(static_cast<std::int64_t>(rows->size()),
               *this->m_connection->integer("SELECT count(*) FROM " + table));
     // Into an empty copy of the table and out of it.
-    ASSERT_THAT(
-        this->m_connection->execute("CREATE TEMP TABLE kept AS SELECT " + columnList<TypeParam>() +
-                                    " FROM " + table + "; DELETE FROM " + table),
-        IsOk());
-    auto insert = this->m_connection->prepare(insertSql<TypeParam>());
+    ASSERT_THAT(this->m_connection->execute("CREATE TEMP TABLE kept AS SELECT " +
+                                            columnList(tableOf<TypeParam>()) + " FROM " + table +
+                                            "; DELETE FROM " + table),
+                IsOk());
+    auto insert = this->m_connection->prepare(insertSql(tableOf<TypeParam>()));
     ASSERT_THAT(insert, IsOk());
     for (const TypeParam& row : *rows) ASSERT_THAT(bindRow(*insert, row).run(), IsOk());
     EXPECT_EQ(
         *this->m_connection->integer("SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT " +
-                                     columnList<TypeParam>() + " FROM " + table + ")"),
+                                     columnList(tableOf<TypeParam>()) + " FROM " + table + ")"),
         0);
 }
 
 TYPED_TEST(Tables, OfASoundRecordingBreakNoRule) {
     for (const TableRules& table : tableRules()) {
-        if (table.table != kTable<TypeParam>.name) continue;
+        if (table.table != tableOf<TypeParam>().name) continue;
         for (const RowRule& rule : table.rules)
             EXPECT_EQ(*this->m_connection->integer("SELECT count(*) FROM " + table.table +
                                                    " WHERE " + rule.broken),

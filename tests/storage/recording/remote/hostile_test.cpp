@@ -58,14 +58,6 @@ private:
     std::thread m_thread;
 };
 
-Bytes callOf(const Call& call) {
-    wire::Writer out;
-    std::visit([&](const auto& asked) { out.put(asked); }, call);
-    Bytes bytes = out.take();
-    bytes.insert(bytes.begin(), static_cast<std::byte>(call.index()));
-    return bytes;
-}
-
 Bytes randomBytes(test::RandomEvents& random, std::size_t count) {
     Bytes bytes(count);
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.bits());
@@ -88,13 +80,13 @@ TEST(StrangerAtTheServer, WithAFrameThatSaysItIsHuge) {
 
 TEST(StrangerAtTheServer, WithCallsOutOfOrder) {
     Stranger stranger;
-    stranger.send(FrameKind::kCall, 7, callOf(Summary{}));
+    stranger.send(FrameKind::kCall, 7, encodeCall(Summary{}));
     EXPECT_THAT(stranger.outcome(), FailsAs(ErrorCode::kUnreadable));
 }
 
 TEST(StrangerAtTheServer, WithAnAnswer) {
     Stranger stranger;
-    stranger.send(FrameKind::kLast, 1, callOf(Summary{}));
+    stranger.send(FrameKind::kLast, 1, encodeCall(Summary{}));
     EXPECT_THAT(stranger.outcome(), FailsAs(ErrorCode::kUnreadable));
 }
 
@@ -107,7 +99,7 @@ TEST(StrangerAtTheServer, WithACallOfNoKind) {
 TEST(StrangerAtTheServer, WhoAsksWithoutEndAndReadsNothing) {
     Stranger stranger;
     for (std::uint32_t number = 1; number < 3'000; ++number)
-        stranger.send(FrameKind::kCall, number, callOf(ListFolder{"/usr/include"}));
+        stranger.send(FrameKind::kCall, number, encodeCall(ListFolder{"/usr/include"}));
     EXPECT_THAT(stranger.outcome(), FailsWith("more calls than it waits for"));
 }
 
@@ -118,9 +110,10 @@ TEST(StrangerAtTheServer, WithAnyBytesInsideOfFrames) {
     test::RandomEvents random(8);
     for (int round = 0; round < 60; ++round) {
         Stranger stranger;
-        stranger.send(FrameKind::kCall, 1, callOf(Open{path}));
+        stranger.send(FrameKind::kCall, 1, encodeCall(Open{path}));
         for (std::uint32_t number = 2; number < 6; ++number) {
-            Bytes call = callOf(SpansInView{{{{0}, {2}}, {{1}, {3}}}, {{0}, {1'000'000}}, {100}});
+            Bytes call =
+                encodeCall(SpansInView{{{{0}, {2}}, {{1}, {3}}}, {{{0}, {1'000'000}}, {100}, {}}});
             call[0] = static_cast<std::byte>(random.between(0, std::variant_size_v<Call>));
             const auto at = static_cast<std::size_t>(
                 random.between(1, static_cast<std::int64_t>(call.size()) - 1));
@@ -133,7 +126,7 @@ TEST(StrangerAtTheServer, WithAnyBytesInsideOfFrames) {
 
 TEST(StrangerAtTheServer, GoingInTheMiddleOfAFrameIsNoFault) {
     Stranger stranger;
-    const Bytes frame = encodeFrame(FrameKind::kCall, 1, callOf(Summary{}));
+    const Bytes frame = encodeFrame(FrameKind::kCall, 1, encodeCall(Summary{}));
     stranger.write(std::span(frame).first(frame.size() / 2));
     EXPECT_THAT(stranger.end(), IsOk());
 }

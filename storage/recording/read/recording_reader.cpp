@@ -1,0 +1,81 @@
+#include "storage/recording/read/recording_reader.h"
+
+#include "storage/recording/read/questions.h"
+
+#include <utility>
+
+namespace shardscope::storage {
+namespace {
+
+template <class Asked>
+Result<typename Asked::Answer> ask(RecordingReader& reader, const Asked& asked) {
+    typename Asked::Answer answer{};
+    const auto done = reader.answer(AnyRequest(Request<Asked>{asked, answer}));
+    if (!done) return failure(done);
+    return answer;
+}
+
+template <class Slice>
+Result<std::vector<Slice>> onlyOf(Result<std::vector<std::vector<Slice>>> lanes) {
+    if (!lanes) return failure(lanes);
+    return std::move(lanes->front());
+}
+
+}  // namespace
+
+Result<RecordingSummary> RecordingReader::summary() {
+    return ask(*this, Summary{});
+}
+Result<RankEvents> RecordingReader::rankEvents(RankId rank, TimeRange range) {
+    return ask(*this, EventsOfRank{rank, range});
+}
+Result<std::vector<SpanEvent>> RecordingReader::spans(RankId rank, LaneId lane, TimeRange range) {
+    return ask(*this, SpansOfLane{rank, lane, range});
+}
+Result<std::vector<SpanEvent>> RecordingReader::spansNaming(RankId rank, LaneId lane,
+                                                            TimeRange range,
+                                                            const std::vector<StringId>& texts) {
+    return ask(*this, SpansNaming{rank, lane, range, texts});
+}
+Result<std::vector<std::vector<LaneSlice>>> RecordingReader::spans(
+    const std::vector<LaneAddress>& lanes, const View& view) {
+    return ask(*this, SpansInView{lanes, view});
+}
+Result<std::vector<std::vector<CounterSlice>>> RecordingReader::counters(
+    const std::vector<LaneAddress>& lanes, const View& view) {
+    return ask(*this, CountersInView{lanes, view});
+}
+Result<std::vector<LaneSlice>> RecordingReader::slices(RankId rank, LaneId lane, TimeRange range,
+                                                       Duration resolution) {
+    return onlyOf(spans({{rank, lane}}, {range, resolution, {}}));
+}
+Result<std::vector<CounterSlice>> RecordingReader::counter(RankId rank, LaneId lane,
+                                                           TimeRange range, Duration resolution) {
+    return onlyOf(counters({{rank, lane}}, {range, resolution, {}}));
+}
+Result<std::vector<CounterEvent>> RecordingReader::samples(RankId rank, LaneId lane,
+                                                           TimeRange range) {
+    return ask(*this, SamplesOfLane{rank, lane, range});
+}
+Result<std::vector<MemoryEvent>> RecordingReader::memoryEvents(RankId rank, TimeRange range) {
+    return ask(*this, MemoryOfRank{rank, range});
+}
+Result<std::vector<MemoryEvent>> RecordingReader::liveMemory(RankId rank, Timestamp time) {
+    return ask(*this, LiveMemory{rank, time});
+}
+Result<std::vector<InstantEvent>> RecordingReader::instants(RankId rank, LaneId lane,
+                                                            TimeRange range) {
+    return ask(*this, InstantsOfLane{rank, lane, range});
+}
+Result<std::vector<FlowEvent>> RecordingReader::flows(RankId rank, LaneId lane, TimeRange range) {
+    return ask(*this, FlowsOfLane{rank, lane, range});
+}
+Result<std::vector<FlowArrow>> RecordingReader::arrowsOf(RankId rank, LaneId lane, Timestamp start,
+                                                         std::uint8_t depth) {
+    return ask(*this, ArrowsOfSpan{rank, lane, start, depth});
+}
+Result<TableResult> RecordingReader::query(const std::string& sql) {
+    return ask(*this, SqlQuery{sql});
+}
+
+}  // namespace shardscope::storage
