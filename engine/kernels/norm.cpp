@@ -18,6 +18,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace shardscope::kernels {
 namespace {
