@@ -34,7 +34,10 @@ public:
             lines.push_back(m_partial.substr(0, end));
             m_partial.erase(0, end + 1);
         }
-        if (m_partial.size() >= kLongestLine) lines.push_back(std::exchange(m_partial, {}));
+        if (m_partial.size() >= kLongestLine) {
+            lines.push_back(std::move(m_partial));
+            m_partial.clear();
+        }
         return lines;
     }
     std::string endText() override { return m_agent.endText(); }

@@ -120,7 +120,8 @@ std::vector<std::string> RankProcess::takeErrorLines() {
             m_partialLine.erase(0, end + 1);
         }
         if (m_partialLine.size() > kLongestLine) {
-            lines.push_back(std::exchange(m_partialLine, {}));
+            lines.push_back(std::move(m_partialLine));
+            m_partialLine.clear();
         }
     }
     if (m_lastWords.size() > kLastWordsBytes) {

@@ -43,19 +43,20 @@ public:
         if (m_unsaid > 0) m_result.missing.push_back(fmt::format("and {} more", m_unsaid));
         m_result.complete = m_result.known && m_result.missing.empty();
         if (!m_result.known)
-            m_result.missing.insert(m_result.missing.begin(),
-                                    summary.run.model.empty()
-                                        ? "unknown: an imported trace does not say which events a "
-                                          "step must have"
-                                    : summary.complete
-                                        ? "unknown: gathers, reductions and phases were not "
-                                          "recorded at this capture level"
-                                        : "unknown: no gathers, reductions and phases are in the "
-                                          "file, which was not finalised");
+            m_result.missing.emplace(m_result.missing.begin(), whyUnknown(summary));
         return std::move(m_result);
     }
 
 private:
+    static const char* whyUnknown(const RecordingSummary& summary) {
+        if (summary.run.model.empty())
+            return "unknown: an imported trace does not say which events a step must have";
+        return summary.complete ? "unknown: gathers, reductions and phases were not recorded at "
+                                  "this capture level"
+                                : "unknown: no gathers, reductions and phases are in the file, "
+                                  "which was not finalised";
+    }
+
     Completeness m_result;
     std::size_t m_unsaid = 0;
 };

@@ -104,7 +104,7 @@ void addPoints(const std::vector<ScaledRecording>& recordings, const std::vector
 /// Of the most ranks, which people ask for.
 void addVerdict(const std::vector<ScalingRun>& runs, const Scaling& scaling, Answer& answer) {
     if (scaling.kind != ScalingKind::kUnknown)
-        answer.sentences.push_back(
+        answer.sentences.emplace_back(
             scaling.kind == ScalingKind::kStrong
                 ? "Strong scaling: the tokens of a step are the same in all recordings."
                 : "Weak scaling: the tokens of a step and rank are the same in all recordings.");
