@@ -7,6 +7,21 @@
 #include <QApplication>
 #include <QStyleFactory>
 #include <QTemporaryDir>
+#include <QTest>
+#include <QWidget>
+
+namespace {
+
+/// Many tests share this process: keys that one held with a click stay held for Qt until the next
+/// event, and another test's selection would heed them.
+class NoKeysHeld final : public testing::EmptyTestEventListener {
+    void OnTestStart(const testing::TestInfo&) override {
+        QWidget elsewhere;
+        QTest::keyClick(&elsewhere, Qt::Key_F35);
+    }
+};
+
+}  // namespace
 
 int main(int argc, char** argv) {
     // No calibration of the machine that tests.
@@ -20,5 +35,6 @@ int main(int argc, char** argv) {
     app.setStyleSheet(themeStyleSheet(Theme::light()));
     QApplication::setFont(textFont(kTextPixels));
     ::testing::InitGoogleMock(&argc, argv);
+    testing::UnitTest::GetInstance()->listeners().Append(new NoKeysHeld);
     return RUN_ALL_TESTS();
 }
