@@ -55,7 +55,7 @@ std::string findingsText(const analysis::Report& report, bool all) {
     if (report.findings.empty() && report.judged.enough)
         text += "  No findings: nothing stands out\n";
     for (const std::string& what : report.judged.untold)
-        text += fmt::format("  could not tell: {}\n", what);
+        text += fmt::format("  unknown: {}\n", what);
     return text + '\n';
 }
 

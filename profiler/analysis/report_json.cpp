@@ -289,7 +289,9 @@ std::string toJson(const Report& report) {
     json["findings"] = findingsJson(report);
     json["slow_steps"] = Json::array();
     for (const StepIndex step : report.slowSteps) json["slow_steps"].push_back(step.value);
-    json["judged"] = {{"enough", report.judged.enough}, {"could_not_tell", report.judged.untold}};
+    json["judged"] = {{"enough", report.judged.enough},
+                      {"unknown", report.judged.untold},
+                      {"could_not_tell", report.judged.untold}};
     json["diagnostics"] = diagnosticsJson(report);
     json["events"] = report.events;
     json["dropped"] = report.dropped;

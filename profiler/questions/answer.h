@@ -118,7 +118,7 @@ struct Answer {
     std::vector<std::string> sentences;                         ///< the answer, shortest first
     std::vector<Figure> figures;
     std::vector<Table> tables;
-    /// "could not tell <what>: <what is missing>", each without a full stop.
+    /// "<what> unknown: <what is missing>", each without a full stop.
     std::vector<std::string> untold;
 
     [[nodiscard]] bool saysNothing() const {

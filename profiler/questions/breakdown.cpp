@@ -68,7 +68,7 @@ Result<std::vector<TimeRange>> copiesOf(const Asked& asked, RankId rank) {
 
 void untoldOf(RankId rank, Answer& answer) {
     answer.untold.push_back(
-        fmt::format("could not tell what rank {} did: neither work nor communication of it was "
+        fmt::format("what rank {} did is unknown: neither work nor communication of it was "
                     "recorded",
                     rank.value));
 }

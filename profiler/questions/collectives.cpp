@@ -94,23 +94,23 @@ void addUntold(const std::vector<Transfer>& transfers, const std::vector<Transfe
         return moving(each) && !each.transfer;
     });
     if (untimed > 0)
-        answer.untold.push_back(fmt::format(
-            "could not tell waiting from moving for {} of {} collectives: not every rank of their "
-            "group is in the recording",
-            untimed, std::count_if(transfers.begin(), transfers.end(), moving)));
+        answer.untold.push_back(
+            fmt::format("waiting and transfer time of {} of {} collectives cannot be separated: "
+                        "not every rank of their "
+                        "group is in the recording",
+                        untimed, std::count_if(transfers.begin(), transfers.end(), moving)));
     const auto unsized = std::count_if(transfers.begin(), transfers.end(), [&](const auto& each) {
         return moving(each) && each.size == kUnknownSize;
     });
     if (unsized > 0)
         answer.untold.push_back(fmt::format(
-            "could not tell the bandwidth of {} collectives: the trace does not say their size",
-            unsized));
+            "bandwidth of {} collectives unknown: the trace does not say their size", unsized));
     for (const TransferClass& each : classes)
         if (each.timed > 0 && !each.fit)
-            answer.untold.push_back(
-                fmt::format("could not tell latency from bandwidth of {}: it needs two sizes, one "
-                            "twice the other",
-                            toWord(each.operation)));
+            answer.untold.push_back(fmt::format(
+                "latency and bandwidth of {} cannot be separated: it needs two sizes, one "
+                "twice the other",
+                toWord(each.operation)));
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ Result<Answer> askCollectives(const Asked& asked) {
     Answer answer;
     if (transfers.empty()) {
         answer.untold.emplace_back(
-            "could not tell how collectives went: none is in the recording, or in what is "
+            "how collectives went is unknown: none is in the recording, or in what is "
             "selected of it");
         return answer;
     }

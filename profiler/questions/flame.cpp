@@ -65,7 +65,7 @@ Result<Answer> askFlame(const Asked& asked) {
         if (auto done = addRank(asked, rank.rank, *scope, table); !done) return failure(done);
     if (table.rows.empty()) {
         answer.untold.emplace_back(
-            "could not tell what the time looks like: no spans are in the recording, or in what "
+            "what the time looks like is unknown: no spans are in the recording, or in what "
             "is selected of it");
         return answer;
     }

@@ -111,7 +111,7 @@ void addQueues(RankId rank, const DeviceLaunches& device, Table& table) {
 void addUntold(RankId rank, const DeviceLaunches& device, Answer& answer) {
     if (device.all.empty()) {
         answer.untold.push_back(
-            fmt::format("could not tell how kernels of rank {} were launched: no device of it was "
+            fmt::format("how kernels of rank {} were launched is unknown: no device of it was "
                         "traced, or none ran in what is selected",
                         rank.value));
         return;
@@ -120,7 +120,7 @@ void addUntold(RankId rank, const DeviceLaunches& device, Answer& answer) {
                                        [](const LaunchedWork& each) { return !each.call; });
     if (unknown > 0)
         answer.untold.push_back(
-            fmt::format("could not tell what launched {} of {} kernels and copies of rank {}: the "
+            fmt::format("what launched {} of {} kernels and copies of rank {} is unknown: the "
                         "calls are not in the recording",
                         unknown, device.all.size(), rank.value));
 }

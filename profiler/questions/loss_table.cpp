@@ -34,13 +34,13 @@ void addLossCurves(const RecordingSummary& first, const RecordingSummary& second
     const LossCurves curves = analysis::lossCurves(first, second);
     if (curves.steps.empty()) {
         answer.untold.emplace_back(
-            "could not tell how losses differ: there is no step whose loss both recorded");
+            "how losses differ is unknown: there is no step whose loss both recorded");
         return;
     }
     answer.sentences.push_back(lossSentence(curves));
     if (!curves.noise && curves.differs)
         answer.untold.push_back(
-            fmt::format("could not tell whether losses differ beyond noise: it takes {} steps "
+            fmt::format("whether losses differ beyond noise is unknown: it takes {} steps "
                         "that both have",
                         analysis::kLeastSamples));
     Table table{"losses",

@@ -157,9 +157,8 @@ Result<Answer> askMemory(const Asked& asked) {
         if (memory.known)
             ranks.push_back(memory);
         else
-            answer.untold.push_back(
-                fmt::format("could not tell the memory of rank {}: no memory events were recorded",
-                            rank.rank.value));
+            answer.untold.push_back(fmt::format(
+                "memory of rank {} unknown: no memory events were recorded", rank.rank.value));
     }
     if (ranks.empty()) return answer;
     const auto worst =
@@ -176,7 +175,7 @@ Result<Answer> askMemory(const Asked& asked) {
         answer.tables.push_back(alternatives(*config));
     else
         answer.untold.emplace_back(
-            "could not tell what would need less: the trace does not say how "
+            "what would need less is unknown: the trace does not say how "
             "the model was trained");
     return answer;
 }

@@ -109,11 +109,11 @@ void addFigures(const Roofs& roofs, Answer& answer) {
 void addUntold(const Roofs& roofs, Answer& answer) {
     if (!roofs.peak)
         answer.untold.emplace_back(
-            "could not tell how near products come to the peak: none was measured, and no data "
+            "how near products come to the peak is unknown: none was measured, and no data "
             "sheet is known for the device");
     if (!roofs.bandwidth)
         answer.untold.emplace_back(
-            "could not tell which products memory bounds: the memory bandwidth was not measured, "
+            "which products memory bounds is unknown: the memory bandwidth was not measured, "
             "and no data sheet is known for the device");
 }
 

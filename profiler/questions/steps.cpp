@@ -66,18 +66,19 @@ void addUntold(RankId rank, const RankEvents& events, const analysis::DeviceTime
                       [](const analysis::DeviceWork& work) { return !work.launch; });
     if (unlaunched > 0)
         untold.push_back(fmt::format(
-            "could not tell what the device of rank {} was idle for before {} of {} kernels and "
-            "copies, which counts as other: the calls that launched them were not recorded",
+            "what the device of rank {} was idle for before {} of {} kernels and "
+            "copies (counted as other) is unknown: the calls that launched them were not recorded",
             rank.value, unlaunched, device.work.size()));
     const bool arrivals =
         events.communicationKernels.empty() ||
         std::any_of(events.collectives.begin(), events.collectives.end(),
                     [](const CollectiveEvent& event) { return event.arrivals.size() > 1; });
     if (!arrivals)
-        untold.push_back(fmt::format(
-            "could not tell waiting for the slowest rank from moving data in collectives of rank "
-            "{}, all of which counts as moving: ranks' arrivals were not recorded",
-            rank.value));
+        untold.push_back(
+            fmt::format("waiting for the slowest rank and moving data cannot be separated in "
+                        "collectives of rank "
+                        "{}, all of which counts as moving: ranks' arrivals were not recorded",
+                        rank.value));
 }
 
 bool hasDevice(const RecordingSummary& summary, RankId rank) {
@@ -106,7 +107,7 @@ Result<Ledger> ledgerOf(const Asked& asked, RankId rank) {
 std::string noRows(const Asked& asked, RankId rank) {
     const bool steps = std::any_of(asked.summary.steps.begin(), asked.summary.steps.end(),
                                    [rank](const StepFacts& step) { return step.rank == rank; });
-    return fmt::format("could not tell where the steps of rank {} went: {}", rank.value,
+    return fmt::format("where the steps of rank {} went is unknown: {}", rank.value,
                        steps ? "neither phases nor kernels of it lie in its steps"
                        : asked.selection.cutsTime() ? "no step of it lies whole in what is selected"
                                                     : "it has no steps");

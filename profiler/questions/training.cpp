@@ -22,7 +22,7 @@ Table momentTable(const std::vector<TrainingMoment>& moments) {
                  {"event", "event"},
                  {"time_ns", "time", Unit::kNanoseconds, "On the recording's clock."},
                  {"value", "value", Unit::kOfRow,
-                  "The loss, norm, scale or time of the step; none where it is no number."},
+                  "The loss, norm, scale or time of the step; none where it is not finite."},
                  {"typical", "typical", Unit::kOfRow, "What it is compared with."},
                  {"unit", "unit"},
                  {"meaning", "meaning"}},
@@ -54,7 +54,7 @@ void judge(const Looked& looked, std::vector<std::string>& compared, Answer& ans
                                 ? looked.missing
                                 : fmt::format("too few {}, {} of the {} that are needed",
                                               looked.what, looked.count, looked.least);
-    answer.untold.push_back(fmt::format("could not tell of {}: {}", looked.untold, why));
+    answer.untold.push_back(fmt::format("{} unknown: {}", looked.untold, why));
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ Result<Answer> askWork(const Asked& asked) {
     if (!copies) return failure(copies);
     if (kernels->totals.empty())
         answer.untold.emplace_back(
-            "could not tell which kernels ran: no device was traced, or none ran in what is "
+            "kernels unknown: no device was traced, or none ran in what is "
             "selected");
     else
         answer.tables.push_back(tableOf("kernels", "Kernels", kernels->totals.sorted()));
@@ -131,7 +131,7 @@ Result<Answer> askWork(const Asked& asked) {
     const std::vector<SpanTotal> byName = operators->totals.sorted();
     if (byName.empty())
         answer.untold.emplace_back(
-            "could not tell which operators ran: none were captured (capture level full has them)");
+            "operators unknown: none were captured (capture level full has them)");
     else
         answer.tables.push_back(tableOf("operators", "Operators of host threads", byName));
     if (operators->apart.ns + kernels->apart.ns + copies->apart.ns > 0)

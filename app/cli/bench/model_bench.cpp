@@ -189,7 +189,7 @@ void addMemory(const RunResult& result, storage::RecordingReader& reader, const 
     const auto held = momentsOf(reader, warm.whole);
     if (!held || memory == nullptr) {
         answer.untold.push_back(
-            fmt::format("could not tell the memory of {}: {}", result.run.name,
+            fmt::format("memory of {} unknown: {}", result.run.name,
                         held ? "no memory events were recorded" : held.error().message));
         return;
     }

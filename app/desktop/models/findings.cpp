@@ -84,7 +84,7 @@ std::vector<QString> verdicts(const SelectedPart& part) {
     if (judged.enough && analysis::notices(*part.report).empty())
         said.push_back(u"Nothing stands out."_s);
     for (const std::string& untold : judged.untold)
-        said.push_back(u"Could not tell: %1"_s.arg(fromUtf8(untold)));
+        said.push_back(u"Unknown: %1"_s.arg(fromUtf8(untold)));
     return said;
 }
 

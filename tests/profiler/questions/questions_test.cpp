@@ -1,4 +1,4 @@
-// Questions asked of whole recordings: answers that fit what was recorded, and "could not tell".
+// Questions asked of whole recordings: answers that fit what was recorded, and what is unknown.
 #include "profiler/questions/compare.h"
 #include "profiler/questions/question.h"
 #include "profiler/questions/scaling.h"
@@ -148,7 +148,7 @@ TEST_F(Questions, LaunchesOfARankWithoutADeviceCannotBeTold) {
     const Answer answer = ask("launches");
     EXPECT_THAT(answer.tables, IsEmpty());
     ASSERT_EQ(answer.untold.size(), 2u);
-    EXPECT_THAT(answer.untold[0], HasSubstr("could not tell how kernels of rank 0 were launched"));
+    EXPECT_THAT(answer.untold[0], HasSubstr("how kernels of rank 0 were launched is unknown"));
 }
 
 TEST_F(Questions, LaunchesAddUp) {
@@ -167,7 +167,7 @@ TEST_F(Questions, LaunchesAddUp) {
     ASSERT_NE(find(answer, "calls"), nullptr);
     EXPECT_GT(whole(*find(answer, "calls"), 0, "count"), 0);
     // The kernels of collectives say no launch.
-    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("could not tell what launched")));
+    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("what launched")));
 }
 
 TEST_F(Questions, WorkHasCollectivesAndPartsOfPhases) {
@@ -394,7 +394,8 @@ TEST_F(Questions, MemoryOfThePeakAddsUpToIt) {
     EXPECT_EQ(alive, peak);
     ASSERT_FALSE(phases->rows.empty());
     EXPECT_LE(whole(*phases, 0, "peak_bytes"), peak);
-    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("could not tell fragmentation")));
+    EXPECT_THAT(answer.untold,
+                testing::Contains(HasSubstr("fragmentation and the allocator's retries unknown")));
 }
 
 TEST_F(Questions, MemoryOfADeviceHasWhatItsAllocatorHolds) {
@@ -441,7 +442,7 @@ TEST_F(Questions, EfficiencyOfCpusSaysThatEnergyIsNotKnown) {
     record();
     const Answer answer = ask("efficiency");
     EXPECT_TRUE(figure(answer, "joules_per_token").isNone());
-    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("could not tell joules a token")));
+    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("joules per token unknown")));
 }
 
 TEST_F(Questions, EfficiencyOfPartsOverRanksLiesBetweenThoseOfRanks) {
@@ -619,7 +620,7 @@ TEST_F(SeveralRecordings, WithoutMemoryDoNotTellWhatGrew) {
     ASSERT_TRUE(compared);
     EXPECT_EQ(find(compared->answer, "memory"), nullptr);
     EXPECT_THAT(compared->answer.untold,
-                testing::Contains(HasSubstr("could not tell what memory grew by")));
+                testing::Contains(HasSubstr("what memory grew by is unknown")));
 }
 
 }  // namespace

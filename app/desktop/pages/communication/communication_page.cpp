@@ -326,12 +326,12 @@ void CommunicationPage::presentWaiting() {
            "had arrived. Click a cell for its rank and step.");
     if (!knowsWaiting(of))
         words =
-            tr("Waiting cannot be told from moving: when the other ranks arrived is not "
-               "recorded.");
+            tr("Waiting and transfer time cannot be separated: when the other ranks arrived is "
+               "not recorded.");
     else if (of.report->ledger.empty())
         words = tr("Not recorded: what steps were spent on is not in what is selected.");
     else if (!m_frame->waiting)
-        words = tr("No collective is in what is selected, so nobody waits for one.");
+        words = tr("The selection contains no collectives.");
     m_heatWords->setText(words);
 }
 

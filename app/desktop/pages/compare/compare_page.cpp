@@ -62,7 +62,7 @@ PageEntry ComparePage::entry() {
 ComparePage::ComparePage(PageContext& context, QWidget* parent)
     : RecordingPage(context, parent), m_loader(context.loader), m_files(context.compared) {
     setAcceptDrops(true);
-    setUp(buildContent(), entry().icon, tr("What changed, and is it told from noise?"),
+    setUp(buildContent(), entry().icon, tr("What changed, and is it more than noise?"),
           tr("Open a recording or start a run: this page then compares it with another one, "
              "figure by figure, with a verdict."),
           {{0, 0, 0.5, 0.05},

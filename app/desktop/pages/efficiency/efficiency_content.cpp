@@ -37,7 +37,7 @@ QWidget* EfficiencyPage::buildContent() {
     layout->addWidget(m_goodputBlock);
     layout->addWidget(buildTables(content));
     m_untold = quietLabel({}, content);
-    m_untold->setAccessibleName(tr("What cannot be told"));
+    m_untold->setAccessibleName(tr("What is unknown"));
     layout->addWidget(m_untold);
     layout->addWidget(m_scaling);
     layout->addStretch(1);  // all that a high window leaves
@@ -52,7 +52,7 @@ QWidget* EfficiencyPage::buildMfu(QWidget* parent) {
     m_curve = new ChartPanel(block);
     m_curve->setMinimumHeight(kCurveHeight);
     m_curve->setStartsAtZero(true);
-    m_curve->setEmptyText(tr("Cannot be told step by step: peak, model or tokens are not known."));
+    m_curve->setEmptyText(tr("Unknown per step: peak, model or tokens are not known."));
     connect(m_curve, &ChartPanel::rangeSelected, this, &EfficiencyPage::selectStretch);
     connect(m_curve, &ChartPanel::activated, this, [this](double x) { selectStretch(x, x); });
     auto* side = new QWidget(block);

@@ -100,7 +100,7 @@ void EfficiencyPage::showFrame(const EfficiencyFramePtr& frame) {
     if (!hasEfficiency(*frame)) {
         const QString headline = efficiencyHeadline(*frame, m_variant);
         pageFrame().setHeadline(headline, {});
-        return pageFrame().showNothing(tr("Efficiency cannot be told"), missingEfficiency(*frame));
+        return pageFrame().showNothing(tr("Efficiency unknown"), missingEfficiency(*frame));
     }
     if (pageFrame().state() == PageFrame::State::kNothing)
         pageFrame().showState(PageFrame::State::kFull);

@@ -105,7 +105,7 @@ QString problemsHeadline(const ProblemsView& view, const SelectedPart& part) {
     const auto all = static_cast<std::int64_t>(view.findings.size());
     const QString of = part.selection.isEverything() ? QString() : u" of what is selected"_s;
     if (forAction == 0)
-        return u"Nothing asks for action%1: %2 of %3 are fine, %4 could not be told."_s.arg(
+        return u"No problems%1: %2 of %3 passed, %4 unknown."_s.arg(
             of, formatCount(countOf(view.checks, CheckState::kFine)),
             counted(static_cast<std::int64_t>(view.checks.size()), u"check"_s, u"checks"_s),
             formatCount(countOf(view.checks, CheckState::kUnknown)));
@@ -121,7 +121,7 @@ QString problemsSubline(const ProblemsView& view, const SelectedPart& part) {
     const QString notes = counted(countOf(view.findings, Severity::kNote), u"note"_s, u"notes"_s);
     if (problemCount(view.findings) == 0) return u"No problem, no warning, %1."_s.arg(notes);
     const auto problems = countOf(view.checks, CheckState::kProblem);
-    return u"%1 besides. Of %2 %3 fine, %4 a problem, %5 could not be told."_s.arg(
+    return u"%1 besides. Of %2, %3 passed, %4 failed, %5 unknown."_s.arg(
         notes, counted(static_cast<std::int64_t>(view.checks.size()), u"check"_s, u"checks"_s),
         counted(countOf(view.checks, CheckState::kFine), u"is"_s, u"are"_s),
         counted(problems, u"is"_s, u"are"_s),
