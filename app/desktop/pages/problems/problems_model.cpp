@@ -88,7 +88,7 @@ void addRules(const analysis::Report& report, std::vector<CheckRow>& checks) {
 QStringList problemFilterNames() {
     return {QObject::tr("Everything"), QObject::tr("Problems and warnings"),
             QObject::tr("Problems"),   QObject::tr("Warnings"),
-            QObject::tr("Notes"),      QObject::tr("Could not tell")};
+            QObject::tr("Notes"),      QObject::tr("Unknown")};
 }
 
 ProblemsView problemsView(const SelectedPart& part, const questions::Answer* trust) {

@@ -40,7 +40,7 @@ QString collectivesText(const OpenRecording& recording, const QString& where,
 QString waitingText(const OpenRecording& recording, const analysis::CommunicationSum& sum) {
     if (!recording.report.waitingKnown)
         return u"The other ranks are not recorded: how much of it is waiting is unknown."_s;
-    if (sum.longestWait.ns == 0) return u"Nobody waits for a peer in this range."_s;
+    if (sum.longestWait.ns == 0) return u"No rank waits for a peer in this range."_s;
     const QString validation =
         sum.waitingInValidation.ns > 0
             ? u" Of the waiting %1 is in validation passes, which Overview and report leave out."_s
