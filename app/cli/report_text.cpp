@@ -203,13 +203,13 @@ std::string overlap(const Report& report, bool brief) {
         text +=
             fmt::format("  rank {} arrived last in {} collectives; the others waited {} for it\n",
                         waiting.late.value, waiting.collectives, durationText(waiting.waited.ns));
-    if (report.untold.collectives > 0)
+    if (report.unknown.collectives > 0)
         text += fmt::format(
             "  in {} collectives the last rank to arrive is unknown{}; the ranks waited {}\n",
-            report.untold.collectives,
+            report.unknown.collectives,
             brief ? ", for doubt in the clocks of the hosts"
                   : ": it was late by less than the clocks of the hosts are in doubt",
-            durationText(report.untold.waited.ns));
+            durationText(report.unknown.waited.ns));
     return text;
 }
 

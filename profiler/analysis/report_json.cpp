@@ -173,11 +173,11 @@ Json waitingJson(const Report& report) {
         rows.push_back({{"late_rank", waiting.late.value},
                         {"waited_ns", waiting.waited.ns},
                         {"collectives", waiting.collectives}});
-    const UntoldWaits& untold = report.untold;
-    if (untold.collectives > 0)
+    const UnknownWaits& unknown = report.unknown;
+    if (unknown.collectives > 0)
         rows.push_back({{"late_rank", nullptr},
-                        {"waited_ns", untold.waited.ns},
-                        {"collectives", untold.collectives},
+                        {"waited_ns", unknown.waited.ns},
+                        {"collectives", unknown.collectives},
                         {"reason",
                          "clocks of the hosts are in doubt by more than the last rank "
                          "was late"}});
@@ -290,8 +290,8 @@ std::string toJson(const Report& report) {
     json["slow_steps"] = Json::array();
     for (const StepIndex step : report.slowSteps) json["slow_steps"].push_back(step.value);
     json["judged"] = {{"enough", report.judged.enough},
-                      {"unknown", report.judged.untold},
-                      {"could_not_tell", report.judged.untold}};
+                      {"unknown", report.judged.unknown},
+                      {"could_not_tell", report.judged.unknown}};
     json["diagnostics"] = diagnosticsJson(report);
     json["events"] = report.events;
     json["dropped"] = report.dropped;

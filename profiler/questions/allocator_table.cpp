@@ -198,7 +198,7 @@ Result<void> addAllocators(const Asked& asked, const std::vector<RankMemory>& ra
             without += fmt::format("{}{}", without.empty() ? "" : ", ", rank.rank.value);
     }
     if (!without.empty())
-        answer.untold.push_back(
+        answer.unknown.push_back(
             "fragmentation and the allocator's retries unknown: what it reserves was not "
             "recorded of rank " +
             without);

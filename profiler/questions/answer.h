@@ -119,10 +119,10 @@ struct Answer {
     std::vector<Figure> figures;
     std::vector<Table> tables;
     /// "<what> unknown: <what is missing>", each without a full stop.
-    std::vector<std::string> untold;
+    std::vector<std::string> unknown;
 
     [[nodiscard]] bool saysNothing() const {
-        return sentences.empty() && figures.empty() && tables.empty() && untold.empty();
+        return sentences.empty() && figures.empty() && tables.empty() && unknown.empty();
     }
 };
 

@@ -87,14 +87,14 @@ Table transferTable(const std::vector<Transfer>& transfers, GroupNames& groups) 
     return table;
 }
 
-void addUntold(const std::vector<Transfer>& transfers, const std::vector<TransferClass>& classes,
-               Answer& answer) {
+void addUnknown(const std::vector<Transfer>& transfers, const std::vector<TransferClass>& classes,
+                Answer& answer) {
     const auto moving = [](const Transfer& each) { return moves(each.operation); };
     const auto untimed = std::count_if(transfers.begin(), transfers.end(), [&](const auto& each) {
         return moving(each) && !each.transfer;
     });
     if (untimed > 0)
-        answer.untold.push_back(
+        answer.unknown.push_back(
             fmt::format("waiting and transfer time of {} of {} collectives cannot be separated: "
                         "not every rank of their "
                         "group is in the recording",
@@ -103,11 +103,11 @@ void addUntold(const std::vector<Transfer>& transfers, const std::vector<Transfe
         return moving(each) && each.size == kUnknownSize;
     });
     if (unsized > 0)
-        answer.untold.push_back(fmt::format(
+        answer.unknown.push_back(fmt::format(
             "bandwidth of {} collectives unknown: the trace does not say their size", unsized));
     for (const TransferClass& each : classes)
         if (each.timed > 0 && !each.fit)
-            answer.untold.push_back(fmt::format(
+            answer.unknown.push_back(fmt::format(
                 "latency and bandwidth of {} cannot be separated: it needs two sizes, one "
                 "twice the other",
                 toWord(each.operation)));
@@ -122,7 +122,7 @@ Result<Answer> askCollectives(const Asked& asked) {
     const auto transfers = analysis::transfersOf(*ranks, clocks);
     Answer answer;
     if (transfers.empty()) {
-        answer.untold.emplace_back(
+        answer.unknown.emplace_back(
             "how collectives went is unknown: none is in the recording, or in what is "
             "selected of it");
         return answer;
@@ -131,7 +131,7 @@ Result<Answer> askCollectives(const Asked& asked) {
     GroupNames groups(*ranks);
     answer.tables.push_back(classTable(classes, groups));
     answer.tables.push_back(transferTable(transfers, groups));
-    addUntold(transfers, classes, answer);
+    addUnknown(transfers, classes, answer);
     return answer;
 }
 

@@ -126,7 +126,7 @@ void addVerdict(const std::vector<RunFigure>& first, const std::vector<RunFigure
     const RunFigure* a = analysis::findFigure(first, kAsked);
     const RunFigure* b = analysis::findFigure(second, kAsked);
     if (a == nullptr || b == nullptr) {
-        answer.untold.emplace_back("which run is faster is unknown: one has no whole steps");
+        answer.unknown.emplace_back("which run is faster is unknown: one has no whole steps");
         return;
     }
     const Difference told = analysis::differenceOf(*a, *b);
@@ -161,7 +161,7 @@ void addMemory(const Side& first, const Side& second, Answer& answer) {
     if (first.memory && second.memory)
         answer.tables.push_back(placeTable(*first.memory, *second.memory));
     else
-        answer.untold.emplace_back("what memory grew by is unknown: one has no memory events");
+        answer.unknown.emplace_back("what memory grew by is unknown: one has no memory events");
 }
 
 Result<bool> addGate(const std::vector<RunFigure>& first, const std::vector<RunFigure>& second,

@@ -64,7 +64,7 @@ Result<Answer> askFlame(const Asked& asked) {
     for (const RankFacts& rank : asked.summary.ranks)
         if (auto done = addRank(asked, rank.rank, *scope, table); !done) return failure(done);
     if (table.rows.empty()) {
-        answer.untold.emplace_back(
+        answer.unknown.emplace_back(
             "what the time looks like is unknown: no spans are in the recording, or in what "
             "is selected of it");
         return answer;

@@ -74,7 +74,7 @@ void tellReason(const LateRank& late, const LateCause& cause, Answer& answer) {
                                "What each of the others waited for it, all steps together."},
                               late.lateness().ns});
     if (cause.reason == LateReason::kUnknown) {
-        answer.untold.emplace_back(
+        answer.unknown.emplace_back(
             "why it is late is unknown: no kind of its time exceeds that of the others by half "
             "of what it is late");
         return;
@@ -111,7 +111,7 @@ Result<Answer> askLate(const Asked& asked) {
     const auto basis = basisOf(asked, *ranks);
     if (!basis) return failure(basis);
     if (const std::string lacks = missing(asked, *ranks, *basis); !lacks.empty()) {
-        answer.untold.push_back("who is slow is unknown: " + lacks);
+        answer.unknown.push_back("who is slow is unknown: " + lacks);
         return answer;
     }
     const analysis::HostClocks hosts(asked.summary, *ranks);

@@ -33,13 +33,13 @@ std::string lossSentence(const LossCurves& curves) {
 void addLossCurves(const RecordingSummary& first, const RecordingSummary& second, Answer& answer) {
     const LossCurves curves = analysis::lossCurves(first, second);
     if (curves.steps.empty()) {
-        answer.untold.emplace_back(
+        answer.unknown.emplace_back(
             "how losses differ is unknown: there is no step whose loss both recorded");
         return;
     }
     answer.sentences.push_back(lossSentence(curves));
     if (!curves.noise && curves.differs)
-        answer.untold.push_back(
+        answer.unknown.push_back(
             fmt::format("whether losses differ beyond noise is unknown: it takes {} steps "
                         "that both have",
                         analysis::kLeastSamples));

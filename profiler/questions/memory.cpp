@@ -157,7 +157,7 @@ Result<Answer> askMemory(const Asked& asked) {
         if (memory.known)
             ranks.push_back(memory);
         else
-            answer.untold.push_back(fmt::format(
+            answer.unknown.push_back(fmt::format(
                 "memory of rank {} unknown: no memory events were recorded", rank.rank.value));
     }
     if (ranks.empty()) return answer;
@@ -174,7 +174,7 @@ Result<Answer> askMemory(const Asked& asked) {
     if (const auto config = run::parseRunConfigJson(asked.summary.run.configJson))
         answer.tables.push_back(alternatives(*config));
     else
-        answer.untold.emplace_back(
+        answer.unknown.emplace_back(
             "what would need less is unknown: the trace does not say how "
             "the model was trained");
     return answer;

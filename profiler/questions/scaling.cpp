@@ -88,8 +88,8 @@ void addPoints(const std::vector<ScaledRecording>& recordings, const std::vector
         const auto number = static_cast<std::int64_t>(point.run) + 1;
         const bool known = run.missing.empty();
         if (!known)
-            answer.untold.push_back(fmt::format("throughput of recording {} ({}) unknown: {}",
-                                                number, recordings[point.run].name, run.missing));
+            answer.unknown.push_back(fmt::format("throughput of recording {} ({}) unknown: {}",
+                                                 number, recordings[point.run].name, run.missing));
         table.rows.push_back({number, recordings[point.run].name, std::int64_t{run.ranks},
                               known ? Cell(run.tokensPerStep) : Cell(), perRank(run),
                               known ? Cell(run.stepSeconds * kNanoseconds) : Cell(),
@@ -133,10 +133,10 @@ Result<Answer> scalingOfRecordings(const std::vector<ScaledRecording>& recording
     addVerdict(sides->runs, scaling, answer);
     addPoints(recordings, sides->runs, scaling, answer);
     if (!scaling.kindMissing.empty())
-        answer.untold.push_back("whether scaling is strong or weak is unknown: " +
-                                scaling.kindMissing);
+        answer.unknown.push_back("whether scaling is strong or weak is unknown: " +
+                                 scaling.kindMissing);
     if (!scaling.efficiencyMissing.empty())
-        answer.untold.push_back("efficiency unknown: " + scaling.efficiencyMissing);
+        answer.unknown.push_back("efficiency unknown: " + scaling.efficiencyMissing);
     return answer;
 }
 

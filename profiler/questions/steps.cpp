@@ -56,16 +56,16 @@ std::vector<Cell> rowOf(RankId rank, std::int64_t second, Duration wall,
 
 struct Ledger {
     std::vector<LedgerRow> rows;
-    std::vector<std::string> untold;
+    std::vector<std::string> unknown;
 };
 
-void addUntold(RankId rank, const RankEvents& events, const analysis::DeviceTimeline& device,
-               std::vector<std::string>& untold) {
+void addUnknown(RankId rank, const RankEvents& events, const analysis::DeviceTimeline& device,
+                std::vector<std::string>& unknown) {
     const auto unlaunched =
         std::count_if(device.work.begin(), device.work.end(),
                       [](const analysis::DeviceWork& work) { return !work.launch; });
     if (unlaunched > 0)
-        untold.push_back(fmt::format(
+        unknown.push_back(fmt::format(
             "what the device of rank {} was idle for before {} of {} kernels and "
             "copies (counted as other) is unknown: the calls that launched them were not recorded",
             rank.value, unlaunched, device.work.size()));
@@ -74,7 +74,7 @@ void addUntold(RankId rank, const RankEvents& events, const analysis::DeviceTime
         std::any_of(events.collectives.begin(), events.collectives.end(),
                     [](const CollectiveEvent& event) { return event.arrivals.size() > 1; });
     if (!arrivals)
-        untold.push_back(
+        unknown.push_back(
             fmt::format("waiting for the slowest rank and moving data cannot be separated in "
                         "collectives of rank "
                         "{}, all of which counts as moving: ranks' arrivals were not recorded",
@@ -100,7 +100,7 @@ Result<Ledger> ledgerOf(const Asked& asked, RankId rank) {
     Ledger ledger;
     ledger.rows = analysis::rankLedger(asked.summary, *events,
                                        analysis::deviceLedger(asked.summary, *events, *device));
-    if (!ledger.rows.empty()) addUntold(rank, *events, *device, ledger.untold);
+    if (!ledger.rows.empty()) addUnknown(rank, *events, *device, ledger.unknown);
     return ledger;
 }
 
@@ -125,9 +125,9 @@ Result<Answer> askSteps(const Asked& asked) {
         const auto ledger = ledgerOf(asked, rank.rank);
         if (!ledger) return failure(ledger);
         const std::vector<LedgerRow>& rows = ledger->rows;
-        answer.untold.insert(answer.untold.end(), ledger->untold.begin(), ledger->untold.end());
+        answer.unknown.insert(answer.unknown.end(), ledger->unknown.begin(), ledger->unknown.end());
         if (rows.empty()) {
-            answer.untold.push_back(noRows(asked, rank.rank));
+            answer.unknown.push_back(noRows(asked, rank.rank));
             continue;
         }
         sums.rows.push_back(rowOf(rank.rank, static_cast<std::int64_t>(rows.size()),

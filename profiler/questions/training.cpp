@@ -39,7 +39,7 @@ Table momentTable(const std::vector<TrainingMoment>& moments) {
 /// Points of one kind, of which `least` are needed to compare them.
 struct Looked {
     const char* what;     ///< "losses"
-    const char* untold;   ///< "loss spikes"
+    const char* unknown;  ///< "loss spikes"
     const char* missing;  ///< where there are none
     std::size_t count, least;
 };
@@ -54,7 +54,7 @@ void judge(const Looked& looked, std::vector<std::string>& compared, Answer& ans
                                 ? looked.missing
                                 : fmt::format("too few {}, {} of the {} that are needed",
                                               looked.what, looked.count, looked.least);
-    answer.untold.push_back(fmt::format("{} unknown: {}", looked.untold, why));
+    answer.unknown.push_back(fmt::format("{} unknown: {}", looked.unknown, why));
 }
 
 }  // namespace

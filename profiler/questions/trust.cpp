@@ -24,7 +24,7 @@ void addCertificate(const analysis::Completeness& told, Answer& answer) {
     if (!told.known) {
         std::string why;
         for (const std::string& sentence : told.missing) why += "; " + sentence;
-        answer.untold.push_back(
+        answer.unknown.push_back(
             "whether every event is there is unknown: nothing says how many a step must have" +
             why);
         return;
@@ -139,7 +139,7 @@ std::string levelWord(const RecordingSummary& summary, CaptureLevel level) {
 void addObserver(const RecordingSummary& summary,
                  const std::vector<analysis::ObserverEffect>& effects, Answer& answer) {
     if (effects.empty()) {
-        answer.untold.emplace_back(
+        answer.unknown.emplace_back(
             "observer effect unknown: every step was recorded at the same level "
             "(--alternate-capture and --capture-every record some less)");
         return;
@@ -160,7 +160,7 @@ void addObserver(const RecordingSummary& summary,
                 level, 100 * *difference.change, against, 100 * *difference.low,
                 100 * *difference.high));
         else
-            answer.untold.push_back(
+            answer.unknown.push_back(
                 fmt::format("observer effect of level {} unknown: it takes {} steady steps at it "
                             "and as many at {}",
                             level, analysis::kLeastSamples, against));
@@ -219,7 +219,7 @@ Result<Answer> askTrust(const Asked& asked) {
     analysis::Completeness told;
     if (asked.selection.cutsTime()) {
         told.missing.emplace_back("the certificate is of a whole recording");
-        answer.untold.emplace_back(
+        answer.unknown.emplace_back(
             "whether a part is complete is unknown: the certificate is of a whole recording");
     } else {
         told = analysis::certify(summary, *ranks);
@@ -244,7 +244,7 @@ Result<Answer> askTrust(const Asked& asked) {
                 "stamped there is compared.",
                 apart));
     } else if (summary.hosts.size() > 1) {
-        answer.untold.emplace_back(
+        answer.unknown.emplace_back(
             "how far times of different hosts can be compared is unknown: no host compared "
             "their clocks");
     }

@@ -121,7 +121,7 @@ Result<Answer> askWork(const Asked& asked) {
     const auto copies = readSpanTotals(asked, Counted::kCopies, Outside::kCounts, &types);
     if (!copies) return failure(copies);
     if (kernels->totals.empty())
-        answer.untold.emplace_back(
+        answer.unknown.emplace_back(
             "kernels unknown: no device was traced, or none ran in what is "
             "selected");
     else
@@ -130,7 +130,7 @@ Result<Answer> askWork(const Asked& asked) {
     if (!operators) return failure(operators);
     const std::vector<SpanTotal> byName = operators->totals.sorted();
     if (byName.empty())
-        answer.untold.emplace_back(
+        answer.unknown.emplace_back(
             "operators unknown: none were captured (capture level full has them)");
     else
         answer.tables.push_back(tableOf("operators", "Operators of host threads", byName));

@@ -144,7 +144,7 @@ void addCollectives(const std::vector<RankEvents>& ranks, Answer& answer) {
         for (const CollectiveEvent& event : events.collectives)
             sums[{event.operation, event.cause}].add(event);
     if (sums.empty()) {
-        answer.untold.emplace_back(
+        answer.unknown.emplace_back(
             "collectives unknown: none is in the recording, or in what is "
             "selected of it");
         return;
@@ -173,7 +173,7 @@ Result<void> addParts(const Asked& asked, const std::vector<RankEvents>& ranks, 
         }
         const char* from = events.phases.empty() ? "names" : "phases";
         if (!addRows(events.rank, analysis::partTimes(std::move(ranges)), from, table))
-            answer.untold.push_back(
+            answer.unknown.push_back(
                 fmt::format("forward and backward of rank {} cannot be separated: neither phases "
                             "nor names say it",
                             events.rank.value));

@@ -96,13 +96,13 @@ Result<std::vector<Measured>> read(const BenchRequest& request,
 
 Table strategyTable(const std::vector<Measured>& all) {
     Table table{"strategies", "Strategies", {{"name", "run"}}, {}};
-    table.columns.insert(
-        table.columns.end(),
-        {{"strategy", "strategy"},
-         {"ranks", "ranks", Unit::kCount},
-         {"bucket_mb", "bucket (MB)", Unit::kNone, "Largest size of a bucket, 10^6 bytes.",
-          Shown::kWhereAny},
-         {"reductions", "reductions", Unit::kCount, "Reductions of gradients per step, by theory."}});
+    table.columns.insert(table.columns.end(),
+                         {{"strategy", "strategy"},
+                          {"ranks", "ranks", Unit::kCount},
+                          {"bucket_mb", "bucket (MB)", Unit::kNone,
+                           "Largest size of a bucket, 10^6 bytes.", Shown::kWhereAny},
+                          {"reductions", "reductions", Unit::kCount,
+                           "Reductions of gradients per step, by theory."}});
     append(stepColumns(), table.columns);
     table.columns.insert(
         table.columns.end(),
@@ -282,7 +282,7 @@ void addSweep(const Sweep& sweep, Table& models, Table& buckets, BenchResult& re
     } else {
         models.rows.push_back(
             {ranks, bytes, count, {}, {}, {}, {}, alpha, beta, calibrated.alpha, calibrated.beta});
-        result.answer.untold.push_back(
+        result.answer.unknown.push_back(
             fmt::format("best bucket size at {} ranks unknown: {}", ranks, model.error().message));
     }
     for (const Measured* each : sweep) {

@@ -215,7 +215,7 @@ Result<void> add(const BenchRequest& request, const RunResult& result, Tables& t
     if (held)
         addMoments(result.run, *held, tables);
     else
-        answer.untold.push_back(
+        answer.unknown.push_back(
             fmt::format("memory of {} unknown: {}", result.run.name, held.error().message));
     const auto events = (*reader)->rankEvents(RankId{0}, reading->whole.bounds);
     if (!events) return failure(events);

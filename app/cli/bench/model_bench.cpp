@@ -188,7 +188,7 @@ void addMemory(const RunResult& result, storage::RecordingReader& reader, const 
     const analysis::RankMemory* memory = warm.report.worstMemory();
     const auto held = momentsOf(reader, warm.whole);
     if (!held || memory == nullptr) {
-        answer.untold.push_back(
+        answer.unknown.push_back(
             fmt::format("memory of {} unknown: {}", result.run.name,
                         held ? "no memory events were recorded" : held.error().message));
         return;

@@ -227,7 +227,7 @@ TEST(MomentModel, SaysWhatIsKnownOfABlockAndWhatIsNot) {
 
 TEST(MomentModel, SaysWhatIsReservedAndFree) {
     MomentFrame frame = someMoment();
-    frame.untold = u"segments are not there"_s;
+    frame.unknown = u"segments are not there"_s;
     EXPECT_TRUE(reservedRows(frame).empty());
     EXPECT_TRUE(reservedNote(frame).contains(u"unknown: segments are not there"_s));
     analysis::ReservedNow now;

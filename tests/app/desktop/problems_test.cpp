@@ -139,10 +139,10 @@ TEST_F(ProblemsTest, FiltersBySeverity) {
     EXPECT_EQ(countIn(ProblemFilter::kProblems) + countIn(ProblemFilter::kWarnings) +
                   countIn(ProblemFilter::kNotes),
               view.findings.size());
-    EXPECT_EQ(countIn(ProblemFilter::kUntold), 0u);
-    for (const CheckRow& row : desktop::checksOf(view, ProblemFilter::kUntold))
+    EXPECT_EQ(countIn(ProblemFilter::kUnknown), 0u);
+    for (const CheckRow& row : desktop::checksOf(view, ProblemFilter::kUnknown))
         EXPECT_EQ(row.state, CheckState::kUnknown);
-    EXPECT_EQ(problemFilterNames().size(), static_cast<int>(ProblemFilter::kUntold) + 1);
+    EXPECT_EQ(problemFilterNames().size(), static_cast<int>(ProblemFilter::kUnknown) + 1);
 }
 
 TEST_F(ProblemsTest, IsExportedWhole) {

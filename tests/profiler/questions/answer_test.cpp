@@ -22,7 +22,7 @@ Answer sample() {
          "By rank",
          {{"rank", "rank"}, {"idle_us", "idle", Unit::kMicroseconds}, {"name", "name"}},
          {{std::int64_t{0}, 1.5, "a"}, {std::int64_t{1}, Cell(), "b \"c\", d"}}}};
-    answer.untold = {"x unknown: y is missing"};
+    answer.unknown = {"x unknown: y is missing"};
     return answer;
 }
 

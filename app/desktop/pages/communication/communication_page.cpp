@@ -199,12 +199,12 @@ QWidget* CommunicationPage::buildTable(QWidget* parent) {
     m_show->setEnabled(false);
     m_table = new DataTable(tr("Collectives"), block);
     m_table->setFixedHeight(kTableHeight);
-    m_untold = quietLabel({}, block);
+    m_unknown = quietLabel({}, block);
     auto* title = titleRow(sectionLabel(tr("Collectives"), block), {m_all, m_filter, m_show});
     title->insertWidget(1, m_caption);
     layout->addLayout(title);
     layout->addWidget(m_table);
-    layout->addWidget(m_untold);
+    layout->addWidget(m_unknown);
     return block;
 }
 
@@ -271,8 +271,8 @@ void CommunicationPage::showFrame(const CommunicationFramePtr& frame) {
     presentWaiting();
     askForChart();
     askForTable();
-    m_untold->setText(untoldText(*frame));
-    m_untold->setVisible(!m_untold->text().isEmpty());
+    m_unknown->setText(unknownText(*frame));
+    m_unknown->setVisible(!m_unknown->text().isEmpty());
 }
 
 void CommunicationPage::presentLayers() {

@@ -143,22 +143,22 @@ QString reasonSentence(const CommunicationFrame& frame) {
 QString skewSentence(const CommunicationFrame& frame) {
     const analysis::ArrivalSkew& skew = frame.told.skew;
     if (skew.told == 0)
-        return skew.untold == 0
+        return skew.unknown == 0
                    ? u"No collective of a step is in what is selected."_s
                    : u"The last rank to arrive is unknown for %1 collectives: their arrivals on "
                      u"all ranks "
                      u"of the group are not recorded or not selected, or the hosts' clocks are in "
-                     u"doubt by more."_s.arg(formatCount(skew.untold));
+                     u"doubt by more."_s.arg(formatCount(skew.unknown));
     const analysis::LastComer& worst = skew.ranks.front();
     QString text = u"Rank %1 costs the others most: last to %2 of %3 collectives, by %4 (median)."_s
                        .arg(worst.rank.value)
                        .arg(formatCount(worst.collectives), formatCount(skew.told),
                             formatDuration(worst.median));
-    if (skew.untold > 0) text += u" It is unknown for %1 more."_s.arg(formatCount(skew.untold));
+    if (skew.unknown > 0) text += u" It is unknown for %1 more."_s.arg(formatCount(skew.unknown));
     return text;
 }
 
-QString untoldText(const CommunicationFrame& frame) {
+QString unknownText(const CommunicationFrame& frame) {
     std::int64_t moving = 0, untimed = 0, unsized = 0;
     for (const analysis::Transfer& transfer : frame.told.transfers) {
         if (!moves(transfer.operation)) continue;

@@ -307,8 +307,8 @@ void ComparePage::presentComparison() {
     }
     add(m_comparison->able.refusals);
     add(m_comparison->able.warnings);
-    for (const std::string& untold : m_comparison->answer.untold)
-        sentences << fromUtf8(untold) + u'.';
+    for (const std::string& unknown : m_comparison->answer.unknown)
+        sentences << fromUtf8(unknown) + u'.';
     m_warnings->setText(breakable(sentences.join(u' ')));
     m_warnings->setVisible(!sentences.isEmpty());
     presentCards();

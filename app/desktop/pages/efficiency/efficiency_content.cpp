@@ -36,9 +36,9 @@ QWidget* EfficiencyPage::buildContent() {
     layout->addWidget(m_partBlock);
     layout->addWidget(m_goodputBlock);
     layout->addWidget(buildTables(content));
-    m_untold = quietLabel({}, content);
-    m_untold->setAccessibleName(tr("What is unknown"));
-    layout->addWidget(m_untold);
+    m_unknown = quietLabel({}, content);
+    m_unknown->setAccessibleName(tr("What is unknown"));
+    layout->addWidget(m_unknown);
     layout->addWidget(m_scaling);
     layout->addStretch(1);  // all that a high window leaves
     return content;

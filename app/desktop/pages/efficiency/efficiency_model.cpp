@@ -129,7 +129,7 @@ bool hasEfficiency(const EfficiencyFrame& frame) {
 
 QString missingEfficiency(const EfficiencyFrame& frame) {
     if (!frame.part->refusal.isEmpty()) return frame.part->refusal;
-    return untoldSentences(frame.told, frame.told.untold.size());
+    return unknownSentences(frame.told, frame.told.unknown.size());
 }
 
 QVector<QPointF> mfuBySteps(const EfficiencyFrame& frame, const QString& word) {

@@ -51,8 +51,8 @@ ScalingPanel::ScalingPanel(ComparedFiles& files, QWidget* parent)
     layout->addWidget(m_words);
     m_full = buildFull();
     layout->addWidget(m_full);
-    m_untold = quietLabel({}, this);
-    layout->addWidget(m_untold);
+    m_unknown = quietLabel({}, this);
+    layout->addWidget(m_unknown);
     connect(&m_files, &ComparedFiles::changed, this, [this] {
         m_anyway = false;
         if (m_recording && isVisible()) refresh();
@@ -151,7 +151,7 @@ void ScalingPanel::showFrame() {
     const bool refused = m_frame && !m_frame->refusals.isEmpty();
     m_full->setVisible(m_frame && !refused);
     m_show->setVisible(refused);
-    m_untold->hide();
+    m_unknown->hide();
     if (!m_failure.isEmpty()) return m_words->setText(tr("Unknown: %1").arg(m_failure));
     if (!m_frame)
         return m_words->setText(
@@ -178,8 +178,8 @@ void ScalingPanel::showFrame() {
         AnswerTable shown = answerTable(*table);
         m_table->setTable(std::move(shown.columns), std::move(shown.rows));
     }
-    m_untold->setText(untoldSentences(m_frame->told, m_frame->told.untold.size()));
-    m_untold->setVisible(!m_frame->told.untold.empty());
+    m_unknown->setText(unknownSentences(m_frame->told, m_frame->told.unknown.size()));
+    m_unknown->setVisible(!m_frame->told.unknown.empty());
 }
 
 }  // namespace shardscope::desktop

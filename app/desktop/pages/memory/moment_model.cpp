@@ -239,7 +239,7 @@ DetailRows reservedRows(const MomentFrame& frame) {
 }
 
 QString reservedNote(const MomentFrame& frame) {
-    if (!frame.reserved) return u"Fragmentation unknown: %1."_s.arg(frame.untold);
+    if (!frame.reserved) return u"Fragmentation unknown: %1."_s.arg(frame.unknown);
     const analysis::FreeBlocks& free = frame.reserved->free;
     QString text = u"Fragmentation = 1 − largest free block / all that is free inside segments"_s;
     if (free.blocks > 0)

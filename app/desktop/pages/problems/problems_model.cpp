@@ -26,7 +26,7 @@ bool passes(const Finding& finding, ProblemFilter filter) {
             return finding.severity == Severity::kWarning;
         case ProblemFilter::kNotes:
             return finding.severity == Severity::kNote;
-        case ProblemFilter::kUntold:
+        case ProblemFilter::kUnknown:
             return false;
     }
     return false;
@@ -74,9 +74,9 @@ void addRules(const analysis::Report& report, std::vector<CheckRow>& checks) {
         checks.push_back({what, CheckState::kFine,
                           u"nothing stands out in %1"_s.arg(
                               counted(report.basis.detailed, u"step"_s, u"steps"_s))});
-    for (const std::string& untold : report.judged.untold) {
+    for (const std::string& unknown : report.judged.unknown) {
         // "late ranks: 1 of 2 ranks are recorded"
-        const QString text = fromUtf8(untold);
+        const QString text = fromUtf8(unknown);
         const qsizetype colon = text.indexOf(u": "_s);
         checks.push_back({colon > 0 ? text.left(colon) : what, CheckState::kUnknown,
                           colon > 0 ? text.mid(colon + 2) : text});
@@ -147,7 +147,7 @@ std::vector<CheckRow> checksOf(const ProblemsView& view, ProblemFilter filter) {
     std::vector<CheckRow> left;
     for (const CheckRow& each : view.checks) {
         const bool wanted =
-            filter == ProblemFilter::kUntold
+            filter == ProblemFilter::kUnknown
                 ? each.state == CheckState::kUnknown
                 : (filter == ProblemFilter::kForAction || filter == ProblemFilter::kProblems) &&
                       each.state == CheckState::kProblem;
