@@ -34,7 +34,7 @@ installPackages() {
     say "Debian packages: installing ${#missing[@]}: ${missing[*]}"
     local asRoot=()
     if ((EUID != 0)); then
-        command -v sudo >/dev/null || fail "installing packages needs root or sudo; ask somebody" \
+        command -v sudo >/dev/null || fail "installing packages needs root or sudo; ask an administrator" \
             "to install: ${missing[*]}"
         asRoot=(sudo)
     fi

@@ -166,8 +166,8 @@ std::string answerText(const Answer& answer, std::size_t mostRows) {
         if (!text.empty()) text += '\n';
         text += tableText(table, mostRows);
     }
-    if (!answer.untold.empty() && !text.empty()) text += '\n';
-    for (const std::string& untold : answer.untold) text += printableLine(untold) + ".\n";
+    if (!answer.unknown.empty() && !text.empty()) text += '\n';
+    for (const std::string& unknown : answer.unknown) text += printableLine(unknown) + ".\n";
     return text;
 }
 
@@ -195,7 +195,7 @@ std::string answerMarkdown(const Answer& answer) {
         if (table.rows.empty()) continue;
         text += fmt::format("\n## {}\n\n{}", printableLine(table.title), tableMarkdown(table));
     }
-    for (const std::string& untold : answer.untold) text += '\n' + printableLine(untold) + ".\n";
+    for (const std::string& unknown : answer.unknown) text += '\n' + printableLine(unknown) + ".\n";
     const std::string definitions = columnDefinitions(answer);
     if (!definitions.empty()) text += "\nWhat columns mean:\n\n";
     std::istringstream lines(definitions);

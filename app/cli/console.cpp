@@ -115,14 +115,14 @@ void tellError(std::string_view sentence) {
 
 std::optional<std::string> lostWords() {
     if (standing.error == 0) return std::nullopt;
-    return standing.error < 0 ? "nobody read it" : std::strerror(standing.error);
+    return standing.error < 0 ? "the reader closed it" : std::strerror(standing.error);
 }
 
 Result<void> print(std::string_view text) {
     const int error = writeAll(STDOUT_FILENO, text);
     if (error == 0) return {};
     return failure(ErrorCode::kFailure,
-                   fmt::format("standard output cannot be written: {}; nobody got all of it",
+                   fmt::format("cannot write to standard output: {}; the output is incomplete",
                                std::strerror(error)));
 }
 

@@ -20,7 +20,8 @@
 namespace shardscope::cli {
 namespace {
 
-constexpr const char* kNobody = "nobody";
+constexpr const char* kNone = "none";
+constexpr const char* kFormerNone = "nobody";
 /// Tasks of a launcher are started within it; nobody is to sit at a prompt for longer.
 constexpr std::chrono::seconds kDismissPatience{10};
 
@@ -72,12 +73,12 @@ int complain(const launch::TaskPlace& task, const Error& error) {
 void TaskOptions::addTo(CLI::App& app) {
     const char* group = toWord(run::OptionSection::kHosts);
     std::vector<std::string> words = wordVector<launch::Launcher>();
-    words.emplace_back(kNobody);
+    words.insert(words.end(), {kNone, kFormerNone});
     app.add_option("--launched-by", launchedBy,
                    "what started this process as one of several tasks that are one run: torchrun, "
                    "mpirun, slurm; environment: a script or cluster that sets RANK, WORLD_SIZE, "
-                   "MASTER_ADDR and MASTER_PORT for each of them; nobody: it is a run by itself, "
-                   "whatever is set [told by these launchers' variables]")
+                   "MASTER_ADDR and MASTER_PORT for each of them; none: it is a run by itself, "
+                   "whatever is set [by these launchers' variables]")
         ->type_name("WHO")
         ->check(CLI::IsMember(words))
         ->group(group);
@@ -97,7 +98,8 @@ void TaskOptions::addTo(CLI::App& app) {
 
 Result<std::optional<launch::TaskPlace>> ownTask(const TaskOptions& options) {
     const launch::Variables variables = ownVariables();
-    if (options.launchedBy == kNobody) return std::optional<launch::TaskPlace>();
+    if (options.launchedBy == kNone || options.launchedBy == kFormerNone)
+        return std::optional<launch::TaskPlace>();
     auto task = launch::taskOf(variables, fromWord<launch::Launcher>(options.launchedBy));
     // Where torchrun's run id is the secret, ranks need not have it.
     const auto runId = variables.find(launch::kTorchrunId);

@@ -153,7 +153,7 @@ Result<void> RecordOptions::settleTasks(run::RunConfig& config) const {
         return failure(ErrorCode::kUsage,
                        fmt::format("--hosts starts ranks through ssh, and {} has started tasks on "
                                    "its hosts already; leave one of them out, or say --launched-by "
-                                   "nobody",
+                                   "none",
                                    entryOf(tasks->by)->name));
     // Of a run file: where a launcher has put the tasks counts.
     config.hosts.clear();

@@ -54,8 +54,8 @@ std::string findingsText(const analysis::Report& report, bool all) {
         text += fmt::format("  {} more: --all\n", report.findings.size() - shown);
     if (report.findings.empty() && report.judged.enough)
         text += "  No findings: nothing stands out\n";
-    for (const std::string& what : report.judged.untold)
-        text += fmt::format("  could not tell: {}\n", what);
+    for (const std::string& what : report.judged.unknown)
+        text += fmt::format("  unknown: {}\n", what);
     return text + '\n';
 }
 

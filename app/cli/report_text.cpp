@@ -32,8 +32,7 @@ using analysis::LedgerPart;
 using analysis::Report;
 
 constexpr const char* kIndent = "  ";
-constexpr const char* kRunning =
-    "not to be told yet: the run is being recorded, and all of this is of what is there now";
+constexpr const char* kRunning = "preliminary: the run is still recording";
 
 /// Of a run that trains nothing.
 std::optional<run::RunConfig> measuringConfig(const Report& report) {
@@ -199,18 +198,18 @@ std::string overlap(const Report& report, bool brief) {
             "  this schedule can hide at most {:.1f} % of moving data: {:.3f} of that is reached\n",
             100 * *all.limit(), *reached);
     if (!report.waitingKnown)
-        text += "  waiting and moving cannot be told apart: the other ranks are not recorded\n";
+        text += "waiting and transfer time cannot be separated: the other ranks are not recorded\n";
     for (const analysis::WaitingForRank& waiting : namedLate(report, brief))
         text +=
             fmt::format("  rank {} arrived last in {} collectives; the others waited {} for it\n",
                         waiting.late.value, waiting.collectives, durationText(waiting.waited.ns));
-    if (report.untold.collectives > 0)
+    if (report.unknown.collectives > 0)
         text += fmt::format(
-            "  in {} collectives the last to arrive cannot be told{}; the ranks waited {}\n",
-            report.untold.collectives,
+            "  in {} collectives the last rank to arrive is unknown{}; the ranks waited {}\n",
+            report.unknown.collectives,
             brief ? ", for doubt in the clocks of the hosts"
                   : ": it was late by less than the clocks of the hosts are in doubt",
-            durationText(report.untold.waited.ns));
+            durationText(report.unknown.waited.ns));
     return text;
 }
 

@@ -133,7 +133,8 @@ std::string documentOf(const TuneResult& result, const std::string& runFile) {
     document["command"] = result.best ? Json(run::toCommandLine(*result.best)) : Json();
     document["run_file"] = runFile.empty() ? Json() : Json(runFile);
     document["sentences"] = result.answer.sentences;
-    document["could_not_tell"] = result.answer.untold;
+    document["unknown"] = result.answer.unknown;
+    document["could_not_tell"] = result.answer.unknown;  // its former name
     return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

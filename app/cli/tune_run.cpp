@@ -230,11 +230,11 @@ private:
         answer.sentences.push_back(best);
         if (m_outOfTime) answer.sentences.emplace_back("The budget of time was used up.");
         if (m_tooLarge > 0)
-            answer.untold.push_back(fmt::format(
+            answer.unknown.push_back(fmt::format(
                 "could not try {} settings: by theory they need more memory than is free",
                 m_tooLarge));
         for (const std::string& each : m_failures)
-            answer.untold.push_back("could not measure one of the settings: " + each);
+            answer.unknown.push_back("could not measure one of the settings: " + each);
         answer.figures.push_back(
             {{"points", "Settings in the grid", Unit::kCount, "That differ and fit."},
              static_cast<std::int64_t>(tuned.points)});

@@ -26,7 +26,7 @@ std::string exitText(const run::RankExited& exit, const std::string& when) {
                            ? "ended without finishing"
                            : fmt::format("ended with status {}", exit.code.value_or(-1));
     text += ' ' + when;
-    if (exit.signal == SIGKILL) text += ", perhaps by the system for want of memory";
+    if (exit.signal == SIGKILL) text += ", perhaps by the system because memory ran out";
     if (const std::string words = lastLineOf(exit.lastWords); !words.empty()) {
         text += fmt::format("; its last words: {}", words);
     }

@@ -152,7 +152,7 @@ void PeerCheck::serve(Attempt& attempt) const {
     const bool there = hear(attempt.fd, attempt.heard, PeerAnswerer::kTokenBytes);
     if (attempt.heard == m_token) return end(attempt, {});
     if (!there || attempt.heard.size() == PeerAnswerer::kTokenBytes)
-        end(attempt, "somebody else answers there");
+        end(attempt, "another program answers there");
 }
 
 bool PeerCheck::done() const {

@@ -73,11 +73,12 @@ Diagnostic noTelemetryNote(const std::string& why) {
 std::vector<Diagnostic> lossDiagnostics(const capture::DeviceCounts& counts) {
     std::vector<Diagnostic> list;
     if (counts.dropped > 0) {
-        list.push_back(
-            warning("device-records-dropped",
-                    fmt::format("CUPTI dropped {} records for want of buffers: kernels are missing",
-                                counts.dropped),
-                    "Record fewer steps, or with --device-capture kernels.", counts.dropped));
+        list.push_back(warning(
+            "device-records-dropped",
+            fmt::format(
+                "CUPTI dropped {} records because its buffers were full: kernels are missing",
+                counts.dropped),
+            "Record fewer steps, or with --device-capture kernels.", counts.dropped));
     }
     if (counts.untimed > 0) {
         list.push_back(

@@ -104,10 +104,10 @@ void MeasuringRun::tell(const SweepOutcome& outcome) {
     if (m_parts.start.rank != 0) return;
     if (!outcome.skipped.empty())
         postNote(m_parts, "measured-without",
-                 fmt::format(
-                     "not measured for want of memory: {}; a rank would take {} times as much, "
-                     "and the one with least may take {}",
-                     listOf(outcome.skipped), kPayloadCopies, sizeText({outcome.leastFreeBytes})),
+                 fmt::format("not measured, out of memory: {}; a rank would take {} times as much, "
+                             "and the one with least may take {}",
+                             listOf(outcome.skipped), kPayloadCopies,
+                             sizeText({outcome.leastFreeBytes})),
                  "Use smaller sizes or fewer ranks, or free memory.");
     if (outcome.cutShort > 0)
         postNote(m_parts, "measured-shorter",

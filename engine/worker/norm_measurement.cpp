@@ -53,7 +53,7 @@ void NormMeasurement::run(const std::vector<run::NormShape>& shapes) {
             continue;
         }
         m_parts.warn(fmt::format(
-            "norms of {} x {} were not measured for want of memory: they take "
+            "norms of {} x {} were not measured, out of memory: they take "
             "{:.1f} GB, and {:.1f} GB may be used",
             shape.rows, shape.width, needed * 1e-9, static_cast<double>(m_parts.freeBytes) * 1e-9));
     }

@@ -14,7 +14,7 @@ ArrivalSkew arrivalSkew(const std::vector<Transfer>& transfers) {
     for (const Transfer& transfer : transfers) {
         if (transfer.step == kNoStep) continue;
         if (!transfer.late || !transfer.skew) {
-            ++found.untold;
+            ++found.unknown;
             continue;
         }
         ++found.told;

@@ -115,7 +115,7 @@ Check clocksCheck(const RecordingSummary& summary, const HostClocks& clocks) {
     Check check{"clocks", "clocks of the hosts", CheckState::kFine, "one clock for all ranks"};
     if (summary.hosts.size() < 2) return check;
     check.state = CheckState::kUnknown;
-    check.found = "nobody compared the clocks of its hosts";
+    check.found = "the clocks of its hosts were not compared";
     if (!clocks.several()) return check;
     if (const std::int64_t apart = clocks.contradictions(); apart > 0) {
         check.found = fmt::format(

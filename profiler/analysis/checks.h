@@ -1,5 +1,5 @@
 // What was looked at to say whether a recording can be trusted, and what came of it: all of it, so
-// that "nothing is wrong" is told from "nobody could tell". Pure.
+// that "nothing is wrong" is kept apart from "unknown". Pure.
 #pragma once
 
 #include "profiler/analysis/host_clocks.h"
@@ -18,7 +18,7 @@ enum class CheckState : std::uint8_t { kFine, kProblem, kUnknown };
 constexpr auto wordsOf(CheckState) {
     return wordList<Word<CheckState>>({{CheckState::kFine, "fine"},
                                        {CheckState::kProblem, "problem"},
-                                       {CheckState::kUnknown, "could not tell"}});
+                                       {CheckState::kUnknown, "unknown"}});
 }
 
 struct Check {

@@ -53,7 +53,7 @@ Intervals launchedTime(const DeviceTimeline& device) {
 }
 
 /// Gaps between work that end with one whose launch is not recorded, and what lies behind it all.
-Intervals untoldGaps(const DeviceTimeline& device, const WorkTime& work) {
+Intervals unknownGaps(const DeviceTimeline& device, const WorkTime& work) {
     constexpr Timestamp kFirst{std::numeric_limits<std::int64_t>::min() / 2},
         kLast{std::numeric_limits<std::int64_t>::max() / 2};
     std::vector<Timestamp> begins;
@@ -144,7 +144,7 @@ void takeIdle(const DeviceTimeline& device, const WorkTime& work, Parts& parts) 
     parts.take(LedgerPart::kData, unionOf(device.data));
     parts.take(LedgerPart::kCheckpoint, unionOf(device.checkpoint));
     parts.take(LedgerPart::kLaunchBound, launchedTime(device));
-    parts.take(LedgerPart::kOther, untoldGaps(device, work));
+    parts.take(LedgerPart::kOther, unknownGaps(device, work));
 }
 
 bool isWorked(TimeRange step, const WorkTime& work) {

@@ -64,7 +64,7 @@ void addOverlapLimit(const RankEvents& events, const Intervals& training, Overla
 
 struct LateRanks {
     std::vector<WaitingForRank> named;  ///< worst first
-    UntoldWaits untold;
+    UnknownWaits unknown;
 };
 [[nodiscard]] LateRanks lateRanks(const std::vector<RankEvents>& ranks,
                                   const HostClocks& clocks = {});
@@ -77,7 +77,7 @@ struct RankWaits {
         std::vector<Key> collectives;  ///< each once, in order
     };
     std::map<RankId, Waits> forRank;
-    Waits untold;  ///< hosts' clocks are in doubt by more
+    Waits unknown;  ///< hosts' clocks are in doubt by more
 };
 [[nodiscard]] RankWaits waitsOf(const RankEvents& events, LastArrivals& last);
 /// lateRanks() of ranks that are added one at a time.

@@ -99,7 +99,7 @@ Notice noticeOf(const Completeness& completeness) {
     notice.code = completeness.known ? "recording-incomplete" : "completeness-unknown";
     notice.severity = completeness.known ? Severity::kProblem : Severity::kNote;
     notice.title = completeness.known ? "Something is missing from the recording"
-                                      : "Whether the recording is complete cannot be told";
+                                      : "Whether the recording is complete is unknown";
     const std::size_t said = std::min(completeness.missing.size(), kMostSentences);
     for (std::size_t i = 0; i < said; ++i) {
         if (i > 0) notice.detail += ' ';

@@ -130,7 +130,7 @@ struct WaitingForRank {
 };
 
 /// Of collectives across hosts whose last rank was late by less than clocks are in doubt.
-struct UntoldWaits {
+struct UnknownWaits {
     Duration waited;  ///< by all ranks together
     std::int64_t collectives = 0;
 };
@@ -158,8 +158,8 @@ struct RunFinding {
 
 /// What rules could look at.
 struct Judged {
-    bool enough = false;              ///< to say that nothing stands out where nothing was found
-    std::vector<std::string> untold;  ///< what they could not look at and why, a phrase each
+    bool enough = false;               ///< to say that nothing stands out where nothing was found
+    std::vector<std::string> unknown;  ///< what they could not look at and why, a phrase each
 };
 
 /// How much of the run's steps ledger, overlap, devices and findings stand on.
@@ -194,7 +194,7 @@ struct Report {
     std::vector<RankMemory> memory;          ///< by rank
     HostClocks clocks;                       ///< of runs on several hosts
     std::vector<WaitingForRank> waiting;     ///< worst first
-    UntoldWaits untold;                      ///< for whom cannot be told
+    UnknownWaits unknown;                    ///< for whom cannot be told
     /// Whether peers' arrivals are there: a trace of one rank of several cannot tell waiting from
     /// moving, and all of it counts as moving.
     bool waitingKnown = true;

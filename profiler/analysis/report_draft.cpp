@@ -166,7 +166,7 @@ Report ReportDraft::conclude(const std::vector<RankGrowth>& growths, const Surro
     if (m_transfers) m_gathered.transfers = m_transfers->transfers();
     LateRanks late = m_waits.lateRanks();
     report.waiting = std::move(late.named);
-    report.untold = late.untold;
+    report.unknown = late.unknown;
     report.waitingKnown = m_summary.run.worldSize <= 1 || m_seesPeers || m_collectives == 0;
     // Of a recording, not of what is selected of it.
     if (!isSelected(m_summary)) report.completeness = certify(m_summary, std::move(m_recorded));

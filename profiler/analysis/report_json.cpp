@@ -173,11 +173,11 @@ Json waitingJson(const Report& report) {
         rows.push_back({{"late_rank", waiting.late.value},
                         {"waited_ns", waiting.waited.ns},
                         {"collectives", waiting.collectives}});
-    const UntoldWaits& untold = report.untold;
-    if (untold.collectives > 0)
+    const UnknownWaits& unknown = report.unknown;
+    if (unknown.collectives > 0)
         rows.push_back({{"late_rank", nullptr},
-                        {"waited_ns", untold.waited.ns},
-                        {"collectives", untold.collectives},
+                        {"waited_ns", unknown.waited.ns},
+                        {"collectives", unknown.collectives},
                         {"reason",
                          "clocks of the hosts are in doubt by more than the last rank "
                          "was late"}});
@@ -289,7 +289,9 @@ std::string toJson(const Report& report) {
     json["findings"] = findingsJson(report);
     json["slow_steps"] = Json::array();
     for (const StepIndex step : report.slowSteps) json["slow_steps"].push_back(step.value);
-    json["judged"] = {{"enough", report.judged.enough}, {"could_not_tell", report.judged.untold}};
+    json["judged"] = {{"enough", report.judged.enough},
+                      {"unknown", report.judged.unknown},
+                      {"could_not_tell", report.judged.unknown}};
     json["diagnostics"] = diagnosticsJson(report);
     json["events"] = report.events;
     json["dropped"] = report.dropped;

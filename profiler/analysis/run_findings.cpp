@@ -102,16 +102,16 @@ std::vector<std::string> lacking(const RuleInput& input) {
 
 Judged judgedBy(const RuleInput& input) {
     Judged judged;
-    judged.untold = lacking(input);
-    judged.enough = judged.untold.empty();
+    judged.unknown = lacking(input);
+    judged.enough = judged.unknown.empty();
     // Without these the rest can be judged still.
     const auto& metrics = input.summary.metrics;
     if (std::none_of(metrics.begin(), metrics.end(),
                      [](const MetricPoint& each) { return each.name == "loss"; }))
-        judged.untold.emplace_back("loss and gradients: none are recorded");
+        judged.unknown.emplace_back("loss and gradients: none are recorded");
     if (std::none_of(input.ranks.begin(), input.ranks.end(),
                      [](const RankEvents& each) { return each.hasMemoryEvents; }))
-        judged.untold.emplace_back("memory: no memory events are recorded");
+        judged.unknown.emplace_back("memory: no memory events are recorded");
     return judged;
 }
 

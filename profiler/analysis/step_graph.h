@@ -50,7 +50,7 @@ constexpr auto wordsOf(PathKind) {
          {PathKind::kEvaluation, "evaluation", "Validation passes inside the step."},
          {PathKind::kMoving, "moving", "A collective from its last arrival on."},
          {PathKind::kCollective, "collective",
-          "A collective of which waiting cannot be told from moving."},
+          "A collective whose waiting and transfer time cannot be separated."},
          {PathKind::kWaiting, "waiting", "For a rank that is not looked at."},
          {PathKind::kBlocked, "blocked", "A wait that no recorded collective or kernel ended."},
          {PathKind::kCopy, "copy", "Copies of a device."},

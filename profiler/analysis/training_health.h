@@ -31,7 +31,8 @@ struct TrainingWords {
 };
 constexpr auto wordsOf(TrainingEvent) {
     return wordList<TrainingWords>(
-        {{TrainingEvent::kNotFinite, "not finite", "The loss or the gradient norm is no number."},
+        {{TrainingEvent::kNotFinite, "not finite",
+          "The loss or the gradient norm is NaN or infinite."},
          {TrainingEvent::kLossSpike, "loss spike",
           "The loss is 8 spreads and 5 % above the median of the ten steps before."},
          {TrainingEvent::kGradientNorm, "gradient norm",

@@ -33,24 +33,24 @@ RankWaits waitsOf(const RankEvents& events, LastArrivals& last) {
         if (collective.step == kNoStep) continue;
         const auto [rank, told] = last.of(collective);
         if (!rank) continue;
-        RankWaits::Waits& of = told ? waits.forRank[*rank] : waits.untold;
+        RankWaits::Waits& of = told ? waits.forRank[*rank] : waits.unknown;
         of.waited += collective.lastArrival() - collective.start;
         of.collectives.emplace_back(collective.group, collective.sequence);
     }
     for (auto& [rank, of] : waits.forRank) settle(of);
-    settle(waits.untold);
+    settle(waits.unknown);
     return waits;
 }
 
 void WaitTally::add(const RankWaits& waits) {
     for (const auto& [rank, of] : waits.forRank) addTo(m_all.forRank[rank], of);
-    addTo(m_all.untold, waits.untold);
+    addTo(m_all.unknown, waits.unknown);
 }
 
 LateRanks WaitTally::lateRanks() const {
     LateRanks found;
-    found.untold.waited = m_all.untold.waited;
-    found.untold.collectives = static_cast<std::int64_t>(m_all.untold.collectives.size());
+    found.unknown.waited = m_all.unknown.waited;
+    found.unknown.collectives = static_cast<std::int64_t>(m_all.unknown.collectives.size());
     for (const auto& [rank, of] : m_all.forRank) {
         WaitingForRank& waiting = found.named.emplace_back();
         waiting.late = rank;

@@ -31,7 +31,7 @@ constexpr auto wordsOf(Parallelism) {
     return wordList<ParallelismWords>({
         {Parallelism::kData, "data", "Data parallel",
          "The batch: every rank holds the whole model and takes other sequences.",
-         "All gradients once a step, by an all-reduce: 2 (W - 1) / W of their bytes.",
+         "All gradients once per step, by an all-reduce: 2 (W - 1) / W of their bytes.",
          "Where model, gradients and optimizer state fit on a device.",
          "  rank 0            rank 1\n"
          "  [ L1 L2 L3 L4 ]   [ L1 L2 L3 L4 ]   the same parameters\n"

@@ -49,10 +49,11 @@ Result<double> parseParameters(std::string_view text) {
     const double factor = behind == end ? 1 : end - behind == 1 ? factorOf(*behind) : 0;
     number *= factor;
     if (error != std::errc() || !std::isfinite(number) || number < 1 || number > kMostParameters)
-        return failure(ErrorCode::kUsage,
-                       fmt::format("'{}' is no number of parameters: write 7e9, 7B or 124M, from 1 "
-                                   "to 1e15",
-                                   text));
+        return failure(
+            ErrorCode::kUsage,
+            fmt::format("'{}' is not a number of parameters: write 7e9, 7B or 124M, from 1 "
+                        "to 1e15",
+                        text));
     return number;
 }
 

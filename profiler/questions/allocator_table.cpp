@@ -198,8 +198,8 @@ Result<void> addAllocators(const Asked& asked, const std::vector<RankMemory>& ra
             without += fmt::format("{}{}", without.empty() ? "" : ", ", rank.rank.value);
     }
     if (!without.empty())
-        answer.untold.push_back(
-            "could not tell fragmentation and the allocator's retries: what it reserves was not "
+        answer.unknown.push_back(
+            "fragmentation and the allocator's retries unknown: what it reserves was not "
             "recorded of rank " +
             without);
     if (!table.rows.empty()) answer.tables.push_back(std::move(table));

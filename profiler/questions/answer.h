@@ -118,11 +118,11 @@ struct Answer {
     std::vector<std::string> sentences;                         ///< the answer, shortest first
     std::vector<Figure> figures;
     std::vector<Table> tables;
-    /// "could not tell <what>: <what is missing>", each without a full stop.
-    std::vector<std::string> untold;
+    /// "<what> unknown: <what is missing>", each without a full stop.
+    std::vector<std::string> unknown;
 
     [[nodiscard]] bool saysNothing() const {
-        return sentences.empty() && figures.empty() && tables.empty() && untold.empty();
+        return sentences.empty() && figures.empty() && tables.empty() && unknown.empty();
     }
 };
 

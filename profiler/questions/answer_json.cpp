@@ -31,7 +31,8 @@ void add(const Answer& answer, Json& to) {
         to[table.key] = rowsJson(table);
     }
     to["sentences"] = answer.sentences;
-    to["could_not_tell"] = answer.untold;
+    to["unknown"] = answer.unknown;
+    to["could_not_tell"] = answer.unknown;  // its name in shardscope.analyze/1 until now
 }
 
 }  // namespace

@@ -391,8 +391,8 @@ bool lacksLaunches(const std::vector<RankEvents>& ranks, const Bounds& bounds) {
 void addUnknown(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& answer) {
     for (const RankEvents& events : ranks)
         if (!isKnown(asked, events))
-            answer.untold.push_back(
-                fmt::format("could not tell what rank {} did on the path: neither phases of its "
+            answer.unknown.push_back(
+                fmt::format("what rank {} did on the path is unknown: neither phases of its "
                             "step thread nor kernels were recorded",
                             events.rank.value));
 }
@@ -410,12 +410,12 @@ void addTables(const Asked& asked, const Bounds& bounds, Answer& answer) {
     answer.tables.push_back(bounds.scenarioTable());
     if (asked.perStep) answer.tables.push_back(bounds.stepTable());
     if (bounds.hasUnparted())
-        answer.untold.emplace_back(
-            "could not tell what a faster link would save of all collectives: of some it is not "
+        answer.unknown.emplace_back(
+            "what a faster link would save of all collectives is unknown: of some it is not "
             "known when the last rank arrived");
     if (bounds.refused() > 0)
-        answer.untold.push_back(
-            fmt::format("could not tell whom {} collectives waited for: their ranks arrived "
+        answer.unknown.push_back(
+            fmt::format("whom {} collectives waited for is unknown: their ranks arrived "
                         "within what the clocks of their hosts are in doubt, and the path stays "
                         "on its rank there",
                         bounds.refused()));
@@ -438,8 +438,8 @@ Result<Answer> askBounds(const Asked& asked) {
     if (!ranks) return failure(ranks);
     Answer answer;
     const auto none = [&](const char* missing) {
-        answer.untold.insert(answer.untold.begin(),
-                             fmt::format("could not tell what bounds the step: {}", missing));
+        answer.unknown.insert(answer.unknown.begin(),
+                              fmt::format("what bounds the step is unknown: {}", missing));
         return answer;
     };
     if (!anyIsKnown(asked, *ranks))

@@ -66,9 +66,9 @@ Result<std::vector<TimeRange>> copiesOf(const Asked& asked, RankId rank) {
     return copies;
 }
 
-void untoldOf(RankId rank, Answer& answer) {
-    answer.untold.push_back(
-        fmt::format("could not tell what rank {} did: neither work nor communication of it was "
+void unknownOf(RankId rank, Answer& answer) {
+    answer.unknown.push_back(
+        fmt::format("what rank {} did is unknown: neither work nor communication of it was "
                     "recorded",
                     rank.value));
 }
@@ -82,7 +82,7 @@ Result<void> addExact(const Asked& asked, Answer& answer) {
         if (!copies) return failure(copies);
         const auto told = analysis::breakdownOf(asked.summary, *events, std::move(*copies));
         if (!told) {
-            untoldOf(rank.rank, answer);
+            unknownOf(rank.rank, answer);
             continue;
         }
         table.rows.push_back(rowOf(*told));
@@ -107,7 +107,7 @@ Result<void> addHta(const Asked& asked, Answer& answer) {
         const bool told = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
             return row.front() == Cell(std::int64_t{rank.rank.value});
         });
-        if (!told) untoldOf(rank.rank, answer);
+        if (!told) unknownOf(rank.rank, answer);
     }
     return {};
 }

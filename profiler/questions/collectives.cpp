@@ -87,30 +87,30 @@ Table transferTable(const std::vector<Transfer>& transfers, GroupNames& groups) 
     return table;
 }
 
-void addUntold(const std::vector<Transfer>& transfers, const std::vector<TransferClass>& classes,
-               Answer& answer) {
+void addUnknown(const std::vector<Transfer>& transfers, const std::vector<TransferClass>& classes,
+                Answer& answer) {
     const auto moving = [](const Transfer& each) { return moves(each.operation); };
     const auto untimed = std::count_if(transfers.begin(), transfers.end(), [&](const auto& each) {
         return moving(each) && !each.transfer;
     });
     if (untimed > 0)
-        answer.untold.push_back(fmt::format(
-            "could not tell waiting from moving for {} of {} collectives: not every rank of their "
-            "group is in the recording",
-            untimed, std::count_if(transfers.begin(), transfers.end(), moving)));
+        answer.unknown.push_back(
+            fmt::format("waiting and transfer time of {} of {} collectives cannot be separated: "
+                        "not every rank of their "
+                        "group is in the recording",
+                        untimed, std::count_if(transfers.begin(), transfers.end(), moving)));
     const auto unsized = std::count_if(transfers.begin(), transfers.end(), [&](const auto& each) {
         return moving(each) && each.size == kUnknownSize;
     });
     if (unsized > 0)
-        answer.untold.push_back(fmt::format(
-            "could not tell the bandwidth of {} collectives: the trace does not say their size",
-            unsized));
+        answer.unknown.push_back(fmt::format(
+            "bandwidth of {} collectives unknown: the trace does not say their size", unsized));
     for (const TransferClass& each : classes)
         if (each.timed > 0 && !each.fit)
-            answer.untold.push_back(
-                fmt::format("could not tell latency from bandwidth of {}: it needs two sizes, one "
-                            "twice the other",
-                            toWord(each.operation)));
+            answer.unknown.push_back(fmt::format(
+                "latency and bandwidth of {} cannot be separated: it needs two sizes, one "
+                "twice the other",
+                toWord(each.operation)));
 }
 
 }  // namespace
@@ -122,8 +122,8 @@ Result<Answer> askCollectives(const Asked& asked) {
     const auto transfers = analysis::transfersOf(*ranks, clocks);
     Answer answer;
     if (transfers.empty()) {
-        answer.untold.emplace_back(
-            "could not tell how collectives went: none is in the recording, or in what is "
+        answer.unknown.emplace_back(
+            "how collectives went is unknown: none is in the recording, or in what is "
             "selected of it");
         return answer;
     }
@@ -131,7 +131,7 @@ Result<Answer> askCollectives(const Asked& asked) {
     GroupNames groups(*ranks);
     answer.tables.push_back(classTable(classes, groups));
     answer.tables.push_back(transferTable(transfers, groups));
-    addUntold(transfers, classes, answer);
+    addUnknown(transfers, classes, answer);
     return answer;
 }
 

@@ -84,22 +84,21 @@ std::vector<RunFigure> together(const std::vector<Side>& baselines) {
 }
 
 Table figureTable() {
-    return {
-        "figures",
-        "Figures, a sample a step; warm-up and steps with validation left out",
-        {{"figure", "figure"},
-         {"unit", "unit"},
-         {"first", "first", Unit::kOfRow, "Median over the steps, or the run's one value."},
-         {"second", "second", Unit::kOfRow, "The same of the second run."},
-         {"first_spread", "spread", Unit::kOfRow, "Between the quartiles, first run."},
-         {"second_spread", "spread", Unit::kOfRow, "Between the quartiles, second run."},
-         {"change_pct", "change", Unit::kChange, "Second / first - 1."},
-         {"low_pct", "from", Unit::kChange, "Interval of the change, 99.7 %, block bootstrap."},
-         {"high_pct", "to", Unit::kChange, "Its other end."},
-         {"verdict", "verdict", Unit::kNone,
-          "Improved or regressed: 1 % or more and told from noise. No change: 5 % or more can be "
-          "left out. Else cannot tell."}},
-        {}};
+    return {"figures",
+            "Figures, one sample per step; warm-up and steps with validation left out",
+            {{"figure", "figure"},
+             {"unit", "unit"},
+             {"first", "first", Unit::kOfRow, "Median over the steps, or the run's one value."},
+             {"second", "second", Unit::kOfRow, "The same of the second run."},
+             {"first_spread", "spread", Unit::kOfRow, "Between the quartiles, first run."},
+             {"second_spread", "spread", Unit::kOfRow, "Between the quartiles, second run."},
+             {"change_pct", "change", Unit::kChange, "Second / first - 1."},
+             {"low_pct", "from", Unit::kChange, "Interval of the change, 99.7 %, block bootstrap."},
+             {"high_pct", "to", Unit::kChange, "Its other end."},
+             {"verdict", "verdict", Unit::kNone,
+              "Improved or regressed: 1 % or more and beyond noise. No change: 5 % or more can be "
+              "left out. Else cannot tell."}},
+            {}};
 }
 
 void addFigures(const std::vector<RunFigure>& first, const std::vector<RunFigure>& second,
@@ -127,7 +126,7 @@ void addVerdict(const std::vector<RunFigure>& first, const std::vector<RunFigure
     const RunFigure* a = analysis::findFigure(first, kAsked);
     const RunFigure* b = analysis::findFigure(second, kAsked);
     if (a == nullptr || b == nullptr) {
-        answer.untold.emplace_back("could not tell which run is faster: one has no whole steps");
+        answer.unknown.emplace_back("which run is faster is unknown: one has no whole steps");
         return;
     }
     const Difference told = analysis::differenceOf(*a, *b);
@@ -162,7 +161,7 @@ void addMemory(const Side& first, const Side& second, Answer& answer) {
     if (first.memory && second.memory)
         answer.tables.push_back(placeTable(*first.memory, *second.memory));
     else
-        answer.untold.emplace_back("could not tell what memory grew by: one has no memory events");
+        answer.unknown.emplace_back("what memory grew by is unknown: one has no memory events");
 }
 
 Result<bool> addGate(const std::vector<RunFigure>& first, const std::vector<RunFigure>& second,
@@ -173,7 +172,7 @@ Result<bool> addGate(const std::vector<RunFigure>& first, const std::vector<RunF
     Table table{"gate",
                 "Rules",
                 {{"rule", "rule"},
-                 {"state", "state", Unit::kNone, "Broken: beyond the bound and told from noise."},
+                 {"state", "state", Unit::kNone, "Broken: beyond the bound and beyond noise."},
                  {"change_pct", "change", Unit::kChange, "Second / first - 1."}},
                 {}};
     bool broken = false;

@@ -63,7 +63,7 @@ void addTable(const char* key, const char* title, const CostsByName& first,
                  {"state", "state", Unit::kNone, "Added, removed, or in both runs."},
                  {"first_count", "count", Unit::kNone, "A step and rank, first run."},
                  {"second_count", "count", Unit::kNone, "A step and rank, second run."},
-                 {"first_ns", "first", Unit::kNanoseconds, "Self time a step and rank."},
+                 {"first_ns", "first", Unit::kNanoseconds, "Self time per step and rank."},
                  {"second_ns", "second", Unit::kNanoseconds, "The same of the second run."},
                  {"difference_ns", "difference", Unit::kSignedNanoseconds, "Second - first."}},
                 {}};

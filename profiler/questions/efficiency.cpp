@@ -157,8 +157,8 @@ void addSpeedOfParts(const Asked& asked, const std::vector<RankEvents>& ranks,
         all.insert(all.end(), parts.begin(), parts.end());
     }
     if (all.empty())
-        answer.untold.emplace_back(
-            "could not tell the speed of phases and layers: no phases of CPU "
+        answer.unknown.emplace_back(
+            "speed of phases and layers unknown: no phases of CPU "
             "ranks were recorded");
     answer.tables.push_back(allPartsTable(analysis::overRanks(all), meanPeak(asked.summary, all)));
     answer.tables.push_back(std::move(byRank));
@@ -180,12 +180,12 @@ void addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& 
     answer.figures.push_back({{"mfu_pct", "MFU (palm)", Unit::kOfPeak,
                                "Tokens/s x (6 N + 12 L C T) / peak of all ranks."},
                               percent(mfu.value)});
-    if (!mfu.value) answer.untold.push_back("could not tell MFU: " + mfu.reason);
+    if (!mfu.value) answer.unknown.push_back("MFU unknown: " + mfu.reason);
     if (!throughput.tokensPerSecond)
-        answer.untold.push_back("could not tell throughput: " + whyNoThroughput(asked, throughput));
+        answer.unknown.push_back("throughput unknown: " + whyNoThroughput(asked, throughput));
     if (!config || !throughput.tokensPerSecond) {
-        answer.untold.push_back(fmt::format(
-            "could not tell FLOPs: {}",
+        answer.unknown.push_back(fmt::format(
+            "FLOPs unknown: {}",
             config ? "throughput is not known" : "the trace does not say which model was trained"));
         return;
     }
@@ -248,7 +248,7 @@ void addPeaks(const RecordingSummary& summary, Answer& answer) {
                               shareOf(device.measuredPeak, device.vendorPeak)});
     }
     if (table.rows.empty())
-        answer.untold.emplace_back("could not tell any peak: none was measured or is known");
+        answer.unknown.emplace_back("peak unknown: none was measured or is known");
     else
         answer.tables.push_back(std::move(table));
 }
@@ -261,12 +261,12 @@ void addEnergy(const RecordingSummary& summary, const std::vector<RankEvents>& r
         if (auto use = analysis::deviceUse(summary, events)) uses.push_back(std::move(*use));
     const analysis::RunEnergy energy = analysis::runEnergy(uses, ranks.size());
     if (!energy.missing.empty())
-        answer.untold.push_back("could not tell joules a token: " +
-                                (summary.steps.empty() ? "no steps are here" : energy.missing));
-    answer.figures.push_back({{"joules_per_step", "Energy a step", Unit::kJoules,
+        answer.unknown.push_back("joules per token unknown: " +
+                                 (summary.steps.empty() ? "no steps are here" : energy.missing));
+    answer.figures.push_back({{"joules_per_step", "Energy per step", Unit::kJoules,
                                "Drawn by all devices in a step, by their counters."},
                               cell(energy.joulesPerStep)});
-    answer.figures.push_back({{"joules_per_token", "Energy a token", Unit::kJoules,
+    answer.figures.push_back({{"joules_per_token", "Energy per token", Unit::kJoules,
                                "The same / tokens of all ranks in a step."},
                               cell(energy.joulesPerToken)});
     Table table{"energy",
@@ -296,13 +296,13 @@ Result<Answer> askEfficiency(const Asked& asked) {
     addPeaks(asked.summary, answer);
     addEnergy(asked.summary, *ranks, answer);
     if (asked.selection.cutsTime()) {
-        answer.untold.emplace_back("could not tell goodput: it is of a whole run");
+        answer.unknown.emplace_back("goodput unknown: it is of a whole run");
         return answer;
     }
     const auto goodput = analysis::goodputOf(asked.summary, *ranks);
     if (!goodput) {
-        answer.untold.emplace_back(
-            "could not tell goodput: without phases a trace does not say what is around its steps");
+        answer.unknown.emplace_back(
+            "goodput unknown: without phases a trace does not say what is around its steps");
         return answer;
     }
     answer.figures.push_back({{"goodput_pct", "Goodput", Unit::kPercent,

@@ -64,8 +64,8 @@ Result<Answer> askFlame(const Asked& asked) {
     for (const RankFacts& rank : asked.summary.ranks)
         if (auto done = addRank(asked, rank.rank, *scope, table); !done) return failure(done);
     if (table.rows.empty()) {
-        answer.untold.emplace_back(
-            "could not tell what the time looks like: no spans are in the recording, or in what "
+        answer.unknown.emplace_back(
+            "what the time looks like is unknown: no spans are in the recording, or in what "
             "is selected of it");
         return answer;
     }

@@ -48,7 +48,7 @@ Table heldUpTable(const std::vector<LateRank>& held) {
          {"share_pct", "of their time", Unit::kPercent,
           "Of the wall time of the other ranks in these steps."},
          {"explained_pct", "of all waits", Unit::kPercent,
-          "Of what all ranks together were held up by anybody."},
+          "Share of the time that all ranks together were held up."},
          {"steps_led", "steps", Unit::kCount,
           "In which it held the others up longer than any other rank did."},
          {"steps_pct", "of steps", Unit::kPercent, "Of the steps looked at."},
@@ -74,8 +74,8 @@ void tellReason(const LateRank& late, const LateCause& cause, Answer& answer) {
                                "What each of the others waited for it, all steps together."},
                               late.lateness().ns});
     if (cause.reason == LateReason::kUnknown) {
-        answer.untold.emplace_back(
-            "could not tell why it is late: no kind of its time exceeds that of the others by half "
+        answer.unknown.emplace_back(
+            "why it is late is unknown: no kind of its time exceeds that of the others by half "
             "of what it is late");
         return;
     }
@@ -105,13 +105,13 @@ Result<Answer> askLate(const Asked& asked) {
     if (!ranks) return failure(ranks);
     Answer answer;
     if (asked.summary.run.worldSize == 1 && ranks->size() == 1) {
-        answer.sentences.emplace_back("One rank waits for nobody.");
+        answer.sentences.emplace_back("One rank has no other rank to wait for.");
         return answer;
     }
     const auto basis = basisOf(asked, *ranks);
     if (!basis) return failure(basis);
     if (const std::string lacks = missing(asked, *ranks, *basis); !lacks.empty()) {
-        answer.untold.push_back("could not tell who is slow: " + lacks);
+        answer.unknown.push_back("who is slow is unknown: " + lacks);
         return answer;
     }
     const analysis::HostClocks hosts(asked.summary, *ranks);

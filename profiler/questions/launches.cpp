@@ -108,10 +108,10 @@ void addQueues(RankId rank, const DeviceLaunches& device, Table& table) {
     }
 }
 
-void addUntold(RankId rank, const DeviceLaunches& device, Answer& answer) {
+void addUnknown(RankId rank, const DeviceLaunches& device, Answer& answer) {
     if (device.all.empty()) {
-        answer.untold.push_back(
-            fmt::format("could not tell how kernels of rank {} were launched: no device of it was "
+        answer.unknown.push_back(
+            fmt::format("how kernels of rank {} were launched is unknown: no device of it was "
                         "traced, or none ran in what is selected",
                         rank.value));
         return;
@@ -119,8 +119,8 @@ void addUntold(RankId rank, const DeviceLaunches& device, Answer& answer) {
     const auto unknown = std::count_if(device.all.begin(), device.all.end(),
                                        [](const LaunchedWork& each) { return !each.call; });
     if (unknown > 0)
-        answer.untold.push_back(
-            fmt::format("could not tell what launched {} of {} kernels and copies of rank {}: the "
+        answer.unknown.push_back(
+            fmt::format("what launched {} of {} kernels and copies of rank {} is unknown: the "
                         "calls are not in the recording",
                         unknown, device.all.size(), rank.value));
 }
@@ -133,7 +133,7 @@ Result<Answer> askLaunches(const Asked& asked) {
     for (const RankFacts& facts : asked.summary.ranks) {
         const auto device = readLaunches(asked, facts.rank);
         if (!device) return failure(device);
-        addUntold(facts.rank, *device, answer);
+        addUnknown(facts.rank, *device, answer);
         if (device->all.empty()) continue;
         addCalls(facts.rank, *device, calls);
         addQueues(facts.rank, *device, queues);

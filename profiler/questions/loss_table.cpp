@@ -33,14 +33,14 @@ std::string lossSentence(const LossCurves& curves) {
 void addLossCurves(const RecordingSummary& first, const RecordingSummary& second, Answer& answer) {
     const LossCurves curves = analysis::lossCurves(first, second);
     if (curves.steps.empty()) {
-        answer.untold.emplace_back(
-            "could not tell how losses differ: there is no step whose loss both recorded");
+        answer.unknown.emplace_back(
+            "how losses differ is unknown: there is no step whose loss both recorded");
         return;
     }
     answer.sentences.push_back(lossSentence(curves));
     if (!curves.noise && curves.differs)
-        answer.untold.push_back(
-            fmt::format("could not tell whether losses differ beyond noise: it takes {} steps "
+        answer.unknown.push_back(
+            fmt::format("whether losses differ beyond noise is unknown: it takes {} steps "
                         "that both have",
                         analysis::kLeastSamples));
     Table table{"losses",

@@ -157,9 +157,8 @@ Result<Answer> askMemory(const Asked& asked) {
         if (memory.known)
             ranks.push_back(memory);
         else
-            answer.untold.push_back(
-                fmt::format("could not tell the memory of rank {}: no memory events were recorded",
-                            rank.rank.value));
+            answer.unknown.push_back(fmt::format(
+                "memory of rank {} unknown: no memory events were recorded", rank.rank.value));
     }
     if (ranks.empty()) return answer;
     const auto worst =
@@ -175,8 +174,8 @@ Result<Answer> askMemory(const Asked& asked) {
     if (const auto config = run::parseRunConfigJson(asked.summary.run.configJson))
         answer.tables.push_back(alternatives(*config));
     else
-        answer.untold.emplace_back(
-            "could not tell what would need less: the trace does not say how "
+        answer.unknown.emplace_back(
+            "what would need less is unknown: the trace does not say how "
             "the model was trained");
     return answer;
 }

@@ -105,11 +105,11 @@ Result<MemoryMoment> readMoment(storage::RecordingReader& reader, const Recordin
         if (!done) return failure(done);
     }
     moment.space = analysis::addressSpace(moment.blocks, reaches ? &*reaches : nullptr);
-    moment.untold = std::move(segments->untold);
+    moment.unknown = std::move(segments->unknown);
     if (reaches && holdsOutside(moment.space)) {
         // such as our own export writes: of runs without segments
         moment.space = analysis::addressSpace(moment.blocks, nullptr);
-        moment.untold =
+        moment.unknown =
             "blocks lie in no segment that the snapshot tells of, so it does not tell "
             "of all";
     }

@@ -21,7 +21,7 @@ struct MemoryMoment {
     std::vector<bool> startsKnown;
     analysis::AddressSpace space;  ///< places in `blocks`
     std::optional<analysis::ReservedNow> reserved;
-    std::string untold;  ///< why nothing is known of segments
+    std::string unknown;  ///< why nothing is known of segments
 };
 
 /// After all that happened up to `time`.

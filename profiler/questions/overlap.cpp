@@ -191,12 +191,12 @@ Result<Answer> askOverlap(const Asked& asked) {
                               percent(all.reachedOfLimit())});
     addCalibrated(asked.summary, *ranks, answer);
     if (!all.ratio())
-        answer.untold.emplace_back(
-            "could not tell what is hidden: no communication was recorded in "
+        answer.unknown.emplace_back(
+            "what is hidden is unknown: no communication was recorded in "
             "what is selected");
     if (all.ratio() && !all.limit())
-        answer.untold.emplace_back(
-            "could not tell what could be hidden: it takes phases and the times "
+        answer.unknown.emplace_back(
+            "what could be hidden is unknown: it takes phases and the times "
             "at which collectives were asked for");
     answer.tables.push_back(rankTable(*ranks, overlaps));
     if (asked.perStep) answer.tables.push_back(stepTable(steps));

@@ -66,8 +66,8 @@ Result<void> addProducts(const Asked& asked, Answer& answer) {
     const auto sums = readProducts(asked, Multiplied::kOnDevices);
     if (!sums) return failure(sums);
     if (sums->empty()) {
-        answer.untold.emplace_back(
-            "could not tell which products could use tensor cores: no matrix products of a device "
+        answer.unknown.emplace_back(
+            "which products could use tensor cores is unknown: no matrix products of a device "
             "with their shapes are in the recording (PyTorch's profiler: record_shapes=True)");
         return {};
     }
@@ -80,12 +80,12 @@ Result<void> addProducts(const Asked& asked, Answer& answer) {
         typed = typed && key.second.type != analysis::ProductType::kUnknown;
     }
     if (!typed)
-        answer.untold.emplace_back(
-            "could not tell whether all products could use tensor cores: the types of their inputs "
+        answer.unknown.emplace_back(
+            "whether all products could use tensor cores is unknown: the types of their inputs "
             "are not recorded");
     if (!linked)
-        answer.untold.emplace_back(
-            "could not tell whether products used tensor cores: which operator launched which "
+        answer.unknown.emplace_back(
+            "whether products used tensor cores is unknown: which operator launched which "
             "kernel is not recorded by thread");
     const std::size_t total = table.columnAt("total_ns");
     std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {

@@ -19,10 +19,9 @@ Result<Answer> answerTo(const Question& question, const Asked& asked) {
     if (!answer) return answer;
     answer->question = question.key;
     if (answer->saysNothing())
-        answer->untold.emplace_back(
-            asked.summary.ranks.empty()
-                ? "could not tell anything: no rank of the run is in the recording"
-                : "could not tell anything: nothing that it takes was recorded");
+        answer->unknown.emplace_back(asked.summary.ranks.empty()
+                                         ? "no data: no rank of the run is in the recording"
+                                         : "no data: this recording lacks the events it needs");
     return answer;
 }
 

@@ -32,7 +32,7 @@ Result<Answer> askLate(const Asked& asked);
 inline constexpr Question kLate{
     "late", "Who is slow, and why?",
     "A rank is named where the others' step threads were blocked for it for 5 % of their time, in "
-    "80 % of the steps for longer than for anybody else, and that is 80 % of all that ranks were "
+    "80 % of the steps for longer than for any other rank, and that is 80 % of all that ranks were "
     "held up; over 6 steady steps at least. Why: the kind of time in which its steps exceed the "
     "median of the others' most, where that makes up for half of its lateness.",
     "arrivals and phases of the recording", askLate};
@@ -55,7 +55,8 @@ inline constexpr Question kWork{
     "Spans of one name over all selected ranks. Self time is a span's less that of the spans "
     "inside it on its lane, so that self times add up to the time that anything ran. "
     "Calibration, which measures the host before the training, is left out. Parts of the "
-    "step are told by phases, of imported traces by names. A matrix product is eligible for tensor "
+    "step are found by phases, of imported traces by names. A matrix product is eligible for "
+    "tensor "
     "cores by its type and sizes, and used them if a kernel of it is named after them.",
     "the recording's own spans; alignments: NVIDIA Deep Learning Performance, Matrix "
     "Multiplication Background",

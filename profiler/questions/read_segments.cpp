@@ -126,19 +126,19 @@ Result<SegmentsThen> readSegments(storage::RecordingReader& reader, const Record
                                   RankId rank, Timestamp time) {
     SegmentsThen told;
     if (findSnapshotLane(summary, rank, kSnapshotReserved) == nullptr) {
-        told.untold = "segments are recorded by memory snapshots of PyTorch only";
+        told.unknown = "segments are recorded by memory snapshots of PyTorch only";
         return told;
     }
     const LaneFacts* atEnd = findSnapshotLane(summary, rank, kSnapshotSegments);
     if (atEnd == nullptr) {
-        told.untold = "the snapshot lists no segments at its end";
+        told.unknown = "the snapshot lists no segments at its end";
         return told;
     }
     const Timestamp end = summary.bounds.end + Duration{1};
     auto last = readAtEnd(reader, *atEnd, end);
     if (!last) return failure(last);
     if (last->empty()) {
-        told.untold =
+        told.unknown =
             "the recording does not reach to the snapshot's end, where its segments stand";
         return told;
     }

@@ -22,7 +22,7 @@ namespace shardscope::questions {
 
 struct SegmentsThen {
     std::optional<std::vector<analysis::Segment>> segments;
-    std::string untold;  ///< where there are none: why
+    std::string unknown;  ///< where there are none: why
 };
 [[nodiscard]] Result<SegmentsThen> readSegments(storage::RecordingReader& reader,
                                                 const RecordingSummary& summary, RankId rank,

@@ -106,14 +106,14 @@ void addFigures(const Roofs& roofs, Answer& answer) {
                                   *roofs.bandwidth});
 }
 
-void addUntold(const Roofs& roofs, Answer& answer) {
+void addUnknown(const Roofs& roofs, Answer& answer) {
     if (!roofs.peak)
-        answer.untold.emplace_back(
-            "could not tell how near products come to the peak: none was measured, and no data "
+        answer.unknown.emplace_back(
+            "how near products come to the peak is unknown: none was measured, and no data "
             "sheet is known for the device");
     if (!roofs.bandwidth)
-        answer.untold.emplace_back(
-            "could not tell which products memory bounds: the memory bandwidth was not measured, "
+        answer.unknown.emplace_back(
+            "which products memory bounds is unknown: the memory bandwidth was not measured, "
             "and no data sheet is known for the device");
 }
 
@@ -141,7 +141,7 @@ Result<void> addRoofline(const Asked& asked, Answer& answer) {
         return numberOf(a[time]) > numberOf(b[time]);
     });
     addFigures(roofs, answer);
-    addUntold(roofs, answer);
+    addUnknown(roofs, answer);
     answer.tables.push_back(std::move(table));
     return {};
 }

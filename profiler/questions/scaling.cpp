@@ -62,7 +62,7 @@ Table pointTable() {
          {"name", "name"},
          {"ranks", "ranks", Unit::kCount},
          {"tokens", "tokens/step", Unit::kCount, "Of all ranks: the global batch."},
-         {"tokens_per_rank", "a rank", Unit::kCount, "Tokens of a step / ranks."},
+         {"tokens_per_rank", "per rank", Unit::kCount, "Tokens of a step / ranks."},
          {"step_ns", "step", Unit::kNanoseconds, "Median of the steady steps."},
          {"tokens_per_s", "throughput", Unit::kTokensPerSecond, "Of all ranks, median step."},
          {"speedup", "speedup", Unit::kNone, "Throughput / that of the fewest ranks."},
@@ -88,9 +88,8 @@ void addPoints(const std::vector<ScaledRecording>& recordings, const std::vector
         const auto number = static_cast<std::int64_t>(point.run) + 1;
         const bool known = run.missing.empty();
         if (!known)
-            answer.untold.push_back(
-                fmt::format("could not tell the throughput of recording {} ({}): {}", number,
-                            recordings[point.run].name, run.missing));
+            answer.unknown.push_back(fmt::format("throughput of recording {} ({}) unknown: {}",
+                                                 number, recordings[point.run].name, run.missing));
         table.rows.push_back({number, recordings[point.run].name, std::int64_t{run.ranks},
                               known ? Cell(run.tokensPerStep) : Cell(), perRank(run),
                               known ? Cell(run.stepSeconds * kNanoseconds) : Cell(),
@@ -134,10 +133,10 @@ Result<Answer> scalingOfRecordings(const std::vector<ScaledRecording>& recording
     addVerdict(sides->runs, scaling, answer);
     addPoints(recordings, sides->runs, scaling, answer);
     if (!scaling.kindMissing.empty())
-        answer.untold.push_back("could not tell whether scaling is strong or weak: " +
-                                scaling.kindMissing);
+        answer.unknown.push_back("whether scaling is strong or weak is unknown: " +
+                                 scaling.kindMissing);
     if (!scaling.efficiencyMissing.empty())
-        answer.untold.push_back("could not tell the efficiency: " + scaling.efficiencyMissing);
+        answer.unknown.push_back("efficiency unknown: " + scaling.efficiencyMissing);
     return answer;
 }
 

@@ -56,28 +56,29 @@ std::vector<Cell> rowOf(RankId rank, std::int64_t second, Duration wall,
 
 struct Ledger {
     std::vector<LedgerRow> rows;
-    std::vector<std::string> untold;
+    std::vector<std::string> unknown;
 };
 
-void addUntold(RankId rank, const RankEvents& events, const analysis::DeviceTimeline& device,
-               std::vector<std::string>& untold) {
+void addUnknown(RankId rank, const RankEvents& events, const analysis::DeviceTimeline& device,
+                std::vector<std::string>& unknown) {
     const auto unlaunched =
         std::count_if(device.work.begin(), device.work.end(),
                       [](const analysis::DeviceWork& work) { return !work.launch; });
     if (unlaunched > 0)
-        untold.push_back(fmt::format(
-            "could not tell what the device of rank {} was idle for before {} of {} kernels and "
-            "copies, which counts as other: the calls that launched them were not recorded",
+        unknown.push_back(fmt::format(
+            "what the device of rank {} was idle for before {} of {} kernels and "
+            "copies (counted as other) is unknown: the calls that launched them were not recorded",
             rank.value, unlaunched, device.work.size()));
     const bool arrivals =
         events.communicationKernels.empty() ||
         std::any_of(events.collectives.begin(), events.collectives.end(),
                     [](const CollectiveEvent& event) { return event.arrivals.size() > 1; });
     if (!arrivals)
-        untold.push_back(fmt::format(
-            "could not tell waiting for the slowest rank from moving data in collectives of rank "
-            "{}, all of which counts as moving: ranks' arrivals were not recorded",
-            rank.value));
+        unknown.push_back(
+            fmt::format("waiting for the slowest rank and moving data cannot be separated in "
+                        "collectives of rank "
+                        "{}, all of which counts as moving: ranks' arrivals were not recorded",
+                        rank.value));
 }
 
 bool hasDevice(const RecordingSummary& summary, RankId rank) {
@@ -99,14 +100,14 @@ Result<Ledger> ledgerOf(const Asked& asked, RankId rank) {
     Ledger ledger;
     ledger.rows = analysis::rankLedger(asked.summary, *events,
                                        analysis::deviceLedger(asked.summary, *events, *device));
-    if (!ledger.rows.empty()) addUntold(rank, *events, *device, ledger.untold);
+    if (!ledger.rows.empty()) addUnknown(rank, *events, *device, ledger.unknown);
     return ledger;
 }
 
 std::string noRows(const Asked& asked, RankId rank) {
     const bool steps = std::any_of(asked.summary.steps.begin(), asked.summary.steps.end(),
                                    [rank](const StepFacts& step) { return step.rank == rank; });
-    return fmt::format("could not tell where the steps of rank {} went: {}", rank.value,
+    return fmt::format("where the steps of rank {} went is unknown: {}", rank.value,
                        steps ? "neither phases nor kernels of it lie in its steps"
                        : asked.selection.cutsTime() ? "no step of it lies whole in what is selected"
                                                     : "it has no steps");
@@ -124,9 +125,9 @@ Result<Answer> askSteps(const Asked& asked) {
         const auto ledger = ledgerOf(asked, rank.rank);
         if (!ledger) return failure(ledger);
         const std::vector<LedgerRow>& rows = ledger->rows;
-        answer.untold.insert(answer.untold.end(), ledger->untold.begin(), ledger->untold.end());
+        answer.unknown.insert(answer.unknown.end(), ledger->unknown.begin(), ledger->unknown.end());
         if (rows.empty()) {
-            answer.untold.push_back(noRows(asked, rank.rank));
+            answer.unknown.push_back(noRows(asked, rank.rank));
             continue;
         }
         sums.rows.push_back(rowOf(rank.rank, static_cast<std::int64_t>(rows.size()),

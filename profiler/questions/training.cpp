@@ -22,7 +22,7 @@ Table momentTable(const std::vector<TrainingMoment>& moments) {
                  {"event", "event"},
                  {"time_ns", "time", Unit::kNanoseconds, "On the recording's clock."},
                  {"value", "value", Unit::kOfRow,
-                  "The loss, norm, scale or time of the step; none where it is no number."},
+                  "The loss, norm, scale or time of the step; none where it is not finite."},
                  {"typical", "typical", Unit::kOfRow, "What it is compared with."},
                  {"unit", "unit"},
                  {"meaning", "meaning"}},
@@ -39,7 +39,7 @@ Table momentTable(const std::vector<TrainingMoment>& moments) {
 /// Points of one kind, of which `least` are needed to compare them.
 struct Looked {
     const char* what;     ///< "losses"
-    const char* untold;   ///< "loss spikes"
+    const char* unknown;  ///< "loss spikes"
     const char* missing;  ///< where there are none
     std::size_t count, least;
 };
@@ -54,7 +54,7 @@ void judge(const Looked& looked, std::vector<std::string>& compared, Answer& ans
                                 ? looked.missing
                                 : fmt::format("too few {}, {} of the {} that are needed",
                                               looked.what, looked.count, looked.least);
-    answer.untold.push_back(fmt::format("could not tell of {}: {}", looked.untold, why));
+    answer.unknown.push_back(fmt::format("{} unknown: {}", looked.unknown, why));
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ void addCertificate(const analysis::Completeness& told, Answer& answer) {
     if (!told.known) {
         std::string why;
         for (const std::string& sentence : told.missing) why += "; " + sentence;
-        answer.untold.push_back(
-            "could not tell whether every event is there: nothing says how many a step must have" +
+        answer.unknown.push_back(
+            "whether every event is there is unknown: nothing says how many a step must have" +
             why);
         return;
     }
@@ -39,7 +39,7 @@ Table checkTable(const std::vector<analysis::Check>& checks) {
                 "What was checked",
                 {{"check", "check"},
                  {"what", "what"},
-                 {"state", "state", Unit::kNone, "Fine, a problem, or it could not be told."},
+                 {"state", "state", Unit::kNone, "Fine, problem or unknown."},
                  {"found", "found"}},
                 {}};
     table.columns.front().shown = Shown::kToScripts;
@@ -89,7 +89,7 @@ Table clockTable(const analysis::HostClocks& clocks) {
                  {"worst_residual_ns", "at worst", Unit::kNanoseconds},
                  {"drift_ppb", "drift (ppb)", Unit::kNone, "By which it gains on the recorder's."},
                  {"comparisons", "compared", Unit::kCount},
-                 {"steps", "set", Unit::kCount, "Times that somebody set it."}},
+                 {"steps", "set", Unit::kCount, "How often the clock was adjusted."}},
                 {}};
     for (const analysis::HostClock& host : clocks.hosts())
         table.rows.push_back({host.name, host.residual.ns, host.worstResidual.ns, host.driftPpb,
@@ -139,8 +139,8 @@ std::string levelWord(const RecordingSummary& summary, CaptureLevel level) {
 void addObserver(const RecordingSummary& summary,
                  const std::vector<analysis::ObserverEffect>& effects, Answer& answer) {
     if (effects.empty()) {
-        answer.untold.emplace_back(
-            "could not tell the observer effect: every step was recorded at the same level "
+        answer.unknown.emplace_back(
+            "observer effect unknown: every step was recorded at the same level "
             "(--alternate-capture and --capture-every record some less)");
         return;
     }
@@ -160,10 +160,10 @@ void addObserver(const RecordingSummary& summary,
                 level, 100 * *difference.change, against, 100 * *difference.low,
                 100 * *difference.high));
         else
-            answer.untold.push_back(fmt::format(
-                "could not tell the observer effect of level {}: it takes {} steady steps at it "
-                "and as many at {}",
-                level, analysis::kLeastSamples, against));
+            answer.unknown.push_back(
+                fmt::format("observer effect of level {} unknown: it takes {} steady steps at it "
+                            "and as many at {}",
+                            level, analysis::kLeastSamples, against));
     }
     answer.tables.push_back(std::move(table));
 }
@@ -219,8 +219,8 @@ Result<Answer> askTrust(const Asked& asked) {
     analysis::Completeness told;
     if (asked.selection.cutsTime()) {
         told.missing.emplace_back("the certificate is of a whole recording");
-        answer.untold.emplace_back(
-            "could not tell whether a part is complete: the certificate is of a whole recording");
+        answer.unknown.emplace_back(
+            "whether a part is complete is unknown: the certificate is of a whole recording");
     } else {
         told = analysis::certify(summary, *ranks);
         addCertificate(told, answer);
@@ -244,8 +244,8 @@ Result<Answer> askTrust(const Asked& asked) {
                 "stamped there is compared.",
                 apart));
     } else if (summary.hosts.size() > 1) {
-        answer.untold.emplace_back(
-            "could not tell how far times of different hosts can be compared: nobody compared "
+        answer.unknown.emplace_back(
+            "how far times of different hosts can be compared is unknown: no host compared "
             "their clocks");
     }
     if (Table noticed = diagnosticTable(summary); !noticed.rows.empty())

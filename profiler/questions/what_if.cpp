@@ -71,8 +71,8 @@ Result<void> addDurations(const Asked& asked, const std::vector<RankEvents>& ran
     if (!scenarios) return failure(scenarios);
     if (!*scenarios) {
         if (!asked.faster.empty())
-            answer.untold.emplace_back(
-                "could not tell what being faster would do: of no step that all ranks finished is "
+            answer.unknown.emplace_back(
+                "what being faster would do is unknown: of no step that all ranks finished is "
                 "it known what they did");
         return {};
     }
@@ -92,8 +92,8 @@ Result<Answer> askWhatIf(const Asked& asked) {
     Answer answer;
     const auto times = planning::computeTimesOf(asked.summary, *ranks);
     if (!times) {
-        answer.untold.push_back("could not tell what other settings would do: " +
-                                times.error().message);
+        answer.unknown.push_back("what other settings would do is unknown: " +
+                                 times.error().message);
         // The recorded activities can be played again all the same.
         if (asked.faster.empty()) return answer;
         if (auto added = addDurations(asked, *ranks, answer); !added) return failure(added);
@@ -109,8 +109,8 @@ Result<Answer> askWhatIf(const Asked& asked) {
             ? "Other numbers of ranks are all on one host, and share its cores."
             : fmt::format("Other numbers of ranks are on hosts of {} each.", times->ranksOnHost));
     if (!link)
-        answer.untold.emplace_back(
-            "could not tell what more ranks or another strategy would do: nothing is known of a "
+        answer.unknown.emplace_back(
+            "what more ranks or another strategy would do is unknown: nothing is known of a "
             "link between ranks; record two ranks or more");
     answer.tables.push_back(settingsTable(found));
     if (auto added = addDurations(asked, *ranks, answer); !added) return failure(added);

@@ -121,8 +121,8 @@ Result<Answer> askWork(const Asked& asked) {
     const auto copies = readSpanTotals(asked, Counted::kCopies, Outside::kCounts, &types);
     if (!copies) return failure(copies);
     if (kernels->totals.empty())
-        answer.untold.emplace_back(
-            "could not tell which kernels ran: no device was traced, or none ran in what is "
+        answer.unknown.emplace_back(
+            "kernels unknown: no device was traced, or none ran in what is "
             "selected");
     else
         answer.tables.push_back(tableOf("kernels", "Kernels", kernels->totals.sorted()));
@@ -130,8 +130,8 @@ Result<Answer> askWork(const Asked& asked) {
     if (!operators) return failure(operators);
     const std::vector<SpanTotal> byName = operators->totals.sorted();
     if (byName.empty())
-        answer.untold.emplace_back(
-            "could not tell which operators ran: none were captured (capture level full has them)");
+        answer.unknown.emplace_back(
+            "operators unknown: none were captured (capture level full has them)");
     else
         answer.tables.push_back(tableOf("operators", "Operators of host threads", byName));
     if (operators->apart.ns + kernels->apart.ns + copies->apart.ns > 0)

@@ -144,8 +144,8 @@ void addCollectives(const std::vector<RankEvents>& ranks, Answer& answer) {
         for (const CollectiveEvent& event : events.collectives)
             sums[{event.operation, event.cause}].add(event);
     if (sums.empty()) {
-        answer.untold.emplace_back(
-            "could not tell which collectives ran: none is in the recording, or in what is "
+        answer.unknown.emplace_back(
+            "collectives unknown: none is in the recording, or in what is "
             "selected of it");
         return;
     }
@@ -173,9 +173,10 @@ Result<void> addParts(const Asked& asked, const std::vector<RankEvents>& ranks, 
         }
         const char* from = events.phases.empty() ? "names" : "phases";
         if (!addRows(events.rank, analysis::partTimes(std::move(ranges)), from, table))
-            answer.untold.push_back(fmt::format(
-                "could not tell forward from backward of rank {}: neither phases nor names say it",
-                events.rank.value));
+            answer.unknown.push_back(
+                fmt::format("forward and backward of rank {} cannot be separated: neither phases "
+                            "nor names say it",
+                            events.rank.value));
     }
     if (!table.rows.empty()) answer.tables.push_back(std::move(table));
     return {};

@@ -402,7 +402,7 @@ std::string Import::sourceText() const {
                 ? ""
                 : "; these make " + count(here) +
                       " events here (names of processes and threads make none; collectives, and "
-                      "blocks alive before the first event, are told from the others)");
+                      "blocks alive before the first event, are kept apart from the others)");
 }
 
 Result<std::optional<Learned>> Import::run() {

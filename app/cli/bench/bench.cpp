@@ -328,8 +328,9 @@ Command addBench(CLI::App& root) {
     };
     number("--steps", request.steps, 1, "steps of each run that are measured");
     number("--warm-up", request.warmUp, 0, "steps in front that are not");
-    app->add_option("--repetitions", request.repetitions,
-                    "whole runs of each, in turn [as the kind says: 3, or 1 where bytes are told]")
+    app->add_option(
+           "--repetitions", request.repetitions,
+           "whole runs of each, in turn [as the kind says: 3, or 1 where bytes are counted]")
         ->type_name("NUMBER")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
         ->check(CLI::Range(1, 1'000'000));

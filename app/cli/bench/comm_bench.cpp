@@ -339,8 +339,8 @@ Result<BenchResult> conclude(const BenchRequest& request, const std::vector<RunR
         "size and in its last.");
     for (const std::string& limit : all->limits) result.answer.sentences.push_back(limit + '.');
     if (all->peers.byRanks.empty())
-        result.answer.untold.emplace_back(
-            "could not tell how torch.distributed compares: no Python with PyTorch measured beside "
+        result.answer.unknown.emplace_back(
+            "how torch.distributed compares is unknown: no Python with PyTorch measured beside "
             "(python3, or what SHARDSCOPE_PYTHON names)");
     else
         result.answer.sentences.push_back(fmt::format(
@@ -348,8 +348,8 @@ Result<BenchResult> conclude(const BenchRequest& request, const std::vector<RunR
     const auto alpha = fits.columnAt("alpha_ns");
     if (std::any_of(fits.rows.begin(), fits.rows.end(),
                     [&](const std::vector<Cell>& row) { return row[alpha].isNone(); }))
-        result.answer.untold.emplace_back(
-            "could not tell alpha where it is not shown: larger payloads, out of caches, take more "
+        result.answer.unknown.emplace_back(
+            "alpha unknown where it is not shown: larger payloads, out of caches, take more "
             "than their size says; smaller --sizes show it");
     result.answer.tables = {std::move(times), std::move(fits)};
     for (const CollectiveOp operation : kAll<CollectiveOp>)

@@ -96,13 +96,13 @@ Result<std::vector<Measured>> read(const BenchRequest& request,
 
 Table strategyTable(const std::vector<Measured>& all) {
     Table table{"strategies", "Strategies", {{"name", "run"}}, {}};
-    table.columns.insert(
-        table.columns.end(),
-        {{"strategy", "strategy"},
-         {"ranks", "ranks", Unit::kCount},
-         {"bucket_mb", "bucket (MB)", Unit::kNone, "Largest size of a bucket, 10^6 bytes.",
-          Shown::kWhereAny},
-         {"reductions", "reductions", Unit::kCount, "Reductions of gradients a step, by theory."}});
+    table.columns.insert(table.columns.end(),
+                         {{"strategy", "strategy"},
+                          {"ranks", "ranks", Unit::kCount},
+                          {"bucket_mb", "bucket (MB)", Unit::kNone,
+                           "Largest size of a bucket, 10^6 bytes.", Shown::kWhereAny},
+                          {"reductions", "reductions", Unit::kCount,
+                           "Reductions of gradients per step, by theory."}});
     append(stepColumns(), table.columns);
     table.columns.insert(
         table.columns.end(),
@@ -282,9 +282,8 @@ void addSweep(const Sweep& sweep, Table& models, Table& buckets, BenchResult& re
     } else {
         models.rows.push_back(
             {ranks, bytes, count, {}, {}, {}, {}, alpha, beta, calibrated.alpha, calibrated.beta});
-        result.answer.untold.push_back(
-            fmt::format("could not tell the best size of buckets at {} ranks: {}", ranks,
-                        model.error().message));
+        result.answer.unknown.push_back(
+            fmt::format("best bucket size at {} ranks unknown: {}", ranks, model.error().message));
     }
     for (const Measured* each : sweep) {
         const auto exposed = each->run.mean("communication.exposed_ns");
@@ -344,7 +343,7 @@ BenchKind ddpBench() {
         "strategies of data parallelism on one model, and sizes of buckets",
         "Strategies train the same model on the same batches. Overhead of buckets is the "
         "communication of a step that its rank's compute does not hide. The model: with s bytes of "
-        "gradients in n buckets, at w bytes a second and o a bucket, s / (n w) + n o is left "
+        "gradients in n buckets, at w bytes per second and o per bucket, s / (n w) + n o is left "
         "over, least at buckets of sqrt(s o w) (Stanford CS336, assignment 2).",
         3,
         plan,

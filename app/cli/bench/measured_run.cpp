@@ -232,7 +232,7 @@ Result<MeasuredRun> measureRun(const run::RunConfig& config, bool force) {
     if (auto written = writeRunFile(config, runFile); !written) return failure(written);
     // What lies there is a recording that was not finished, or to be replaced.
     std::vector<std::string> words{"record",  runFile,         "--json", "--quiet",
-                                   "--force", "--launched-by", "nobody"};
+                                   "--force", "--launched-by", "none"};
     if (namesCommands(config)) words.emplace_back("--allow-commands");
     auto child = Child::start(words);
     if (!child) return failure(child);

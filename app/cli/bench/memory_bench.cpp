@@ -118,7 +118,7 @@ Table volumeTable() {
              {"strategy", "strategy"},
              {"ranks", "ranks", Unit::kCount},
              {"collectives", "collectives", Unit::kNone,
-              "Gathers and reductions of rank 0 a step; not those of norm, loss and agreement."},
+              "Gathers and reductions of rank 0 per step; not those of norm, loss and agreement."},
              {"sent_bytes", "sent", Unit::kBytes,
               "Of them: size x 2 (n - 1) / n of an all-reduce, (n - 1) / n of gathers and "
               "reduce-scatters, as a ring sends (nccl-tests)."},
@@ -215,8 +215,8 @@ Result<void> add(const BenchRequest& request, const RunResult& result, Tables& t
     if (held)
         addMoments(result.run, *held, tables);
     else
-        answer.untold.push_back(fmt::format("could not tell the memory of {}: {}", result.run.name,
-                                            held.error().message));
+        answer.unknown.push_back(
+            fmt::format("memory of {} unknown: {}", result.run.name, held.error().message));
     const auto events = (*reader)->rankEvents(RankId{0}, reading->whole.bounds);
     if (!events) return failure(events);
     addVolume(result.run, *events, request.warmUp, request.warmUp + request.steps - 1, tables);

@@ -188,8 +188,8 @@ void addMemory(const RunResult& result, storage::RecordingReader& reader, const 
     const analysis::RankMemory* memory = warm.report.worstMemory();
     const auto held = momentsOf(reader, warm.whole);
     if (!held || memory == nullptr) {
-        answer.untold.push_back(
-            fmt::format("could not tell the memory of {}: {}", result.run.name,
+        answer.unknown.push_back(
+            fmt::format("memory of {} unknown: {}", result.run.name,
                         held ? "no memory events were recorded" : held.error().message));
         return;
     }

@@ -170,9 +170,9 @@ void addGroup(const Group& group, Table& table, PlotSeries& line, questions::Ans
     for (const Measured* each : group) runs.push_back(each->scaling);
     const analysis::Scaling scaling = analysis::scalingOf(runs);
     if (!scaling.efficiencyMissing.empty())
-        answer.untold.push_back(fmt::format("could not tell the efficiency of {}: {}",
-                                            group.front()->result->run.group,
-                                            scaling.efficiencyMissing));
+        answer.unknown.push_back(fmt::format("efficiency of {} unknown: {}",
+                                             group.front()->result->run.group,
+                                             scaling.efficiencyMissing));
     for (const analysis::ScalingPoint& point : scaling.points) {
         const Measured& each = *group[point.run];
         if (!each.scaling.missing.empty()) continue;

@@ -104,9 +104,9 @@ void RecordingLoader::leaveImport(const std::function<void()>& tell) {
         if (isIdle()) Q_EMIT idle();
     };
     if (!before) return end();
-    m_untold = tell;
+    m_unknown = tell;
     openPlace(*before, [this, end](const QString&, const QString&) {
-        m_untold = nullptr;
+        m_unknown = nullptr;
         Q_EMIT closed(false);
         end();
     });

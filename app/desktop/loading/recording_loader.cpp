@@ -120,7 +120,7 @@ void RecordingLoader::open(const QStringList& paths) {
     const QString address = paths.join(u'\n');
     Q_EMIT opening(address);
     m_next.clear();
-    m_untold = nullptr;
+    m_unknown = nullptr;
     m_opensPart = false;
     if (!showsImport()) m_import.cancel();
     if (paths.size() == 1 && storage::remote::isRemote(address.toStdString()))
@@ -259,7 +259,7 @@ void RecordingLoader::present(const RecordingPtr& recording) {
         Q_EMIT grown(recording);
     else
         Q_EMIT opened(recording);
-    if (const auto tell = std::exchange(m_untold, nullptr)) tell();
+    if (const auto tell = std::exchange(m_unknown, nullptr)) tell();
     if (!recording->isImporting()) importNext();
     if (!recording->summary.complete)
         m_again.start(recording->beingWritten ? kBetweenLooks : kBetweenLooksAtTheDead);

@@ -147,10 +147,10 @@ private:
     QTimer m_again;  ///< until a recording that grows is read again
     std::unique_ptr<JobThread> m_pictureJobs, m_tableJobs;
     TraceImport m_import;
-    bool m_opensPart = false;        ///< what is imported is being opened
-    QStringList m_next;              ///< to import then
-    std::optional<Place> m_before;   ///< what was open before what is imported
-    std::function<void()> m_untold;  ///< once that is open again
+    bool m_opensPart = false;         ///< what is imported is being opened
+    QStringList m_next;               ///< to import then
+    std::optional<Place> m_before;    ///< what was open before what is imported
+    std::function<void()> m_unknown;  ///< once that is open again
 };
 
 }  // namespace shardscope::desktop

@@ -153,10 +153,10 @@ AnswerTable answerTable(const questions::Table& table, std::size_t mostRows,
     return shown;
 }
 
-QString untoldSentences(const questions::Answer& answer, std::size_t most) {
+QString unknownSentences(const questions::Answer& answer, std::size_t most) {
     QStringList sentences;
-    for (std::size_t i = 0; i < std::min(most, answer.untold.size()); ++i) {
-        QString text = fromUtf8(answer.untold[i]);
+    for (std::size_t i = 0; i < std::min(most, answer.unknown.size()); ++i) {
+        QString text = fromUtf8(answer.unknown[i]);
         if (!text.isEmpty()) text[0] = text[0].toUpper();
         sentences << text + u'.';
     }

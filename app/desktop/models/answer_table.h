@@ -24,7 +24,7 @@ struct AnswerTable {
 /// Null: the answer has no such table.
 [[nodiscard]] const questions::Table* findTable(const questions::Answer& answer, const char* key);
 /// What cannot be told, a sentence each, at most so many.
-[[nodiscard]] QString untoldSentences(const questions::Answer& answer, std::size_t most);
+[[nodiscard]] QString unknownSentences(const questions::Answer& answer, std::size_t most);
 /// "12.1 ms"; unknownText() of nothing.
 [[nodiscard]] QString cellText(const questions::Cell& cell, questions::Unit unit);
 

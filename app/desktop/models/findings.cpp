@@ -83,8 +83,8 @@ std::vector<QString> verdicts(const SelectedPart& part) {
     std::vector<QString> said;
     if (judged.enough && analysis::notices(*part.report).empty())
         said.push_back(u"Nothing stands out."_s);
-    for (const std::string& untold : judged.untold)
-        said.push_back(u"Could not tell: %1"_s.arg(fromUtf8(untold)));
+    for (const std::string& unknown : judged.unknown)
+        said.push_back(u"Unknown: %1"_s.arg(fromUtf8(unknown)));
     return said;
 }
 

@@ -53,8 +53,8 @@ QString completenessText(const OpenRecording& recording) {
     if (told.complete) return u"Recording complete: every event that a step must have is there."_s;
     if (told.known) return u"Recording incomplete."_s;
     return recording.isImported()
-               ? u"Whether events are missing cannot be told of an imported trace."_s
-               : u"Whether events are missing cannot be told at this capture level."_s;
+               ? u"Whether events are missing is unknown: this is an imported trace."_s
+               : u"Whether events are missing is unknown at this capture level."_s;
 }
 
 QString completenessWord(const OpenRecording& recording) {

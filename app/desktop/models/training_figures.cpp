@@ -114,7 +114,7 @@ TargetRow scalingRow(const OpenRecording& recording, const Selection& selection,
         return row;
     }
     if (baseline == others.end()) {
-        row.value = u"cannot be told: no one-rank baseline (compare with one)"_s;
+        row.value = u"unknown: no one-rank baseline (compare with one)"_s;
         return row;
     }
     std::vector<double> one;
@@ -123,7 +123,7 @@ TargetRow scalingRow(const OpenRecording& recording, const Selection& selection,
         valuesIn(figuresOf(recording)->curves.of(kThroughputMetric), recording, selection);
     // of all ranks, whichever are selected
     if (one.empty() || all.empty()) {
-        row.value = u"cannot be told: no throughput recorded"_s;
+        row.value = u"unknown: no throughput recorded"_s;
         return row;
     }
     const double scaling = quantileOf(all, 0.5) / recording.summary.run.worldSize /
@@ -255,7 +255,7 @@ std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targe
         mfu.verdict = atLeast(*value, targets.mfu);
         mfu.unsure = part.report->mfu.unsure;
     } else {
-        mfu.value = u"cannot be told: %1"_s.arg(fromUtf8(part.report->mfu.reason));
+        mfu.value = u"unknown: %1"_s.arg(fromUtf8(part.report->mfu.reason));
     }
     std::vector<TargetRow> rows{mfu, scalingRow(*part.recording, part.selection, targets, others),
                                 communicationRow(part, targets)};

@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kAlarmPoll{10};
 NcclReplay::NcclReplay(std::shared_ptr<EventPool> events, std::string name, std::size_t operations)
     : m_events(std::move(events)),
       m_name(std::move(name)),
-      m_untold(operations),
+      m_unknown(operations),
       launched(m_events->take()),
       ended(m_events->take()) {}
 
@@ -26,14 +26,14 @@ NcclReplay::~NcclReplay() {
 void NcclReplay::tell() {
     {
         const MutexLock lock(m_mutex);
-        --m_untold;
+        --m_unknown;
     }
     m_changed.notifyAll();
 }
 
 void NcclReplay::await(const Alarm& alarm) {
     MutexLock lock(m_mutex);
-    while (m_untold > 0) {
+    while (m_unknown > 0) {
         alarm.check();
         m_changed.waitUntil(lock, std::chrono::steady_clock::now() + kAlarmPoll);
     }

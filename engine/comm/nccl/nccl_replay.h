@@ -31,7 +31,7 @@ private:
     const std::string m_name;
     Mutex m_mutex;
     Condition m_changed;
-    std::size_t m_untold SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::size_t m_unknown SHARDSCOPE_GUARDED_BY(m_mutex);
 
 public:
     /// Around the launch, on its stream: what is between lies in the graph's own events, which may

@@ -117,7 +117,7 @@ Result<std::string> submitToSlurm(const std::string& script,
     const bool digits = !job.empty() && job.find_first_not_of("0123456789") == job.npos;
     if (!digits)
         return failure(ErrorCode::kLaunch,
-                       fmt::format("sbatch told no job number, but '{}'", *said));
+                       fmt::format("sbatch printed '{}' instead of a job number", *said));
     return job;
 }
 

@@ -95,10 +95,11 @@ Result<std::vector<std::string>> contentSums(const std::vector<std::string>& pat
     for (const std::string& path : paths) {
         // sha256sum writes such names in another way, here and on the hosts.
         if (path.find_first_of("\\\n\r") != std::string::npos)
-            return failure(ErrorCode::kUnreadable,
-                           fmt::format("{}: no checksum can be told of a file whose name holds a "
-                                       "backslash or a line break; rename it",
-                                       path));
+            return failure(
+                ErrorCode::kUnreadable,
+                fmt::format("{}: no checksum can be computed of a file whose name holds a "
+                            "backslash or a line break; rename it",
+                            path));
         const auto stamp = stampOf(path);
         if (!stamp) return failure(stamp);
         stamps.push_back(*stamp);

@@ -17,7 +17,7 @@ constexpr std::int64_t kStepsOfAJob = 16;
 
 tl::unexpected<Error> complain(std::string text) {
     return failure(ErrorCode::kUsage,
-                   std::move(text) + "; or say with --launched-by nobody that this is no task");
+                   std::move(text) + "; or say with --launched-by none that this is not a task");
 }
 
 /// The variables, with complaints that name them.
@@ -38,7 +38,7 @@ public:
         const char* end = written.data() + written.size();
         const auto [last, error] = std::from_chars(written.data(), end, value);
         if (error != std::errc() || last != end || value < 0)
-            return complain(fmt::format("{} is '{}', which is no number", name, written));
+            return complain(fmt::format("{} is '{}', which is not a number", name, written));
         return value;
     }
 

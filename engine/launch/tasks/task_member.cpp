@@ -256,7 +256,7 @@ private:
         int status = 0;
         const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), status);
         if (error != std::errc() || status < 0 || status > 255)
-            return failure(ErrorCode::kLaunch, "rank 0's task told no exit status");
+            return failure(ErrorCode::kLaunch, "rank 0's task sent no exit status");
         return status;
     }
 

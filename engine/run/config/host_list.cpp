@@ -119,7 +119,7 @@ private:
 Result<void> setSlots(HostConfig& host, std::string_view text) {
     const auto slots = number(text);
     if (!slots || *slots < 1 || *slots > kMostSlots)
-        return complain(fmt::format("'{}' is no number of slots, 1 to {}", text, kMostSlots));
+        return complain(fmt::format("'{}' is not a number of slots, 1 to {}", text, kMostSlots));
     host.slots = *slots;
     return {};
 }

@@ -113,7 +113,7 @@ const std::vector<Condition>& conditions() {
         {{"graphs"},
          [](const RunConfig& c) { return c.offload == Offload::kNone; },
          "not with offloaded state",
-         "{0} wants nobody to wait for the host, which {offload} does; leave out one of them"},
+         "{0} and {offload} cannot be combined (offload synchronises with the host); drop one"},
         // A unit that stays lies where the graph that gathered it has put it, and there are two.
         {{"graphs"},
          [](const RunConfig& c) { return !c.keepGathered || c.accumulate == 1; },

@@ -46,7 +46,7 @@ MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& ste
     finding.title = fmt::format("Rank {} arrives last", late.rank.value);
     finding.detail =
         fmt::format(
-            "In {} of {} steps the others waited for it longer than for anybody else; their step "
+            "In {} of {} steps the others waited longest for it; their step "
             "threads were blocked for {:.1f} % of their time, {} in all. Longest single wait: {}.",
             late.stepsLed, late.steps, 100 * late.share(), ruleText(late.blocked),
             ruleText(late.longest)) +

@@ -44,7 +44,7 @@ MaybeFinding findMemoryGrowth(const RuleInput& input) {
     RunFinding finding;
     finding.code = kMemoryGrowth;
     finding.severity = Severity::kWarning;
-    finding.title = fmt::format("Memory of rank {} grows by {} a step", worst->rank.value,
+    finding.title = fmt::format("Memory of rank {} grows by {} per step", worst->rank.value,
                                 ruleText(worst->growth.perStep));
     finding.detail = fmt::format(
         "At the ends of steps {} more than after warm-up is allocated and not freed; of the ranks "

@@ -16,7 +16,7 @@ struct TrainingRule {
 };
 constexpr TrainingRule kTrainingRules[] = {
     {TrainingEvent::kNotFinite, "not-finite", Severity::kProblem,
-     "The loss or gradient is no number",
+     "The loss or gradient is NaN or infinite",
      "go back to a checkpoint before it, with a lower learning rate, gradient clipping, or bf16 "
      "instead of fp16"},
     {TrainingEvent::kLossSpike, "loss-spike", Severity::kWarning, "The loss jumps",

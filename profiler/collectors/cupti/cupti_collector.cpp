@@ -263,8 +263,8 @@ void CuptiCollector::reportLimits() {
         m_correlator.counts().kernels >= kManyKernels &&
         !std::exchange(m_reportedNoLaunches, true)) {
         report(Severity::kWarning, "cupti-no-launches",
-               fmt::format("{} kernels and not one launch call were recorded: kernels cannot be "
-                           "told which operator, layer and step they belong to",
+               fmt::format("{} kernels and not one launch call were recorded: which "
+                           "operator, layer and step a kernel belongs to is unknown",
                            m_correlator.counts().kernels),
                "Check that libcupti.so.13 and the driver belong together.");
     }

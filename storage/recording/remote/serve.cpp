@@ -79,7 +79,7 @@ private:
                                ": it is no shardscope, or damaged on its way");
         };
         if (frame.kind != FrameKind::kCall || frame.number != m_heard + 1)
-            return refuse("frames that nobody sends to who serves");
+            return refuse("frames that a client does not send");
         m_heard = frame.number;
         if (frame.payload.empty()) return refuse("an empty call");
         auto call = decodeCall(frame.payload, kCallBudget);

@@ -277,7 +277,7 @@ TEST_F(LaunchedTasks, AnEnvironmentThatContradictsItselfIsRefused) {
 }
 
 TEST_F(LaunchedTasks, NobodysTaskRecordsAlone) {
-    startTask(torchrun(1, 1, 2), {"--launched-by", "nobody", "--ranks", "1"});
+    startTask(torchrun(1, 1, 2), {"--launched-by", "none", "--ranks", "1"});
     expectAllEndWith(0);
     EXPECT_EQ(recorded().run.worldSize, 1);
 }

@@ -258,7 +258,7 @@ TEST_F(Record, WhatCannotBePrintedIsAFailure) {
         EXPECT_EQ(WEXITSTATUS(status), 1) << arguments;
         std::ifstream said(path("said"));
         const std::string words{std::istreambuf_iterator<char>(said), {}};
-        EXPECT_THAT(words, HasSubstr("standard output cannot be written")) << arguments;
+        EXPECT_THAT(words, HasSubstr("cannot write to standard output")) << arguments;
     }
 }
 

@@ -149,14 +149,14 @@ TEST(ReportText, SaysThatNothingStandsOutOnlyWhereItCanTell) {
     analysis::Report report = reportOf(2);
     report.judged = {true, {"memory: no memory events are recorded"}};
     EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr(kNothing));
-    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("could not tell: memory: no memory"));
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("unknown: memory: no memory"));
     analysis::markRunning(report);
     EXPECT_THAT(reportText(report, "run.sscope"), Not(HasSubstr(kNothing)));
-    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("could not tell: what there is"));
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("unknown: what there is"));
     report.running = false;
     report.judged = {false, {"slow steps and late ranks: no steps are recorded"}};
     EXPECT_THAT(reportText(report, "run.sscope"), Not(HasSubstr(kNothing)));
-    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("could not tell: slow steps"));
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("unknown: slow steps"));
     EXPECT_THAT(reportText(analysis::Report(), "run.sscope"), Not(HasSubstr(kNothing)));
 }
 

@@ -60,7 +60,7 @@ TEST(CommunicationHeadline, KernelsOfCollectivesAreCommunicationToo) {
     const RangeTexts texts = rangeTexts(recordingOf("", 0), {}, facts);
     EXPECT_EQ(texts.headline,
               u"Whole run: 14 communication kernels take 4.00\u2009ms of 10.0\u2009ms."_s);
-    EXPECT_TRUE(texts.subline.startsWith(u"What of it is waiting for a peer cannot be told."_s));
+    EXPECT_TRUE(texts.subline.startsWith(u"How much of it is waiting for a peer is unknown."_s));
 }
 
 TEST(CommunicationHeadline, StepsThatWereNotKeptAreSaid) {

@@ -286,7 +286,7 @@ TEST_F(CommunicationPageTest, OfATraceOfKernelsWhatCannotBeToldIsSaid) {
     ASSERT_TRUE(opened.wait(10'000));
     settle();
     EXPECT_EQ(page()->frame().state(), PageFrame::State::kFull);
-    EXPECT_TRUE(page()->frame().headline().endsWith(u"what of it is waiting cannot be told."_s));
+    EXPECT_TRUE(page()->frame().headline().endsWith(u"how much of it is waiting is unknown."_s));
     ASSERT_TRUE(page()->shown());
     EXPECT_FALSE(page()->shown()->waiting);
 }

@@ -72,7 +72,7 @@ TEST_F(DashboardTest, GaugesAreTheReportsFigures) {
     EXPECT_EQ(gauges[2].share, report.overlap.reachedOfLimit());
     // without a run of one rank
     EXPECT_FALSE(gauges[3].share);
-    EXPECT_EQ(gauges[3].verdict, u"cannot be told"_s);
+    EXPECT_EQ(gauges[3].verdict, u"unknown"_s);
     EXPECT_THAT(gauges[3].definition.toStdString(), HasSubstr("one-rank baseline"));
 }
 
@@ -99,7 +99,7 @@ TEST_F(DashboardTest, AnImportSaysWhatItsTraceDoesNotSay) {
     ASSERT_TRUE(page.dashboard());
     EXPECT_THAT(page.dashboard()->tiles, SizeIs(kTiles));
     EXPECT_THAT(tile<AbsentTile>(*page.dashboard(), u"Parameters"_s).why.toStdString(),
-                HasSubstr("cannot be told"));
+                HasSubstr("unknown"));
     EXPECT_TRUE(tile<ChartTile>(*page.dashboard(), u"Loss"_s).lines.empty());
 }
 

@@ -155,7 +155,7 @@ TEST_F(EfficiencyPageTest, BeginsWithMfuItsVariantAndItsPeak) {
     EXPECT_TRUE(table(u"MFU by every way to count"_s)->isVisible());
     EXPECT_EQ(table(u"Peaks of matrix products"_s)->table()->rowCount(), 2);
     EXPECT_FALSE(table(u"Energy of each rank's device"_s)->isVisible());
-    EXPECT_TRUE(says(u"Could not tell joules a token"_s));
+    EXPECT_TRUE(says(u"Joules per token unknown"_s));
     keepPicture(u"efficiency"_s);
 }
 
@@ -216,8 +216,7 @@ TEST_F(EfficiencyPageTest, WithoutAPeakItSaysFlopsAndWhy) {
     test::SampleOptions options;
     options.peakKnown = false;
     open(options);
-    EXPECT_TRUE(headline().contains(u"FLOP/s (palm); MFU cannot be told: "_s))
-        << headline().toStdString();
+    EXPECT_TRUE(headline().contains(u"FLOP/s (palm); MFU unknown: "_s)) << headline().toStdString();
     EXPECT_TRUE(says(u"The peak is not known"_s));
     EXPECT_TRUE(mfuBySteps(*page().shown(), u"palm"_s).isEmpty());
 }
@@ -230,7 +229,7 @@ TEST_F(EfficiencyPageTest, AnImportedTraceSaysWhatIsMissing) {
     ASSERT_TRUE(QTest::qWaitFor([this] { return page().shown() != nullptr; }, 20'000));
     settleWhole();
     EXPECT_EQ(page().frame().state(), PageFrame::State::kNothing);
-    EXPECT_TRUE(says(u"Could not tell MFU"_s));
+    EXPECT_TRUE(says(u"MFU unknown"_s));
     EXPECT_TRUE(says(u"which model was trained"_s));
     // a recording that says more is full again
     open();
@@ -243,7 +242,7 @@ TEST_F(EfficiencyPageTest, OfSelectedStepsGoodputCannotBeTold) {
     Q_EMIT page().findChild<ChartPanel*>()->activated(3);
     settleWhole();
     EXPECT_FALSE(goodputBar(page().shown()->told));
-    EXPECT_TRUE(says(u"Could not tell goodput"_s));
+    EXPECT_TRUE(says(u"Goodput unknown"_s));
     EXPECT_FALSE(table(u"Where the wall time of all ranks went"_s)->isVisible());
 }
 
@@ -254,14 +253,14 @@ TEST_F(EfficiencyPageTest, OfGpusItHasEnergyAndTheVendorsPeak) {
     EXPECT_TRUE(headline().endsWith(u", the vendor's peak"_s)) << headline().toStdString();
     EXPECT_EQ(table(u"Energy of each rank's device"_s)->table()->rowCount(), 2);
     EXPECT_FALSE(page().findChild<GroupedColumns*>()->isVisible());
-    EXPECT_TRUE(says(u"Could not tell the speed of phases and layers"_s));
+    EXPECT_TRUE(says(u"Speed of phases and layers unknown"_s));
     keepPicture(u"efficiency_gpu"_s);
 }
 
 TEST_F(EfficiencyPageTest, ScalingNeedsOthersAndIsThatOfTheQuestion) {
     open();
     EXPECT_FALSE(page().scaling().shown());
-    EXPECT_TRUE(says(u"Cannot be told of one recording alone"_s));
+    EXPECT_TRUE(says(u"Unknown from one recording alone"_s));
     EXPECT_NE(button(u"Add recordings…"_s), nullptr);
     const QString alone = m_folder.filePath(u"one.sscope"_s);
     test::SampleOptions options;
@@ -283,7 +282,7 @@ TEST_F(EfficiencyPageTest, ScalingNeedsOthersAndIsThatOfTheQuestion) {
     EXPECT_FALSE(page().scaling().shown());
     EXPECT_TRUE(says(u"nowhere"_s));
     m_window->compared().set({});
-    EXPECT_TRUE(says(u"Cannot be told of one recording alone"_s));
+    EXPECT_TRUE(says(u"Unknown from one recording alone"_s));
 }
 
 TEST_F(EfficiencyPageTest, OtherWorkIsRefusedUntilOneInsists) {

@@ -160,7 +160,7 @@ TEST_P(FiguresTest, EfficiencyIsThatOfTheCommandLineAndOfTheReport) {
         if (const auto& mfu = shown->report->mfu.value) {
             EXPECT_TRUE(headline.startsWith(formatPercent(*mfu))) << headline.toStdString();
         } else {
-            EXPECT_TRUE(headline.contains(u"MFU cannot be told"_s)) << headline.toStdString();
+            EXPECT_TRUE(headline.contains(u"MFU unknown"_s)) << headline.toStdString();
         }
         // MFU of the steps, where it is drawn, is that of the cards' and the report's median step
         EXPECT_EQ(mfuBySteps(**frame, u"palm"_s).size(), mfuCurve(*shown).size());

@@ -607,12 +607,10 @@ TEST_F(GpuRecordingTest, SaysThatNothingStandsOutOnlyWhereItCanTell) {
     report.diagnostics.clear();
     report.judged = {true, {"memory: no memory events are recorded"}};
     ASSERT_TRUE(findings(*part).empty()) << findings(*part).front().title.toStdString();
-    EXPECT_THAT(verdicts(*part),
-                ElementsAre(u"Nothing stands out."_s,
-                            u"Could not tell: memory: no memory events are recorded"_s));
+    EXPECT_THAT(verdicts(*part), ElementsAre(u"Nothing stands out."_s,
+                                             u"Unknown: memory: no memory events are recorded"_s));
     report.judged.enough = false;
-    EXPECT_THAT(verdicts(*part),
-                ElementsAre(u"Could not tell: memory: no memory events are recorded"_s));
+    EXPECT_THAT(verdicts(*part), ElementsAre(u"Unknown: memory: no memory events are recorded"_s));
     report.judged = {true, {}};
     report.findings.emplace_back();
     EXPECT_THAT(verdicts(*part), ::testing::IsEmpty());

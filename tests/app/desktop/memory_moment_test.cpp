@@ -227,9 +227,9 @@ TEST(MomentModel, SaysWhatIsKnownOfABlockAndWhatIsNot) {
 
 TEST(MomentModel, SaysWhatIsReservedAndFree) {
     MomentFrame frame = someMoment();
-    frame.untold = u"segments are not there"_s;
+    frame.unknown = u"segments are not there"_s;
     EXPECT_TRUE(reservedRows(frame).empty());
-    EXPECT_TRUE(reservedNote(frame).contains(u"cannot be told: segments are not there"_s));
+    EXPECT_TRUE(reservedNote(frame).contains(u"unknown: segments are not there"_s));
     analysis::ReservedNow now;
     now.segments = 2;
     now.reserved = {100 << 20};
@@ -427,7 +427,7 @@ TEST_F(MemoryMomentPage, OfOurOwnRunsHasBlocksButNoFragmentation) {
     showPage();
     ASSERT_TRUE(panel().isVisible());
     EXPECT_GT(panel().table().table()->allRows(), 0);
-    EXPECT_TRUE(panel().reservedText().contains(u"cannot be told"_s));
+    EXPECT_TRUE(panel().reservedText().contains(u"unknown"_s));
     EXPECT_FALSE(panel().reserved().isVisible());
     EXPECT_FALSE(panel().stack().isVisible()) << "no stack, no heading";
     keepPicture(u"moment-own"_s);

@@ -53,7 +53,7 @@ TEST_F(ProblemsTest, AHealthyRecordingSaysWhatWasChecked) {
     openSample();
     const ProblemsView& view = shown();
     EXPECT_EQ(problemCount(view.findings), 0);
-    EXPECT_TRUE(page().frame().headline().startsWith(u"Nothing asks for action"_s));
+    EXPECT_TRUE(page().frame().headline().startsWith(u"No problems"_s));
     ASSERT_NE(check(view, u"events of each step"_s), nullptr);
     EXPECT_EQ(check(view, u"events of each step"_s)->state, CheckState::kFine);
     EXPECT_TRUE(check(view, u"events of each step"_s)->found.contains(u" of "_s));
@@ -139,10 +139,10 @@ TEST_F(ProblemsTest, FiltersBySeverity) {
     EXPECT_EQ(countIn(ProblemFilter::kProblems) + countIn(ProblemFilter::kWarnings) +
                   countIn(ProblemFilter::kNotes),
               view.findings.size());
-    EXPECT_EQ(countIn(ProblemFilter::kUntold), 0u);
-    for (const CheckRow& row : desktop::checksOf(view, ProblemFilter::kUntold))
+    EXPECT_EQ(countIn(ProblemFilter::kUnknown), 0u);
+    for (const CheckRow& row : desktop::checksOf(view, ProblemFilter::kUnknown))
         EXPECT_EQ(row.state, CheckState::kUnknown);
-    EXPECT_EQ(problemFilterNames().size(), static_cast<int>(ProblemFilter::kUntold) + 1);
+    EXPECT_EQ(problemFilterNames().size(), static_cast<int>(ProblemFilter::kUnknown) + 1);
 }
 
 TEST_F(ProblemsTest, IsExportedWhole) {

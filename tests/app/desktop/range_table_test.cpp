@@ -152,7 +152,7 @@ TEST(RangeCaption, SaysWhichCaptureLevelWouldHaveHeldWhatIsNotThere) {
     recording.summary.diagnostics.push_back(repaired);
     EXPECT_EQ(rangeCaption(recording, {}, table),
               u"Collectives: nothing salvaged in the whole run"_s)
-        << "whether there were any cannot be told";
+        << "whether there were any is unknown";
 }
 
 TEST(WhereText, SaysWhatIsSelected) {

@@ -85,7 +85,7 @@ TEST_F(PeerCheckTest, SomebodyOfAnotherRunIsNoPeer) {
     PeerAnswerer other = answerer("another run's...");
     PeerCheck check({peer(other.port())}, kToken, 10s);
     turn(check, {&other});
-    EXPECT_THAT(check.failures(), ElementsAre(HasSubstr("somebody else answers there")));
+    EXPECT_THAT(check.failures(), ElementsAre(HasSubstr("another program answers there")));
 }
 
 TEST_F(PeerCheckTest, AnAddressThatIsNoneIsSaid) {

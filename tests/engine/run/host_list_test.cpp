@@ -65,10 +65,10 @@ TEST(HostList, WhatIsNotUnderstoodIsSaid) {
     EXPECT_THAT(refusal("a:2,b:2,a:1"), HasSubstr("the host a is named twice"));
     EXPECT_THAT(refusal("a slots=2\nb slot=3"), HasSubstr("host b: 'slot' is unknown; did you mean "
                                                           "'slots'?"));
-    EXPECT_THAT(refusal("a slots=0"), HasSubstr("'0' is no number of slots"));
-    EXPECT_THAT(refusal("a slots=two"), HasSubstr("'two' is no number of slots"));
-    EXPECT_THAT(refusal("a:"), HasSubstr("'' is no number of slots"));
-    EXPECT_THAT(refusal("a slots=99999999999999999999"), HasSubstr("is no number of slots"));
+    EXPECT_THAT(refusal("a slots=0"), HasSubstr("'0' is not a number of slots"));
+    EXPECT_THAT(refusal("a slots=two"), HasSubstr("'two' is not a number of slots"));
+    EXPECT_THAT(refusal("a:"), HasSubstr("'' is not a number of slots"));
+    EXPECT_THAT(refusal("a slots=99999999999999999999"), HasSubstr("is not a number of slots"));
     EXPECT_THAT(refusal("a devices=0,x"), HasSubstr("'0,x' is not a list of numbers"));
     EXPECT_THAT(refusal("a devices=1,1"), HasSubstr("1 is named twice"));
     EXPECT_THAT(refusal("a b slots=2"), HasSubstr("host a: 'b' is not of the form slots=4"));

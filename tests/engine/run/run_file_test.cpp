@@ -133,7 +133,7 @@ TEST_F(RunFile, SaysLineAndColumnOfWhatIsWrongInHosts) {
                 HasSubstr(":2:15: slots must be a number"));
     EXPECT_THAT(complaint("[hosts]\na = { slots = 0 }\n"), HasSubstr(":2:15: slots must be"));
     EXPECT_THAT(complaint("[hosts]\na = { slots = 5000 }\n"),
-                HasSubstr(":2:15: host a: '5000' is no number of slots, 1 to 4096"));
+                HasSubstr(":2:15: host a: '5000' is not a number of slots, 1 to 4096"));
     EXPECT_THAT(complaint("[hosts]\na = { devices = [0, 'x'] }\n"),
                 HasSubstr(":2:21: devices must be a list of numbers"));
     EXPECT_THAT(complaint("[hosts]\na = { devices = [1, 1] }\n"),

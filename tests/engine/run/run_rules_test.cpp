@@ -194,9 +194,10 @@ TEST(RunRules, GraphsAreRefusedWhereTheyCannotBeCaptured) {
     config.device = Device::kCuda;
     EXPECT_EQ(sentence(config), "");
     config.offload = Offload::kOptimizer;
-    EXPECT_EQ(sentence(config),
-              "--graphs wants nobody to wait for the host, which --offload does; leave out one of "
-              "them");
+    EXPECT_EQ(
+        sentence(config),
+        "--graphs and --offload cannot be combined (offload synchronises with the host); drop "
+        "one");
     config.offload = Offload::kNone;
     config.keepGathered = true;
     config.accumulate = 2;

@@ -127,8 +127,8 @@ TEST_F(MeasuringRank, SaysWhatHasNoMemoryAndMeasuresTheRest) {
     ASSERT_TRUE(read);
     EXPECT_EQ(read->transfers.size(), 3u);
     const auto limits = limitsOf(read->summary);
-    EXPECT_THAT(limits, testing::Contains(AllOf(HasSubstr("for want of memory"),
-                                                HasSubstr("all-reduce of 1 TB"))));
+    EXPECT_THAT(limits, testing::Contains(
+                            AllOf(HasSubstr("out of memory"), HasSubstr("all-reduce of 1 TB"))));
 }
 
 TEST_F(MeasuringRank, StopsOnCtrlCAndKeepsWhatItHas) {

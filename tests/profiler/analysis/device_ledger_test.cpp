@@ -139,7 +139,7 @@ TEST(DeviceLedger, IdleIsSplitWhereTheNextLaunchBegan) {
         .expect("hhllCChhllCCllCC");
 }
 
-TEST(DeviceLedger, WorkWithoutALaunchLeavesTheGapBeforeItUntold) {
+TEST(DeviceLedger, WorkWithoutALaunchLeavesTheGapBeforeItUnknown) {
     Drawn drawn;
     drawn.launches = {0, 6};
     drawn.with("rank 0 step |ssssssssssssssss|")

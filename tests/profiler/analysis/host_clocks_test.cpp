@@ -155,7 +155,7 @@ TEST(HostClocks, WhatContradictsTheMeasurementIsNotCompared) {
     EXPECT_EQ(proofs[0].second, 0);
     EXPECT_EQ(proofs[0].ahead, Duration{200'000});
     EXPECT_EQ(proofs[0].window.begin, Timestamp{0});
-    EXPECT_EQ(lateRanks(ranks, clocks).untold.collectives, 1);
+    EXPECT_EQ(lateRanks(ranks, clocks).unknown.collectives, 1);
 }
 
 TEST(HostClocks, TheLastRankIsNamedOnlyWhereItIsCertain) {
@@ -167,12 +167,12 @@ TEST(HostClocks, TheLastRankIsNamedOnlyWhereItIsCertain) {
                                  {5'000'000, 5'000'000, 5'000'000, 5'000'000}}});
     const HostClocks clocks(twoHosts(), ranks);
     const LateRanks late = lateRanks(ranks, clocks);
-    EXPECT_EQ(late.untold.collectives, 1);
-    EXPECT_EQ(late.untold.waited, Duration{50'000 + 50'000 + 10'000});
+    EXPECT_EQ(late.unknown.collectives, 1);
+    EXPECT_EQ(late.unknown.waited, Duration{50'000 + 50'000 + 10'000});
     ASSERT_EQ(late.named.size(), 2u);
     EXPECT_EQ(late.named[0].late, r2);
     EXPECT_EQ(late.named[1].late, r1);
-    EXPECT_EQ(lateRanks(ranks).untold.collectives, 0) << "without hosts nothing is in doubt";
+    EXPECT_EQ(lateRanks(ranks).unknown.collectives, 0) << "without hosts nothing is in doubt";
 }
 
 /// Whatever the clocks are off by within what was measured, nothing that is proven is wrong.

@@ -50,7 +50,7 @@ Drawn draw(test::RandomEvents& random, bool severalHosts) {
 
 TEST(LastArrivals, AreThoseOfEachCollectiveByItself) {
     test::RandomEvents random(3);
-    int told = 0, untold = 0;
+    int told = 0, unknown = 0;
     for (int round = 0; round < 500; ++round) {
         const Drawn drawn = draw(random, round % 4 != 0);
         const HostClocks clocks(drawn.summary, drawn.ranks);
@@ -62,11 +62,11 @@ TEST(LastArrivals, AreThoseOfEachCollectiveByItself) {
                 const LastArrival found = last.of(event);
                 ASSERT_EQ(found.rank, lastToArrive(event, members));
                 ASSERT_EQ(found.told, clocks.tellsLast(event, members));
-                ++(found.told ? told : untold);
+                ++(found.told ? told : unknown);
             }
     }
     EXPECT_GT(told, 100);
-    EXPECT_GT(untold, 100);
+    EXPECT_GT(unknown, 100);
 }
 
 TEST(LastArrivals, OfAGroupWithoutAllItsRanksAreNotKnown) {

@@ -22,7 +22,7 @@ Answer sample() {
          "By rank",
          {{"rank", "rank"}, {"idle_us", "idle", Unit::kMicroseconds}, {"name", "name"}},
          {{std::int64_t{0}, 1.5, "a"}, {std::int64_t{1}, Cell(), "b \"c\", d"}}}};
-    answer.untold = {"could not tell x: y is missing"};
+    answer.unknown = {"x unknown: y is missing"};
     return answer;
 }
 
@@ -35,7 +35,7 @@ TEST(AnswerJson, OfOneQuestionIsOneObject) {
     EXPECT_EQ(json["ranks"][0], (Json{{"rank", 0}, {"idle_us", 1.5}, {"name", "a"}}));
     EXPECT_TRUE(json["ranks"][1]["idle_us"].is_null());
     EXPECT_EQ(json["sentences"][0], "All is well.");
-    EXPECT_EQ(json["could_not_tell"][0], "could not tell x: y is missing");
+    EXPECT_EQ(json["could_not_tell"][0], "x unknown: y is missing");
 }
 
 TEST(AnswerJson, OfSeveralIsAList) {

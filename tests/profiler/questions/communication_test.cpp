@@ -82,7 +82,7 @@ TEST_F(CommunicationTest, NamesLastComersAsTheReportDoes) {
         EXPECT_EQ(told.skew.ranks[i].waited, report->waiting[i].waited);
         EXPECT_EQ(told.skew.ranks[i].collectives, report->waiting[i].collectives);
     }
-    EXPECT_EQ(told.skew.untold, report->untold.collectives);
+    EXPECT_EQ(told.skew.unknown, report->unknown.collectives);
 }
 
 TEST_F(CommunicationTest, ReasonsAddUpToWhatIsExposed) {

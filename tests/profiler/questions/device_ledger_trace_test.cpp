@@ -92,8 +92,8 @@ TEST_F(ImportedLedger, BooksEachPart) {
     EXPECT_EQ(cell(each, "other_ns", 1), (10 + 15 + 20) * kUs) << "before and after what was lost";
     for (std::size_t row = 0; row < 2; ++row)
         EXPECT_EQ(sumOfParts(each, row), cell(each, "wall_ns", row));
-    ASSERT_EQ(answer.untold.size(), 1u);
-    EXPECT_THAT(answer.untold[0], HasSubstr("before 1 of 5 kernels and copies"));
+    ASSERT_EQ(answer.unknown.size(), 1u);
+    EXPECT_THAT(answer.unknown[0], HasSubstr("before 1 of 5 kernels and copies"));
 }
 
 TEST_F(ImportedLedger, OfAStepIsTheSameByItself) {
@@ -112,8 +112,8 @@ TEST_F(ImportedLedger, WithoutStepsSaysSo) {
     import(complete("kernel", "gemm", 15, 10, 7, 1));
     const Answer answer = steps();
     EXPECT_THAT(answer.tables, IsEmpty());
-    ASSERT_EQ(answer.untold.size(), 1u);
-    EXPECT_THAT(answer.untold[0], HasSubstr("it has no steps"));
+    ASSERT_EQ(answer.unknown.size(), 1u);
+    EXPECT_THAT(answer.unknown[0], HasSubstr("it has no steps"));
 }
 
 TEST_F(ImportedLedger, PeopleSeeColumnsWithFiguresAlone) {

@@ -49,7 +49,7 @@ void expectTruth(const test::SnapshotOptions& options) {
     for (const AllocatorState& state : drawn.states) {
         const auto moment = readMoment(*imported.reader, imported.summary, kRank, {state.timeNs});
         ASSERT_THAT(moment, IsOk());
-        ASSERT_TRUE(moment->reserved) << moment->untold;
+        ASSERT_TRUE(moment->reserved) << moment->unknown;
         const std::string when =
             "seed " + std::to_string(options.seed) + ", at " + std::to_string(state.timeNs);
         ASSERT_EQ(std::ssize(moment->blocks), state.blocks) << when;
@@ -197,7 +197,7 @@ TEST(MemoryMoment, OfAPartThatEndsEarlierCannotTellSegments) {
     ASSERT_NO_FATAL_FAILURE(
         readExported(*imported.reader, "sscope", TimeRange{quarter, half}, moment));
     EXPECT_FALSE(moment->reserved);
-    EXPECT_NE(moment->untold.find("does not reach"), std::string::npos) << moment->untold;
+    EXPECT_NE(moment->unknown.find("does not reach"), std::string::npos) << moment->unknown;
     const auto unknown = std::count(moment->startsKnown.begin(), moment->startsKnown.end(), false);
     EXPECT_GT(unknown, 0) << "what was alive when the part begins";
     EXPECT_LT(unknown, std::ssize(moment->startsKnown));
@@ -210,7 +210,7 @@ TEST_F(OwnMoment, ExportedAsASnapshotTellsNoSegments) {
     Result<MemoryMoment> moment;
     ASSERT_NO_FATAL_FAILURE(readExported(*m_reader, "memory-snapshot", std::nullopt, moment));
     EXPECT_FALSE(moment->reserved) << "it lists runs of blocks of its end as segments";
-    EXPECT_NE(moment->untold.find("in no segment"), std::string::npos) << moment->untold;
+    EXPECT_NE(moment->unknown.find("in no segment"), std::string::npos) << moment->unknown;
     for (const auto& stretch : moment->space.stretches) EXPECT_FALSE(stretch.reserved);
 }
 
@@ -220,7 +220,7 @@ TEST_F(OwnMoment, HasBlocksAndNoSegments) {
     const auto moment = readMoment(*m_reader, m_summary, kRank, worst.peakTime);
     ASSERT_THAT(moment, IsOk());
     EXPECT_FALSE(moment->reserved);
-    EXPECT_NE(moment->untold.find("snapshots"), std::string::npos);
+    EXPECT_NE(moment->unknown.find("snapshots"), std::string::npos);
     Bytes sum;
     for (const MemoryEvent& block : moment->blocks) sum += block.size;
     EXPECT_EQ(sum, worst.peakMemory);

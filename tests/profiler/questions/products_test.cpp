@@ -77,8 +77,8 @@ TEST_F(Products, StandAgainstTheRoofsThatAreKnown) {
     EXPECT_EQ(at(*found, 0, "least_bytes"), Cell(std::int64_t{2 * 3 * 64 * 64}));
     EXPECT_NEAR(*at(*found, 0, "flops_per_s").real(), 2 * 2.0 * 64 * 64 * 64 / 40e-6, 1);
     EXPECT_TRUE(at(*found, 0, "roof_pct").isNone());
-    EXPECT_THAT(answer.untold, Contains(HasSubstr("how near products come to the peak")));
-    EXPECT_THAT(answer.untold, Contains(HasSubstr("which products memory bounds")));
+    EXPECT_THAT(answer.unknown, Contains(HasSubstr("how near products come to the peak")));
+    EXPECT_THAT(answer.unknown, Contains(HasSubstr("which products memory bounds")));
 }
 
 TEST_F(Products, SayWhyNot) {
@@ -94,13 +94,13 @@ TEST_F(Products, OfWhichNoLaunchIsKnownMayBeUsed) {
     EXPECT_TRUE(at(table(answer), 0, "used").isNone());
     EXPECT_TRUE(at(table(answer), 0, "device_ns").isNone());
     EXPECT_EQ(at(table(answer), 0, "why_not"), Cell("if tf32 is allowed"));
-    EXPECT_THAT(answer.untold, Contains(HasSubstr("whether products used tensor cores")));
+    EXPECT_THAT(answer.unknown, Contains(HasSubstr("whether products used tensor cores")));
 }
 
 TEST_F(Products, WithoutShapesCannotBeTold) {
     for (const char* dims : {"[]", "3", "[[64,64],[\"x\",64]]", "[[64,64]]", "{\"a\":1}"}) {
         const Answer answer = ask(product(1000, dims, "float", "ampere_sgemm_64x64"));
-        EXPECT_THAT(answer.untold, Contains(HasSubstr("which products could use tensor cores")))
+        EXPECT_THAT(answer.unknown, Contains(HasSubstr("which products could use tensor cores")))
             << dims;
         m_imported.options.overwrite = true;
     }
@@ -109,8 +109,8 @@ TEST_F(Products, WithoutShapesCannotBeTold) {
 TEST_F(Products, OfUnknownTypeCannotBeTold) {
     const Answer answer = ask(product(1000, "[[64,64],[64,64]]", "", "ampere_sgemm_64x64"));
     EXPECT_TRUE(at(table(answer), 0, "eligible").isNone());
-    EXPECT_THAT(answer.untold, Contains(HasSubstr("types of their inputs")));
-    EXPECT_THAT(answer.untold, Not(Contains(HasSubstr("whether products used"))));
+    EXPECT_THAT(answer.unknown, Contains(HasSubstr("types of their inputs")));
+    EXPECT_THAT(answer.unknown, Not(Contains(HasSubstr("whether products used"))));
 }
 
 }  // namespace

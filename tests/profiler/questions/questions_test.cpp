@@ -1,4 +1,4 @@
-// Questions asked of whole recordings: answers that fit what was recorded, and "could not tell".
+// Questions asked of whole recordings: answers that fit what was recorded, and what is unknown.
 #include "profiler/questions/compare.h"
 #include "profiler/questions/question.h"
 #include "profiler/questions/scaling.h"
@@ -65,7 +65,7 @@ TEST_F(Questions, BreakdownAddsUp) {
                     1e-6);
         EXPECT_GT(number(table, row, "overlap_pct"), 0);
     }
-    EXPECT_THAT(answer.untold, IsEmpty());
+    EXPECT_THAT(answer.unknown, IsEmpty());
 }
 
 TEST_F(Questions, BreakdownOfAStepIsLessThanOfAll) {
@@ -133,7 +133,7 @@ TEST_F(Questions, CollectivesOfOneRankCannotBeTold) {
     test::SampleOptions options;
     options.ranks = 1;
     record(options);
-    EXPECT_THAT(ask("collectives").untold, testing::Not(IsEmpty()));
+    EXPECT_THAT(ask("collectives").unknown, testing::Not(IsEmpty()));
 }
 
 /// The table of that key, of an answer that has it.
@@ -147,8 +147,8 @@ TEST_F(Questions, LaunchesOfARankWithoutADeviceCannotBeTold) {
     record();
     const Answer answer = ask("launches");
     EXPECT_THAT(answer.tables, IsEmpty());
-    ASSERT_EQ(answer.untold.size(), 2u);
-    EXPECT_THAT(answer.untold[0], HasSubstr("could not tell how kernels of rank 0 were launched"));
+    ASSERT_EQ(answer.unknown.size(), 2u);
+    EXPECT_THAT(answer.unknown[0], HasSubstr("how kernels of rank 0 were launched is unknown"));
 }
 
 TEST_F(Questions, LaunchesAddUp) {
@@ -167,7 +167,7 @@ TEST_F(Questions, LaunchesAddUp) {
     ASSERT_NE(find(answer, "calls"), nullptr);
     EXPECT_GT(whole(*find(answer, "calls"), 0, "count"), 0);
     // The kernels of collectives say no launch.
-    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("could not tell what launched")));
+    EXPECT_THAT(answer.unknown, testing::Contains(HasSubstr("what launched")));
 }
 
 TEST_F(Questions, WorkHasCollectivesAndPartsOfPhases) {
@@ -297,7 +297,7 @@ TEST_F(Questions, BoundsAddUpToTheSteps) {
     }
     EXPECT_EQ(*answer.figures.at(0).value.integer(), static_cast<std::int64_t>(steps.size()));
     EXPECT_THAT(answer.sentences, testing::Contains(HasSubstr("played again")));
-    EXPECT_THAT(answer.untold, IsEmpty());
+    EXPECT_THAT(answer.unknown, IsEmpty());
 }
 
 TEST_F(Questions, BoundsAreWithoutExposedGathersShorter) {
@@ -375,7 +375,7 @@ TEST_F(Questions, BoundsOfAnUntracedDeviceCannotBeTold) {
     record(options);
     const Answer answer = ask("bounds");
     EXPECT_TRUE(answer.tables.empty());
-    EXPECT_THAT(answer.untold, testing::ElementsAre(HasSubstr("nor kernels of devices")));
+    EXPECT_THAT(answer.unknown, testing::ElementsAre(HasSubstr("nor kernels of devices")));
 }
 
 TEST_F(Questions, MemoryOfThePeakAddsUpToIt) {
@@ -394,7 +394,8 @@ TEST_F(Questions, MemoryOfThePeakAddsUpToIt) {
     EXPECT_EQ(alive, peak);
     ASSERT_FALSE(phases->rows.empty());
     EXPECT_LE(whole(*phases, 0, "peak_bytes"), peak);
-    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("could not tell fragmentation")));
+    EXPECT_THAT(answer.unknown,
+                testing::Contains(HasSubstr("fragmentation and the allocator's retries unknown")));
 }
 
 TEST_F(Questions, MemoryOfADeviceHasWhatItsAllocatorHolds) {
@@ -441,7 +442,7 @@ TEST_F(Questions, EfficiencyOfCpusSaysThatEnergyIsNotKnown) {
     record();
     const Answer answer = ask("efficiency");
     EXPECT_TRUE(figure(answer, "joules_per_token").isNone());
-    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("could not tell joules a token")));
+    EXPECT_THAT(answer.unknown, testing::Contains(HasSubstr("joules per token unknown")));
 }
 
 TEST_F(Questions, EfficiencyOfPartsOverRanksLiesBetweenThoseOfRanks) {
@@ -486,7 +487,7 @@ TEST_F(Questions, TrustSaysWhatWasCheckedAndWhichStepsLackSomething) {
 
 TEST_F(Questions, TrustKnowsTheObserverOnlyFromStepsOfDifferentLevels) {
     record();
-    EXPECT_THAT(ask("trust").untold,
+    EXPECT_THAT(ask("trust").unknown,
                 testing::Contains(HasSubstr("every step was recorded at the same level")));
     for (const RankFacts& rank : m_summary.ranks) {
         for (std::int32_t step = 1; step < 10; step += 2) {
@@ -501,7 +502,7 @@ TEST_F(Questions, TrustKnowsTheObserverOnlyFromStepsOfDifferentLevels) {
     ASSERT_NE(observer, nullptr);
     EXPECT_EQ(*observer->rows.at(0).at(0).text(), "full");
     EXPECT_EQ(*observer->rows.at(0).at(1).text(), "steps");
-    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("it takes 6 steady steps")));
+    EXPECT_THAT(answer.unknown, testing::Contains(HasSubstr("it takes 6 steady steps")));
 }
 
 TEST_F(Questions, TrustOfADeviceHasItsTracersTime) {
@@ -542,7 +543,7 @@ TEST_F(SeveralRecordings, ScaleAgainstTheMeasuredRank) {
     EXPECT_EQ(table.rows[0][table.columnAt("efficiency_pct")], Cell(100.0));
     EXPECT_NE(table.rows[1][table.columnAt("efficiency_pct")].real(), nullptr);
     EXPECT_EQ(answer->settings.at(0).second, "weak");  // so many sequences a rank
-    EXPECT_THAT(answer->untold, IsEmpty());
+    EXPECT_THAT(answer->unknown, IsEmpty());
 }
 
 TEST_F(SeveralRecordings, WithoutOneOfARankHaveNoEfficiency) {
@@ -551,7 +552,7 @@ TEST_F(SeveralRecordings, WithoutOneOfARankHaveNoEfficiency) {
     const auto answer = scalingOfRecordings(
         {{"two", &record("2.sscope", two)}, {"four", &record("4.sscope", four)}}, false);
     ASSERT_TRUE(answer);
-    EXPECT_THAT(answer->untold,
+    EXPECT_THAT(answer->unknown,
                 testing::ElementsAre(HasSubstr("none of the recordings is of one")));
     const Table& table = answer->tables.at(0);
     EXPECT_TRUE(table.rows.at(1).at(table.columnAt("efficiency_pct")).isNone());
@@ -576,7 +577,7 @@ TEST_F(SeveralRecordings, ThatCannotTellAreNotScaled) {
         {{"a", &record("a.sscope", {})}, {"b", &record("b.sscope", empty)}}, false);
     ASSERT_TRUE(answer) << answer.error().message;
     test::expectSound(*answer);
-    EXPECT_THAT(answer->untold,
+    EXPECT_THAT(answer->unknown,
                 testing::Contains(HasSubstr("recording 2 (b): it has 0 of 2 ranks")));
 }
 
@@ -618,8 +619,8 @@ TEST_F(SeveralRecordings, WithoutMemoryDoNotTellWhatGrew) {
         compareRecordings({&record("a.sscope", {}), &record("b.sscope", without)}, {});
     ASSERT_TRUE(compared);
     EXPECT_EQ(find(compared->answer, "memory"), nullptr);
-    EXPECT_THAT(compared->answer.untold,
-                testing::Contains(HasSubstr("could not tell what memory grew by")));
+    EXPECT_THAT(compared->answer.unknown,
+                testing::Contains(HasSubstr("what memory grew by is unknown")));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST_F(WhatIf, TellsOtherSettingsAndHowWrongItsModelIs) {
     const double recorded = static_cast<double>(*figureOf(answer, "step_ns")->value.integer());
     const double played = static_cast<double>(*figureOf(answer, "played_ns")->value.integer());
     EXPECT_NEAR(*figureOf(answer, "error_pct")->value.real(), 100 * (played / recorded - 1), 1e-3);
-    EXPECT_TRUE(answer.untold.empty());
+    EXPECT_TRUE(answer.unknown.empty());
 }
 
 TEST_F(WhatIf, ChangesAreAgainstThePlayedStep) {
@@ -67,7 +67,7 @@ TEST_F(WhatIf, OfATraceOfAnotherToolItCannotTell) {
     m_summary.run.configJson.clear();
     const Answer answer = ask("what-if");
     EXPECT_TRUE(answer.tables.empty());
-    EXPECT_THAT(answer.untold, ElementsAre(HasSubstr("not made by `shardscope record`")));
+    EXPECT_THAT(answer.unknown, ElementsAre(HasSubstr("not made by `shardscope record`")));
     // Its steps can be played again all the same.
     const Selection all;
     Asked asked{*m_reader, m_summary, all};

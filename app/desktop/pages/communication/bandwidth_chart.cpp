@@ -128,8 +128,8 @@ QString emptyText(const std::vector<Transfer>& transfers) {
     const auto sized = std::count_if(transfers.begin(), transfers.end(), [](const auto& each) {
         return moves(each.operation) && each.size != kUnknownSize;
     });
-    if (sized == 0) return u"Sizes of collectives were not recorded: no bandwidth can be told."_s;
-    return u"Bandwidth cannot be told: not every rank of a group is recorded, or selected."_s;
+    if (sized == 0) return u"Bandwidth unknown: sizes of collectives were not recorded."_s;
+    return u"Bandwidth unknown: not every rank of a group is recorded, or selected."_s;
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ constexpr int kNumber = 72, kRate = 84, kGroupWidth = 112;
 constexpr std::size_t kNamedMembers = 3;
 
 QString untimed() {
-    return u"Not every rank of the group is recorded, or selected: waiting cannot be told from "
-           u"moving."_s;
+    return u"Not every rank of the group is recorded, or selected: waiting and transfer time "
+           u"cannot be separated."_s;
 }
 
 TableCell numberCell(std::int64_t value) {
@@ -205,16 +205,16 @@ QString allMembersText(const std::vector<RankId>& members) {
 }
 
 std::vector<TableColumn> skewColumns() {
-    return {{QObject::tr("rank"), {}, false, false, false, 80},
-            {QObject::tr("last"), QObject::tr("Collectives of steps to which it came last."), true,
-             false, false, 72},
-            {QObject::tr("of all"), QObject::tr("Of those of which it can be told."), true, false,
-             false, 64},
-            {QObject::tr("by"), QObject::tr("Median from the first arrival to its own."), true,
-             false, false, 72},
-            {QObject::tr("at most"), QObject::tr("The longest of them."), true, false, false, 72},
-            {QObject::tr("others waited"), QObject::tr("For it, all together."), true, false, false,
-             104}};
+    return {
+        {QObject::tr("rank"), {}, false, false, false, 80},
+        {QObject::tr("last"), QObject::tr("Collectives of steps to which it came last."), true,
+         false, false, 72},
+        {QObject::tr("of all"), QObject::tr("Of those where it is known."), true, false, false, 64},
+        {QObject::tr("by"), QObject::tr("Median from the first arrival to its own."), true, false,
+         false, 72},
+        {QObject::tr("at most"), QObject::tr("The longest of them."), true, false, false, 72},
+        {QObject::tr("others waited"), QObject::tr("For it, all together."), true, false, false,
+         104}};
 }
 
 TableRows skewRows(const analysis::ArrivalSkew& skew) {

@@ -31,8 +31,8 @@ struct CollectiveTable {
 /// "2,000 of 90,453 collectives, the longest transfers".
 [[nodiscard]] QString collectiveCaption(const CollectiveTable& table);
 
-/// "all 64 ranks", "ranks 0, 8, 16, …"; of a group nobody is known of "group 3". `world`: ranks of
-/// the recording.
+/// "all 64 ranks", "ranks 0, 8, 16, …"; of a group without known members "group 3". `world`: ranks
+/// of the recording.
 [[nodiscard]] QString groupText(const std::vector<RankId>& members, std::uint32_t group,
                                 std::size_t world);
 /// Each of them: "ranks 0–3, 8, 16".

@@ -199,12 +199,12 @@ QWidget* CommunicationPage::buildTable(QWidget* parent) {
     m_show->setEnabled(false);
     m_table = new DataTable(tr("Collectives"), block);
     m_table->setFixedHeight(kTableHeight);
-    m_untold = quietLabel({}, block);
+    m_unknown = quietLabel({}, block);
     auto* title = titleRow(sectionLabel(tr("Collectives"), block), {m_all, m_filter, m_show});
     title->insertWidget(1, m_caption);
     layout->addLayout(title);
     layout->addWidget(m_table);
-    layout->addWidget(m_untold);
+    layout->addWidget(m_unknown);
     return block;
 }
 
@@ -271,8 +271,8 @@ void CommunicationPage::showFrame(const CommunicationFramePtr& frame) {
     presentWaiting();
     askForChart();
     askForTable();
-    m_untold->setText(untoldText(*frame));
-    m_untold->setVisible(!m_untold->text().isEmpty());
+    m_unknown->setText(unknownText(*frame));
+    m_unknown->setVisible(!m_unknown->text().isEmpty());
 }
 
 void CommunicationPage::presentLayers() {
@@ -326,12 +326,12 @@ void CommunicationPage::presentWaiting() {
            "had arrived. Click a cell for its rank and step.");
     if (!knowsWaiting(of))
         words =
-            tr("Waiting cannot be told from moving: when the other ranks arrived is not "
-               "recorded.");
+            tr("Waiting and transfer time cannot be separated: when the other ranks arrived is "
+               "not recorded.");
     else if (of.report->ledger.empty())
         words = tr("Not recorded: what steps were spent on is not in what is selected.");
     else if (!m_frame->waiting)
-        words = tr("No collective is in what is selected, so nobody waits for one.");
+        words = tr("The selection contains no collectives.");
     m_heatWords->setText(words);
 }
 

@@ -86,7 +86,7 @@ private:
     QComboBox* m_bandwidth = nullptr;
     ChartPanel* m_chart = nullptr;
     HeatMap* m_heat = nullptr;
-    QLabel *m_heatWords = nullptr, *m_caption = nullptr, *m_untold = nullptr;
+    QLabel *m_heatWords = nullptr, *m_caption = nullptr, *m_unknown = nullptr;
     QPushButton *m_all = nullptr, *m_show = nullptr;
     QLineEdit* m_filter = nullptr;
 };

@@ -48,7 +48,7 @@ QString ledgerHeadline(const SelectedPart& part, const LedgerView& ledger) {
     const QString answer = u"%1 of step time is blocked in communication (%2 of %3, %4)"_s.arg(
         formatPercent(share(blocked, wall)), formatDuration(blocked), formatDuration(wall),
         basisText(ledger));
-    if (!knowsWaiting(part)) return answer + u"; what of it is waiting cannot be told."_s;
+    if (!knowsWaiting(part)) return answer + u"; how much of it is waiting is unknown."_s;
     return answer + u", of which %1 is waiting for the slowest rank."_s.arg(
                         formatDuration(ledger.all.parts[at(LedgerPart::kWaiting)]));
 }
@@ -58,9 +58,10 @@ QString ledgerHeadline(const SelectedPart& part, const LedgerView& ledger) {
 std::optional<NothingText> noCommunicationAtAll(const SelectedPart& part) {
     const OpenRecording& recording = *part.recording;
     if (!recording.isImported() && recording.summary.run.worldSize == 1)
-        return NothingText{u"One rank: there is nothing to communicate"_s,
-                           u"Collectives of one rank move no data and wait for nobody. Record with "
-                           u"--ranks 2 or more to see what communication costs."_s};
+        return NothingText{
+            u"One rank: there is nothing to communicate"_s,
+            u"Collectives of one rank move no data and wait for no other rank. Record with "
+            u"--ranks 2 or more to see what communication costs."_s};
     if (recording.summary.events.collectives > 0 || recording.report.overlap.communication.ns > 0)
         return std::nullopt;
     if (recording.isImporting())
@@ -94,7 +95,7 @@ QString overlapSentence(const SelectedPart& part) {
     const QString reached = overlapText(overlap);
     const auto limit = overlap.limit(), ofLimit = overlap.reachedOfLimit();
     if (!limit)
-        return reached + u". The most that could be hidden cannot be told: %1."_s.arg(
+        return reached + u". The most that could be hidden is unknown: %1."_s.arg(
                              sharedDeviceText(*part.recording).isEmpty()
                                  ? u"it takes phases and the times at which collectives were asked "
                                    u"for"_s
@@ -130,7 +131,7 @@ QString reasonSentence(const CommunicationFrame& frame) {
             return u"What holds it back most: collectives are longer than the compute beside them "
                    u"(%1 of what is exposed)."_s.arg(share);
         case ExposureReason::kUnknown:
-            return u"What holds it back cannot be told: the trace does not say when ranks arrived, "
+            return u"What holds it back is unknown: the trace does not say when ranks arrived, "
                    u"or when collectives were asked for."_s;
         case ExposureReason::kNone:
             break;
@@ -142,21 +143,22 @@ QString reasonSentence(const CommunicationFrame& frame) {
 QString skewSentence(const CommunicationFrame& frame) {
     const analysis::ArrivalSkew& skew = frame.told.skew;
     if (skew.told == 0)
-        return skew.untold == 0
+        return skew.unknown == 0
                    ? u"No collective of a step is in what is selected."_s
-                   : u"Who came last cannot be told of %1 collectives: their arrivals on all ranks "
+                   : u"The last rank to arrive is unknown for %1 collectives: their arrivals on "
+                     u"all ranks "
                      u"of the group are not recorded or not selected, or the hosts' clocks are in "
-                     u"doubt by more."_s.arg(formatCount(skew.untold));
+                     u"doubt by more."_s.arg(formatCount(skew.unknown));
     const analysis::LastComer& worst = skew.ranks.front();
     QString text = u"Rank %1 costs the others most: last to %2 of %3 collectives, by %4 (median)."_s
                        .arg(worst.rank.value)
                        .arg(formatCount(worst.collectives), formatCount(skew.told),
                             formatDuration(worst.median));
-    if (skew.untold > 0) text += u" Of %1 more it cannot be told."_s.arg(formatCount(skew.untold));
+    if (skew.unknown > 0) text += u" It is unknown for %1 more."_s.arg(formatCount(skew.unknown));
     return text;
 }
 
-QString untoldText(const CommunicationFrame& frame) {
+QString unknownText(const CommunicationFrame& frame) {
     std::int64_t moving = 0, untimed = 0, unsized = 0;
     for (const analysis::Transfer& transfer : frame.told.transfers) {
         if (!moves(transfer.operation)) continue;
@@ -166,9 +168,9 @@ QString untoldText(const CommunicationFrame& frame) {
     }
     QStringList sentences;
     if (untimed > 0)
-        sentences << u"Of %1 of %2 collectives waiting cannot be told from moving: not every rank "
-                     u"of their group is recorded, or selected."_s.arg(formatCount(untimed),
-                                                                       formatCount(moving));
+        sentences << u"Waiting and transfer time of %1 of %2 collectives cannot be separated: not "
+                     u"every rank of their group is recorded, or selected."_s.arg(
+                         formatCount(untimed), formatCount(moving));
     if (unsized > 0)
         sentences << u"Of %1 the trace does not say the size, so they have no bandwidth."_s.arg(
             formatCount(unsized));

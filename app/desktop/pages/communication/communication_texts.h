@@ -26,6 +26,6 @@ struct NothingText {
 /// Who comes last, or why that cannot be told.
 [[nodiscard]] QString skewSentence(const CommunicationFrame& frame);
 /// What cannot be told of these collectives, a sentence each.
-[[nodiscard]] QString untoldText(const CommunicationFrame& frame);
+[[nodiscard]] QString unknownText(const CommunicationFrame& frame);
 
 }  // namespace shardscope::desktop

@@ -81,7 +81,7 @@ std::optional<FigureRow> findFigure(const questions::Answer& answer, std::string
 QString changeText(const FigureRow& row) {
     const auto change = row.number("change_pct"), low = row.number("low_pct"),
                high = row.number("high_pct");
-    if (!change) return u"no change can be told"_s;
+    if (!change) return u"change unknown"_s;
     QString text = formatSignedPercent(*change / 100);
     // of what is exact there is nothing between
     if (low && high && *low < *high)
@@ -143,7 +143,7 @@ QString compareHeadline(const Comparison& comparison) {
     const QString names =
         u"%1 against %2"_s.arg(comparison.recordings.back().name, comparison.recordings[0].name);
     if (!row || !row->number("first") || !row->number("second"))
-        return u"%1: which is faster cannot be told; one has no whole steps."_s.arg(names);
+        return u"%1: which is faster is unknown; one has no whole steps."_s.arg(names);
     return u"A step takes %1 instead of %2: %3, %4."_s.arg(
         row->text("second"), row->text("first"), QString::fromLatin1(toWord(row->verdict())),
         changeText(*row));

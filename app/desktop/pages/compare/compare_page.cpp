@@ -62,7 +62,7 @@ PageEntry ComparePage::entry() {
 ComparePage::ComparePage(PageContext& context, QWidget* parent)
     : RecordingPage(context, parent), m_loader(context.loader), m_files(context.compared) {
     setAcceptDrops(true);
-    setUp(buildContent(), entry().icon, tr("What changed, and is it told from noise?"),
+    setUp(buildContent(), entry().icon, tr("What changed, and is it more than noise?"),
           tr("Open a recording or start a run: this page then compares it with another one, "
              "figure by figure, with a verdict."),
           {{0, 0, 0.5, 0.05},
@@ -307,8 +307,8 @@ void ComparePage::presentComparison() {
     }
     add(m_comparison->able.refusals);
     add(m_comparison->able.warnings);
-    for (const std::string& untold : m_comparison->answer.untold)
-        sentences << fromUtf8(untold) + u'.';
+    for (const std::string& unknown : m_comparison->answer.unknown)
+        sentences << fromUtf8(unknown) + u'.';
     m_warnings->setText(breakable(sentences.join(u' ')));
     m_warnings->setVisible(!sentences.isEmpty());
     presentCards();

@@ -31,7 +31,7 @@ QString withoutPhases(const SelectedPart& part) {
 }
 
 QString notOurs() {
-    return u"cannot be told: the trace does not say what run it is of"_s;
+    return u"unknown: the trace does not say what run it is of"_s;
 }
 
 DashboardTile metricTile(const SelectedPart& part, const MetricChart& chart) {
@@ -103,7 +103,7 @@ Gauge gaugeOf(const TargetRow& row, double target, const QString& definition) {
     if (!row.share) {
         gauge.value = unknownText();
         gauge.definition = row.value;
-        gauge.verdict = u"cannot be told"_s;
+        gauge.verdict = u"unknown"_s;
         return gauge;
     }
     if (!row.verdict) return gauge;
@@ -137,7 +137,7 @@ DashboardTile ledgerTile(const SelectedPart& part) {
     const QString title = u"Where a step goes"_s;
     if (ledger.empty()) return absent(title, withoutPhases(part));
     BarsTile tile{ledgerBars(ledger), ledgerLegend(ledger), BarUnit::kMilliseconds,
-                  u"ms a step, mean"_s};
+                  u"ms per step, mean"_s};
     if (tile.bars.size() > kMostRankBars) tile.bars = {meanBar(ledger)};
     return {title, u"Of each rank, the mean over the steps."_s, std::move(tile)};
 }

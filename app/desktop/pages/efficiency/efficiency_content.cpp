@@ -36,9 +36,9 @@ QWidget* EfficiencyPage::buildContent() {
     layout->addWidget(m_partBlock);
     layout->addWidget(m_goodputBlock);
     layout->addWidget(buildTables(content));
-    m_untold = quietLabel({}, content);
-    m_untold->setAccessibleName(tr("What cannot be told"));
-    layout->addWidget(m_untold);
+    m_unknown = quietLabel({}, content);
+    m_unknown->setAccessibleName(tr("What is unknown"));
+    layout->addWidget(m_unknown);
     layout->addWidget(m_scaling);
     layout->addStretch(1);  // all that a high window leaves
     return content;
@@ -52,7 +52,7 @@ QWidget* EfficiencyPage::buildMfu(QWidget* parent) {
     m_curve = new ChartPanel(block);
     m_curve->setMinimumHeight(kCurveHeight);
     m_curve->setStartsAtZero(true);
-    m_curve->setEmptyText(tr("Cannot be told step by step: peak, model or tokens are not known."));
+    m_curve->setEmptyText(tr("Unknown per step: peak, model or tokens are not known."));
     connect(m_curve, &ChartPanel::rangeSelected, this, &EfficiencyPage::selectStretch);
     connect(m_curve, &ChartPanel::activated, this, [this](double x) { selectStretch(x, x); });
     auto* side = new QWidget(block);

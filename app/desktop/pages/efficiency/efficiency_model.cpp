@@ -99,9 +99,9 @@ QString efficiencyHeadline(const EfficiencyFrame& frame, const QString& word) {
     const QString why =
         mfu.reason.empty() ? QObject::tr("FLOPs are not known") : fromUtf8(mfu.reason);
     if (variant != nullptr)
-        return QObject::tr("%1 (%2); MFU cannot be told: %3")
+        return QObject::tr("%1 (%2); MFU unknown: %3")
             .arg(formatSi(variant->flopsPerSecond, u"FLOP/s"_s), variant->word, why);
-    return QObject::tr("MFU cannot be told: %1").arg(why);
+    return QObject::tr("MFU unknown: %1").arg(why);
 }
 
 QString efficiencySubline(const EfficiencyFrame& frame, const QString& word,
@@ -129,7 +129,7 @@ bool hasEfficiency(const EfficiencyFrame& frame) {
 
 QString missingEfficiency(const EfficiencyFrame& frame) {
     if (!frame.part->refusal.isEmpty()) return frame.part->refusal;
-    return untoldSentences(frame.told, frame.told.untold.size());
+    return unknownSentences(frame.told, frame.told.unknown.size());
 }
 
 QVector<QPointF> mfuBySteps(const EfficiencyFrame& frame, const QString& word) {

@@ -100,7 +100,7 @@ void EfficiencyPage::showFrame(const EfficiencyFramePtr& frame) {
     if (!hasEfficiency(*frame)) {
         const QString headline = efficiencyHeadline(*frame, m_variant);
         pageFrame().setHeadline(headline, {});
-        return pageFrame().showNothing(tr("Efficiency cannot be told"), missingEfficiency(*frame));
+        return pageFrame().showNothing(tr("Efficiency unknown"), missingEfficiency(*frame));
     }
     if (pageFrame().state() == PageFrame::State::kNothing)
         pageFrame().showState(PageFrame::State::kFull);
@@ -109,8 +109,8 @@ void EfficiencyPage::showFrame(const EfficiencyFramePtr& frame) {
     presentGoodput();
     presentTable("peaks", *m_peakBlock, *m_peaks);
     presentTable("energy", *m_energyBlock, *m_energy);
-    m_untold->setText(missingEfficiency(*frame));
-    m_untold->setVisible(!m_untold->text().isEmpty());
+    m_unknown->setText(missingEfficiency(*frame));
+    m_unknown->setVisible(!m_unknown->text().isEmpty());
 }
 
 void EfficiencyPage::presentMfu() {

@@ -79,7 +79,7 @@ private:
               *m_energy = nullptr;
     GroupedColumns* m_speeds = nullptr;
     Legend *m_speedLegend = nullptr, *m_goodputLegend = nullptr;
-    QLabel *m_partNote = nullptr, *m_rankNote = nullptr, *m_untold = nullptr;
+    QLabel *m_partNote = nullptr, *m_rankNote = nullptr, *m_unknown = nullptr;
     QPushButton* m_all = nullptr;
     StackedBars* m_goodput = nullptr;
     ScalingPanel* m_scaling = nullptr;

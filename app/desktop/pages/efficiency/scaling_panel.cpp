@@ -51,8 +51,8 @@ ScalingPanel::ScalingPanel(ComparedFiles& files, QWidget* parent)
     layout->addWidget(m_words);
     m_full = buildFull();
     layout->addWidget(m_full);
-    m_untold = quietLabel({}, this);
-    layout->addWidget(m_untold);
+    m_unknown = quietLabel({}, this);
+    layout->addWidget(m_unknown);
     connect(&m_files, &ComparedFiles::changed, this, [this] {
         m_anyway = false;
         if (m_recording && isVisible()) refresh();
@@ -77,12 +77,12 @@ QWidget* ScalingPanel::buildFull() {
         tr("Throughput of n ranks / (n x the measured throughput of one), with its 99.7 % interval "
            "by a block bootstrap over the steady steps."));
     m_efficiency->setEmptyText(
-        tr("Cannot be told: no recording of one rank that did the same work per step or rank."));
+        tr("Unknown: no recording of one rank that did the same work per step or rank."));
     m_throughput->setTitles(tr("Throughput"), tr("tok/s"), tr("ranks"));
     m_throughput->setDefinition(
         tr("Tokens of all ranks in the median step / its time. Dashed: n "
            "times what one rank reached alone."));
-    m_throughput->setEmptyText(tr("Cannot be told: no recording has whole steps."));
+    m_throughput->setEmptyText(tr("Unknown: no recording has whole steps."));
     layout->addLayout(row);
     m_table = new DataTable(tr("Throughput and efficiency by number of ranks"), full);
     m_table->setFitsRows(true);
@@ -151,12 +151,12 @@ void ScalingPanel::showFrame() {
     const bool refused = m_frame && !m_frame->refusals.isEmpty();
     m_full->setVisible(m_frame && !refused);
     m_show->setVisible(refused);
-    m_untold->hide();
-    if (!m_failure.isEmpty()) return m_words->setText(tr("Cannot be told: %1").arg(m_failure));
+    m_unknown->hide();
+    if (!m_failure.isEmpty()) return m_words->setText(tr("Unknown: %1").arg(m_failure));
     if (!m_frame)
         return m_words->setText(
             m_isReading ? tr("Reading the recordings…")
-                        : tr("Cannot be told of one recording alone: add recordings of the same "
+                        : tr("Unknown from one recording alone: add recordings of the same "
                              "model with other numbers of ranks, one of them with a single rank, "
                              "which the others are measured against."));
     if (refused)
@@ -178,8 +178,8 @@ void ScalingPanel::showFrame() {
         AnswerTable shown = answerTable(*table);
         m_table->setTable(std::move(shown.columns), std::move(shown.rows));
     }
-    m_untold->setText(untoldSentences(m_frame->told, m_frame->told.untold.size()));
-    m_untold->setVisible(!m_frame->told.untold.empty());
+    m_unknown->setText(unknownSentences(m_frame->told, m_frame->told.unknown.size()));
+    m_unknown->setVisible(!m_frame->told.unknown.empty());
 }
 
 }  // namespace shardscope::desktop

@@ -52,7 +52,7 @@ private:
     QString m_failure;
     ScalingFramePtr m_frame;
 
-    QLabel *m_words, *m_untold;
+    QLabel *m_words, *m_unknown;
     QPushButton *m_add, *m_show;
     QWidget* m_full;
     ChartPanel *m_efficiency, *m_throughput;

@@ -130,7 +130,7 @@ std::vector<TableColumn> columnsOf(bool narrow) {
     }
     columns.push_back(
         {QObject::tr("now"),
-         QObject::tr("What its step thread was at when it was asked, about once a second. On a "
+         QObject::tr("What its step thread was at when it was asked, about once per second. On a "
                      "GPU: what the host queues, the device is behind it."),
          false, false, false, narrow ? 120 : 200});
     return columns;

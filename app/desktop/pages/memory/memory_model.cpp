@@ -218,7 +218,7 @@ std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memor
         const Bytes measured = memory.byCategory[at(category)];
         const Bytes theory = memory.theoryByCategory[at(category)];
         if (measured.count == 0 && theory.count == 0) continue;
-        const bool untold = category == MemoryCategory::kOutside || memory.theory.count == 0;
+        const bool unknown = category == MemoryCategory::kOutside || memory.theory.count == 0;
         const QString& why = memory.theory.count == 0 ? kNoTheory : kOutsideTheory;
         const Bytes difference = measured - theory;
         const double share = memory.peak.count > 0 ? static_cast<double>(measured.count) /
@@ -230,8 +230,8 @@ std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memor
                                                  : signedCell.text;
         rows.push_back(
             {TableCell::ofText(word(category), meaningOf(category)), TableCell::of(measured),
-             untold ? TableCell::unknown(why) : TableCell::of(theory),
-             untold ? TableCell::unknown(why) : signedCell, TableCell::of(Share{share})});
+             unknown ? TableCell::unknown(why) : TableCell::of(theory),
+             unknown ? TableCell::unknown(why) : signedCell, TableCell::of(Share{share})});
     }
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a[1].sortKey > b[1].sortKey; });

@@ -41,7 +41,7 @@ struct MomentFrame {
     bool hasPlaces = false;  ///< some block has an address
     AddressData addresses;
     std::optional<analysis::ReservedNow> reserved;
-    QString untold;  ///< why it is not known what was reserved
+    QString unknown;  ///< why it is not known what was reserved
     [[nodiscard]] const QString& ownerOf(std::size_t block) const {
         return owners[static_cast<std::size_t>(names[block])];
     }

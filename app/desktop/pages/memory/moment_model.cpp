@@ -85,7 +85,7 @@ QString momentSentence(const MomentFrame& frame, bool isPeak) {
 QString ownersNote(const MomentFrame& frame, std::optional<Bytes> peak) {
     if (frame.blocks.empty()) return u"No block was alive at that time."_s;
     if (!frame.hasPlaces)
-        return u"Which blocks were alive cannot be told: the memory events have no addresses."_s;
+        return u"Which blocks were alive is unknown: the memory events have no addresses."_s;
     QString text = momentSentence(frame, peak.has_value());
     if (peak && *peak > frame.alive)
         text += u" Of the other %1 of the peak no block is known."_s.arg(
@@ -239,7 +239,7 @@ DetailRows reservedRows(const MomentFrame& frame) {
 }
 
 QString reservedNote(const MomentFrame& frame) {
-    if (!frame.reserved) return u"Fragmentation cannot be told: %1."_s.arg(frame.untold);
+    if (!frame.reserved) return u"Fragmentation unknown: %1."_s.arg(frame.unknown);
     const analysis::FreeBlocks& free = frame.reserved->free;
     QString text = u"Fragmentation = 1 − largest free block / all that is free inside segments"_s;
     if (free.blocks > 0)

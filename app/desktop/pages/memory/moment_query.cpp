@@ -69,7 +69,7 @@ Result<MomentFramePtr> loadMoment(storage::RecordingReader& reader, const OpenRe
     frame->blocks = std::move(moment->blocks);
     frame->startsKnown = std::move(moment->startsKnown);
     frame->reserved = moment->reserved;
-    frame->untold = fromUtf8(moment->untold);
+    frame->unknown = fromUtf8(moment->unknown);
     nameOwners(reader, *frame);
     frame->addresses = drawable(moment->space, *frame);
     const auto around = asked.rankEvents(query.rank, {query.time, query.time + Duration{1}});

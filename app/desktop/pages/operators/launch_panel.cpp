@@ -63,7 +63,7 @@ void LaunchPanel::setFrame(const WorkFrame& frame) {
     if (!frame.queues.empty() && ranks > 1)
         notes << tr("Of rank %1; select another rank to see it.")
                      .arg(frame.queues.front().rank.value);
-    notes << untoldText(frame.launches);
+    notes << unknownText(frame.launches);
     const QString note = notes.join(u' ').trimmed();
     m_queueNote->setText(note);
     const auto roofline = rooflineOf(frame.work);

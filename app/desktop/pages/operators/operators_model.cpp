@@ -163,13 +163,13 @@ namespace {
 
 /// Of kernels and of operators; the rest follows from these.
 constexpr std::size_t kWhyNoWork = 2;
-constexpr std::size_t kMostUntold = 4;
+constexpr std::size_t kMostUnknown = 4;
 
 }  // namespace
 
-QString untoldText(const questions::Answer& answer) {
-    const QString text = untoldSentences(answer, kMostUntold);
-    const auto others = std::ssize(answer.untold) - static_cast<std::ptrdiff_t>(kMostUntold);
+QString unknownText(const questions::Answer& answer) {
+    const QString text = unknownSentences(answer, kMostUnknown);
+    const auto others = std::ssize(answer.unknown) - static_cast<std::ptrdiff_t>(kMostUnknown);
     return others <= 0 ? text
                        : text + QObject::tr(" And %1 more of the kind.").arg(formatCount(others));
 }
@@ -177,12 +177,12 @@ QString untoldText(const questions::Answer& answer) {
 QString notesText(const questions::Answer& answer) {
     QStringList notes;
     for (const std::string& sentence : answer.sentences) notes << fromUtf8(sentence);
-    if (!answer.untold.empty()) notes << untoldText(answer);
+    if (!answer.unknown.empty()) notes << unknownText(answer);
     return notes.join(u' ');
 }
 
 QString noWorkText(const WorkFrame& frame) {
-    return untoldSentences(frame.work, kWhyNoWork);
+    return unknownSentences(frame.work, kWhyNoWork);
 }
 
 std::vector<WorkTable> workTables(const WorkFrame& frame) {

@@ -32,7 +32,7 @@ struct WorkTable {
 /// What the answer says of itself, and what it could not tell.
 [[nodiscard]] QString notesText(const questions::Answer& answer);
 /// What cannot be told, a sentence each, up to a few.
-[[nodiscard]] QString untoldText(const questions::Answer& answer);
+[[nodiscard]] QString unknownText(const questions::Answer& answer);
 
 /// Of callers or callees: name, time, share of `calls.total`, count.
 [[nodiscard]] std::vector<TableColumn> edgeColumns(const QString& title);

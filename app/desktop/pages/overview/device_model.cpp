@@ -157,8 +157,7 @@ QString deviceTimeNote(const SelectedPart& part) {
             fromUtf8(devices.front().device.tracing));
     if (std::none_of(devices.begin(), devices.end(),
                      [](const DeviceUse& use) { return use.joulesPerStep.has_value(); }))
-        note +=
-            u" Energy cannot be told: the driver's counter was not recorded over a whole step."_s;
+        note += u" Energy unknown: the driver's counter was not recorded over a whole step."_s;
     return note;
 }
 

@@ -156,7 +156,7 @@ CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger,
     const double fraction = share(blocked, wall);
     const std::int64_t rows = ledger.all.rows;
     card.value = {formatNumber(fraction * 100), u"%"_s};
-    card.detail = u"%1 of %2 a step, mean"_s.arg(formatDuration({blocked.ns / rows}),
+    card.detail = u"%1 of %2 per step, mean"_s.arg(formatDuration({blocked.ns / rows}),
                                                  formatDuration({wall.ns / rows}));
     card.trend = trendOf(ledger.blockedShares);
     if (part.summary->run.worldSize > 1)

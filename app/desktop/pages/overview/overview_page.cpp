@@ -112,8 +112,8 @@ QWidget* OverviewPage::buildSteps(QWidget* parent) {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGap);
     m_bars = new StackedBars(m_stepBlock);
-    m_bars->setAccessibleName(tr("Where a step goes, a bar a rank"));
-    m_bars->setAxis({tr("ms a step, mean"),
+    m_bars->setAccessibleName(tr("Where a step goes, one bar per rank"));
+    m_bars->setAxis({tr("ms per step, mean"),
                      [](double maximum, int ticks) { return niceTicks(0, maximum, ticks); },
                      formatTick});
     connect(m_bars, &StackedBars::segmentHovered, this, &RecordingPage::hoverChanged);

@@ -26,7 +26,7 @@ bool passes(const Finding& finding, ProblemFilter filter) {
             return finding.severity == Severity::kWarning;
         case ProblemFilter::kNotes:
             return finding.severity == Severity::kNote;
-        case ProblemFilter::kUntold:
+        case ProblemFilter::kUnknown:
             return false;
     }
     return false;
@@ -74,9 +74,9 @@ void addRules(const analysis::Report& report, std::vector<CheckRow>& checks) {
         checks.push_back({what, CheckState::kFine,
                           u"nothing stands out in %1"_s.arg(
                               counted(report.basis.detailed, u"step"_s, u"steps"_s))});
-    for (const std::string& untold : report.judged.untold) {
+    for (const std::string& unknown : report.judged.unknown) {
         // "late ranks: 1 of 2 ranks are recorded"
-        const QString text = fromUtf8(untold);
+        const QString text = fromUtf8(unknown);
         const qsizetype colon = text.indexOf(u": "_s);
         checks.push_back({colon > 0 ? text.left(colon) : what, CheckState::kUnknown,
                           colon > 0 ? text.mid(colon + 2) : text});
@@ -88,7 +88,7 @@ void addRules(const analysis::Report& report, std::vector<CheckRow>& checks) {
 QStringList problemFilterNames() {
     return {QObject::tr("Everything"), QObject::tr("Problems and warnings"),
             QObject::tr("Problems"),   QObject::tr("Warnings"),
-            QObject::tr("Notes"),      QObject::tr("Could not tell")};
+            QObject::tr("Notes"),      QObject::tr("Unknown")};
 }
 
 ProblemsView problemsView(const SelectedPart& part, const questions::Answer* trust) {
@@ -105,7 +105,7 @@ QString problemsHeadline(const ProblemsView& view, const SelectedPart& part) {
     const auto all = static_cast<std::int64_t>(view.findings.size());
     const QString of = part.selection.isEverything() ? QString() : u" of what is selected"_s;
     if (forAction == 0)
-        return u"Nothing asks for action%1: %2 of %3 are fine, %4 could not be told."_s.arg(
+        return u"No problems%1: %2 of %3 passed, %4 unknown."_s.arg(
             of, formatCount(countOf(view.checks, CheckState::kFine)),
             counted(static_cast<std::int64_t>(view.checks.size()), u"check"_s, u"checks"_s),
             formatCount(countOf(view.checks, CheckState::kUnknown)));
@@ -121,7 +121,7 @@ QString problemsSubline(const ProblemsView& view, const SelectedPart& part) {
     const QString notes = counted(countOf(view.findings, Severity::kNote), u"note"_s, u"notes"_s);
     if (problemCount(view.findings) == 0) return u"No problem, no warning, %1."_s.arg(notes);
     const auto problems = countOf(view.checks, CheckState::kProblem);
-    return u"%1 besides. Of %2 %3 fine, %4 a problem, %5 could not be told."_s.arg(
+    return u"%1 besides. Of %2, %3 passed, %4 failed, %5 unknown."_s.arg(
         notes, counted(static_cast<std::int64_t>(view.checks.size()), u"check"_s, u"checks"_s),
         counted(countOf(view.checks, CheckState::kFine), u"is"_s, u"are"_s),
         counted(problems, u"is"_s, u"are"_s),
@@ -147,7 +147,7 @@ std::vector<CheckRow> checksOf(const ProblemsView& view, ProblemFilter filter) {
     std::vector<CheckRow> left;
     for (const CheckRow& each : view.checks) {
         const bool wanted =
-            filter == ProblemFilter::kUntold
+            filter == ProblemFilter::kUnknown
                 ? each.state == CheckState::kUnknown
                 : (filter == ProblemFilter::kForAction || filter == ProblemFilter::kProblems) &&
                       each.state == CheckState::kProblem;

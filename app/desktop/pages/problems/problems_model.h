@@ -32,7 +32,7 @@ enum class ProblemFilter : std::uint8_t {
     kProblems,
     kWarnings,
     kNotes,
-    kUntold,  ///< checks that could not tell
+    kUnknown,  ///< checks that could not tell
 };
 /// In the order of ProblemFilter.
 [[nodiscard]] QStringList problemFilterNames();

@@ -210,7 +210,7 @@ void ProblemsPage::presentLists() {
         m_noticeLayout->addWidget(list);
         m_noticeLayout->addSpacing(kGap);
     }
-    if (groups.empty() && filter() != ProblemFilter::kUntold)
+    if (groups.empty() && filter() != ProblemFilter::kUnknown)
         m_noticeLayout->addWidget(quietLabel(
             m_view.findings.empty()
                 ? tr("Nothing is missing, nothing was noted, nothing stands out.")

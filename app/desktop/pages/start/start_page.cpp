@@ -228,7 +228,7 @@ QWidget* StartPage::buildActions(QWidget* parent) {
     layout->addWidget(remote);
     layout->addWidget(quietLabel(
         tr("Ctrl+O, or drop files anywhere: recordings, also of a run that is going on; traces of "
-           "the PyTorch profiler, Nsight Systems, Perfetto and others, one a rank or a folder of "
+           "the PyTorch profiler, Nsight Systems, Perfetto and others, one per rank or a folder of "
            "them; memory snapshots."),
         side));
     layout->addSpacing(kGapGroup);

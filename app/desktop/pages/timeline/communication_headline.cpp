@@ -39,8 +39,8 @@ QString collectivesText(const OpenRecording& recording, const QString& where,
 
 QString waitingText(const OpenRecording& recording, const analysis::CommunicationSum& sum) {
     if (!recording.report.waitingKnown)
-        return u"The other ranks are not recorded: what of it is waiting cannot be told."_s;
-    if (sum.longestWait.ns == 0) return u"Nobody waits for a peer in this range."_s;
+        return u"The other ranks are not recorded: how much of it is waiting is unknown."_s;
+    if (sum.longestWait.ns == 0) return u"No rank waits for a peer in this range."_s;
     const QString validation =
         sum.waitingInValidation.ns > 0
             ? u" Of the waiting %1 is in validation passes, which Overview and report leave out."_s
@@ -125,7 +125,7 @@ RangeTexts rangeTexts(const OpenRecording& recording, const Selection& selection
         return {u"%1: %2 communication kernel%3 take%4 %5 of %6."_s.arg(
                     where, formatCount(facts.kernels), facts.kernels == 1 ? u""_s : u"s"_s,
                     facts.kernels == 1 ? u"s"_s : u""_s, formatDuration(facts.kernelTime), length),
-                u"What of it is waiting for a peer cannot be told. "_s + reason};
+                u"How much of it is waiting for a peer is unknown. "_s + reason};
     if (!reason.isEmpty())
         return {(recording.isImporting() ? u"%1: %2, collectives not read yet."_s
                                          : u"%1: %2, collectives not recorded."_s)

@@ -42,7 +42,7 @@ void addCollective(const OpenRecording& recording, RankId rank, const Collective
     if (const auto last = analysis::lastToArrive(event, members); last && waited.ns > 0)
         waitText += recording.report.clocks.tellsLast(event, members)
                         ? u" for rank %1"_s.arg(last->value)
-                        : u", for whom cannot be told: hosts' clocks are in doubt by more"_s;
+                        : u", for whom is unknown: hosts' clocks are in doubt by more"_s;
     rows.emplace_back(u"waited"_s, waitText);
     rows.emplace_back(u"moved in"_s, formatDuration(event.end - event.lastArrival()));
     if (const auto bandwidth = analysis::busBandwidth(event))

@@ -149,7 +149,7 @@ std::string refusal(const Variables& variables, std::optional<Launcher> by = {})
     const auto found = taskOf(variables, by);
     if (found) return "taken";
     EXPECT_EQ(found.error().code, ErrorCode::kUsage);
-    EXPECT_THAT(found.error().message, HasSubstr("--launched-by nobody"));
+    EXPECT_THAT(found.error().message, HasSubstr("--launched-by none"));
     return found.error().message;
 }
 
@@ -169,7 +169,7 @@ TEST(TaskEnvironment, WhatIsMissingIsNamed) {
 TEST(TaskEnvironment, WhatContradictsItselfIsRefused) {
     EXPECT_THAT(refusal(with(kPod, {{"RANK", "8"}})), HasSubstr("there are tasks 0 to 7 only"));
     EXPECT_THAT(refusal(with(kPod, {{"RANK", "-1"}})),
-                HasSubstr("RANK is '-1', which is no number"));
+                HasSubstr("RANK is '-1', which is not a number"));
     EXPECT_THAT(refusal(with(kPod, {{"RANK", "five"}})), HasSubstr("RANK is 'five'"));
     EXPECT_THAT(refusal(with(kPod, {{"MASTER_PORT", "70000"}})), HasSubstr("ports are 1 to 65535"));
     EXPECT_THAT(refusal(with(kPod, {{"MASTER_PORT", "0"}})), HasSubstr("MASTER_PORT is 0"));

@@ -253,14 +253,14 @@ Judged judgedOf(const MadeRun& run) {
 
 TEST(Judged, IsAWholeRun) {
     EXPECT_TRUE(judgedOf(healthy()).enough);
-    EXPECT_THAT(judgedOf(healthy()).untold, Contains(HasSubstr("loss and gradients: none")));
+    EXPECT_THAT(judgedOf(healthy()).unknown, Contains(HasSubstr("loss and gradients: none")));
 }
 
 TEST(Judged, IsNotWhatWasCutOrLacksSomething) {
     const auto expectLack = [](const MadeRun& run, const char* what) {
         const Judged judged = judgedOf(run);
         EXPECT_FALSE(judged.enough) << what;
-        EXPECT_THAT(judged.untold, Contains(HasSubstr(what)));
+        EXPECT_THAT(judged.unknown, Contains(HasSubstr(what)));
     };
     MadeRun run = healthy();
     run.summary.complete = false;

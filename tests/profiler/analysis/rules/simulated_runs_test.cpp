@@ -103,8 +103,8 @@ TEST(SimulatedRuns, HealthyOnesBesideOthersHaveNothingAboveANote) {
 TEST(SimulatedRuns, HealthyOnesAreJudged) {
     const Report report = reportOf(SimulatedRun(1, Fault::kNone));
     EXPECT_TRUE(report.judged.enough);
-    ASSERT_EQ(report.judged.untold.size(), 1u);
-    EXPECT_EQ(report.judged.untold[0], "memory: no memory events are recorded");
+    ASSERT_EQ(report.judged.unknown.size(), 1u);
+    EXPECT_EQ(report.judged.unknown[0], "memory: no memory events are recorded");
 }
 
 TEST(SimulatedRuns, ARankThatIsStoppedIsNamed) {

@@ -65,21 +65,21 @@ TEST_F(Questions, OfStepsWithoutTokensTellNoThroughput) {
     const Answer answer = ask("efficiency");
     ASSERT_STREQ(answer.figures.at(0).what.key, "tokens_per_s");
     EXPECT_TRUE(answer.figures.at(0).value.isNone());
-    EXPECT_THAT(answer.untold, testing::Contains(HasSubstr("throughput: its steps do not say")));
+    EXPECT_THAT(answer.unknown, testing::Contains(HasSubstr("throughput: its steps do not say")));
 }
 
 TEST_F(Questions, OfTooFewPointsSayNothingOfTraining) {
     record();
     const Answer few = ask("training");
     for (const char* what : {"loss spikes: ", "gradient norms: ", "slow steps: "})
-        EXPECT_THAT(few.untold, testing::Contains(HasSubstr(what)));
+        EXPECT_THAT(few.unknown, testing::Contains(HasSubstr(what)));
     for (const std::string& sentence : few.sentences)
         EXPECT_THAT(sentence, testing::Not(HasSubstr("Nothing")));
     test::SampleOptions options;
     options.steps = 40;
     record(options);
     const Answer enough = ask("training");
-    EXPECT_THAT(enough.untold, IsEmpty());
+    EXPECT_THAT(enough.unknown, IsEmpty());
     EXPECT_THAT(enough.sentences, testing::Contains(HasSubstr("Nothing of note in ")));
 }
 
@@ -87,10 +87,10 @@ TEST_F(Questions, OfARangeSayThatNothingLiesInIt) {
     record();
     Selection range;
     range.range = TimeRange{m_summary.steps[2].start, m_summary.steps[2].start + Duration{1000}};
-    EXPECT_THAT(ask("steps", Mode::kExact, range).untold,
+    EXPECT_THAT(ask("steps", Mode::kExact, range).unknown,
                 testing::Each(HasSubstr("lies whole in what is selected")));
     EXPECT_THAT(
-        ask("training", Mode::kExact, range).untold,
+        ask("training", Mode::kExact, range).unknown,
         testing::Contains(HasSubstr("no step of all ranks lies whole in what is selected")));
 }
 
