@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace shardscope::analysis {
@@ -21,9 +22,9 @@ bool isStepGather(const CollectiveEvent& collective) {
 
 class Certificate {
 public:
-    void say(std::string sentence) {
+    void say(std::string_view sentence) {
         if (m_result.missing.size() < kMaxSentences)
-            m_result.missing.push_back(std::move(sentence));
+            m_result.missing.emplace_back(sentence);
         else
             ++m_unsaid;
     }

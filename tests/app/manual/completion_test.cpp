@@ -5,6 +5,7 @@
 #include "app/cli/root_command.h"
 #include "tests/support/temporary_folder.h"
 
+#include <CLI/CLI.hpp>
 #include <gmock/gmock.h>
 
 #include <array>

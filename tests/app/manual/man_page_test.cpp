@@ -6,6 +6,7 @@
 #include "engine/run/config/run_option.h"
 #include "tests/support/temporary_folder.h"
 
+#include <CLI/CLI.hpp>
 #include <gmock/gmock.h>
 
 #include <array>

@@ -1,4 +1,4 @@
-// Questions that end without an answer: nobody wants it any more, or what it takes is not there.
+// Questions that end without an answer: it was superseded, or what it takes is not there.
 #include "storage/recording/read/cancellable_reader.h"
 #include "tests/profiler/questions/asking.h"
 
@@ -13,26 +13,18 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Nobody wants the answer any more once so much was read.
+/// Supersedes the request once so much was read.
 class ImpatientReader : public storage::CancellableReader {
 public:
     ImpatientReader(storage::RecordingReader& reader, storage::Generations& requests, int reads)
         : CancellableReader(reader, requests.next()), m_requests(requests), m_reads(reads) {}
-    using CancellableReader::spans;
-    Result<RankEvents> rankEvents(RankId rank, TimeRange range) override {
-        count();
-        return CancellableReader::rankEvents(rank, range);
-    }
-    Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range) override {
-        count();
-        return CancellableReader::spans(rank, lane, range);
+    Result<void> answer(const storage::AnyRequest& request) override {
+        if (m_reads-- == 0) m_requests.supersede();
+        return CancellableReader::answer(request);
     }
     [[nodiscard]] int readsAfter() const { return -m_reads; }
 
 private:
-    void count() {
-        if (m_reads-- == 0) m_requests.supersede();
-    }
     storage::Generations& m_requests;
     int m_reads;
 };
