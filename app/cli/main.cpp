@@ -90,7 +90,7 @@ int run(int argc, char** argv) {
             const int status = root.exit(error);
             std::cout.flush();
             if (std::cout) return status;
-            tellError("standard output cannot be written");
+            tellError("cannot write to standard output");
             return static_cast<int>(ErrorCode::kFailure);
         }
         const bool unknown = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);

@@ -578,7 +578,7 @@ TEST_F(SeveralRecordings, ThatCannotTellAreNotScaled) {
     ASSERT_TRUE(answer) << answer.error().message;
     test::expectSound(*answer);
     EXPECT_THAT(answer->unknown,
-                testing::Contains(HasSubstr("recording 2 (b): it has 0 of 2 ranks")));
+                testing::Contains(HasSubstr("recording 2 (b) unknown: it has 0 of 2 ranks")));
 }
 
 TEST_F(SeveralRecordings, AreComparedByMemoryAndLosses) {

@@ -57,13 +57,15 @@ TEST_F(Questions, OfStepsWithoutTokensTellNoThroughput) {
     const Answer answer = ask("efficiency");
     ASSERT_STREQ(answer.figures.at(0).what.key, "tokens_per_s");
     EXPECT_TRUE(answer.figures.at(0).value.isNone());
-    EXPECT_THAT(answer.unknown, testing::Contains(HasSubstr("throughput: its steps do not say")));
+    EXPECT_THAT(answer.unknown,
+                testing::Contains(HasSubstr("throughput unknown: its steps do not say")));
 }
 
 TEST_F(Questions, OfTooFewPointsSayNothingOfTraining) {
     record();
     const Answer few = ask("training");
-    for (const char* what : {"loss spikes: ", "gradient norms: ", "slow steps: "})
+    for (const char* what :
+         {"loss spikes unknown: ", "gradient norms unknown: ", "slow steps unknown: "})
         EXPECT_THAT(few.unknown, testing::Contains(HasSubstr(what)));
     for (const std::string& sentence : few.sentences)
         EXPECT_THAT(sentence, testing::Not(HasSubstr("Nothing")));
