@@ -123,7 +123,8 @@ TEST(BandwidthChart, SaysWhyThereIsNoPoint) {
     EXPECT_TRUE(bandwidthChart(told, {}, Bandwidth::kBus).empty.startsWith(u"No collective"_s));
     told.transfers = {transfer(0, 10, 10)};
     told.transfers[0].size = kUnknownSize;
-    EXPECT_TRUE(bandwidthChart(told, {}, Bandwidth::kBus).empty.startsWith(u"Sizes"_s));
+    EXPECT_TRUE(bandwidthChart(told, {}, Bandwidth::kBus)
+                    .empty.contains(u"sizes of collectives were not recorded"_s));
     told.transfers[0] = transfer(0, 10, 10);
     told.transfers[0].transfer.reset();
     EXPECT_TRUE(bandwidthChart(told, {}, Bandwidth::kBus).empty.contains(u"not every rank"_s));
