@@ -51,6 +51,13 @@ Json fieldsToJson(const Shape& shape, const void* value) {
     return json;
 }
 
+// Not a member: clang 16 does not instantiate those that a generic lambda calls.
+template <class T>
+bool isInteger(const Json& json) {
+    if (json.is_number_unsigned()) return std::in_range<T>(json.get<std::uint64_t>());
+    return json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
+}
+
 class FieldReader {
 public:
     FieldReader(Kept kept, Texts texts) : m_kept(kept), m_texts(texts) {}
@@ -120,12 +127,6 @@ private:
             }
             return {};
         });
-    }
-
-    template <class T>
-    static bool isInteger(const Json& json) {
-        if (json.is_number_unsigned()) return std::in_range<T>(json.get<std::uint64_t>());
-        return json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
     }
 
     static Result<void> readConfig(const Json& json, const std::string& field, void* at) {
