@@ -19,7 +19,7 @@ protected:
         config.data = "endless";
         config.output = output.toStdString();
         m_window->startRun(config);
-        ASSERT_TRUE(QTest::qWaitFor([this] { return live().run().hasStep(); }, 10'000));
+        ASSERT_TRUE(QTest::qWaitFor([this] { return live().run().hasStep(); }, 60'000));
     }
     LivePage& live() { return *qobject_cast<LivePage*>(m_window->page(u"live"_s)); }
     QString openPath() const {
@@ -27,7 +27,7 @@ protected:
         return recording ? recording->path : QString();
     }
     bool opens(const QString& path) {
-        return QTest::qWaitFor([&] { return openPath() == path; }, 10'000);
+        return QTest::qWaitFor([&] { return openPath() == path; }, 60'000);
     }
     void end() {
         m_window->session().stop();
@@ -79,7 +79,7 @@ TEST_F(RunningTest, WhatCannotBeReadYetIsTriedAgainWithoutAWord) {
     QSignalSpy failed(&m_window->loader(), &RecordingLoader::openFailed);
     QSignalSpy vain(&m_window->loader(), &RecordingLoader::triedInVain);
     startFake(output);
-    ASSERT_TRUE(vain.wait(10'000));
+    ASSERT_TRUE(vain.wait(60'000));
     ASSERT_TRUE(QFile::remove(output));
     copyOf(sample, u"later.sscope"_s);
     EXPECT_TRUE(opens(output));
@@ -172,7 +172,7 @@ TEST_F(RunningTest, RanksOfARealRunSayWhatTheyAreAt) {
     keepPictures(u"live-real"_s);
     end();
     EXPECT_TRUE(
-        QTest::qWaitFor([this] { return m_window->currentPage() == u"overview"_s; }, 10'000));
+        QTest::qWaitFor([this] { return m_window->currentPage() == u"overview"_s; }, 60'000));
 }
 #endif
 

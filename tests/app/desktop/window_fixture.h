@@ -44,7 +44,7 @@ protected:
         const QString path = writeSample(options);
         QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
         m_window->openFile(path);
-        ASSERT_TRUE(opened.wait(10'000));
+        ASSERT_TRUE(opened.wait(60'000));
         settle();
     }
 
@@ -56,7 +56,7 @@ protected:
     }
 
     void settle() {
-        ASSERT_TRUE(QTest::qWaitFor([this] { return m_window->loader().isIdle(); }, 10'000));
+        ASSERT_TRUE(QTest::qWaitFor([this] { return m_window->loader().isIdle(); }, 60'000));
         QTest::qWait(1);
     }
 

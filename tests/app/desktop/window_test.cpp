@@ -100,7 +100,7 @@ TEST_F(WindowTest, ABrokenFileIsExplainedOnEveryPage) {
     file.close();
     QSignalSpy failed(&m_window->loader(), &RecordingLoader::openFailed);
     m_window->openFile(file.fileName());
-    ASSERT_TRUE(failed.wait(10'000));
+    ASSERT_TRUE(failed.wait(60'000));
     for (const QString& id : kRecordingPages) {
         EXPECT_EQ(frameOf(*m_window, id).state(), PageFrame::State::kError) << id.toStdString();
         m_window->showPage(id);
@@ -220,7 +220,7 @@ TEST_F(WindowTest, ADroppedFileIsOpened) {
     EXPECT_TRUE(enter.isAccepted());
     QDropEvent drop(QPointF(100, 100), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
     QApplication::sendEvent(m_window.get(), &drop);
-    ASSERT_TRUE(opened.wait(10'000));
+    ASSERT_TRUE(opened.wait(60'000));
     EXPECT_EQ(m_window->currentPage(), u"overview"_s);
 }
 
@@ -275,7 +275,7 @@ TEST_F(WindowTest, AFinishedRunTurnsIntoItsOverview) {
     QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
     m_window->startRun(config);
     EXPECT_EQ(m_window->currentPage(), u"live"_s);
-    ASSERT_TRUE(opened.wait(10'000));
+    ASSERT_TRUE(opened.wait(60'000));
     EXPECT_EQ(m_window->currentPage(), u"overview"_s);
     auto* live = qobject_cast<LivePage*>(m_window->page(u"live"_s));
     live->refresh();
@@ -293,10 +293,9 @@ TEST_F(WindowTest, TrainsWithTheRealRecorderAndShowsTheOverview) {
     config.steps = 6;
     config.calibrate = false;
     config.output = m_folder.filePath(u"real.sscope"_s).toStdString();
-    QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
     m_window->startRun(config);
-    ASSERT_TRUE(opened.wait(20'000));
-    EXPECT_EQ(m_window->currentPage(), u"overview"_s);
+    // Not when the recording opens first, which is while the run goes.
+    ASSERT_TRUE(QTest::qWaitFor([&] { return m_window->currentPage() == u"overview"_s; }, 60'000));
     auto* live = qobject_cast<LivePage*>(m_window->page(u"live"_s));
     live->refresh();
     EXPECT_TRUE(live->frame().headline().contains(u"6 of 6 steps done"_s))
@@ -314,11 +313,11 @@ TEST_F(WindowTest, LiveFollowsARunWhileItGoes) {
     m_window->startRun(config);
     auto* live = qobject_cast<LivePage*>(m_window->page(u"live"_s));
     ASSERT_TRUE(
-        QTest::qWaitFor([&] { return live->frame().headline().startsWith(u"12"_s); }, 10'000));
+        QTest::qWaitFor([&] { return live->frame().headline().startsWith(u"12"_s); }, 60'000));
     EXPECT_EQ(live->frame().state(), PageFrame::State::kFull);
     keepPicture(u"live"_s);
     m_window->session().kill();
-    ASSERT_TRUE(QTest::qWaitFor([this] { return !m_window->session().isGoing(); }, 10'000));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !m_window->session().isGoing(); }, 60'000));
     live->refresh();
     EXPECT_FALSE(live->frame().banner().isEmpty());
     keepPicture(u"live-killed"_s);
@@ -332,10 +331,10 @@ TEST_F(WindowTest, ClosingStopsTheRunFirst) {
     m_window->startRun(config);
     ASSERT_TRUE(QTest::qWaitFor(
         [this] { return m_window->session().state() == RecorderSession::State::kRunning; },
-        10'000));
+        60'000));
     m_window->close();
     EXPECT_TRUE(m_window->isVisible());
-    ASSERT_TRUE(QTest::qWaitFor([this] { return !m_window->isVisible(); }, 10'000));
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !m_window->isVisible(); }, 60'000));
     EXPECT_FALSE(m_window->session().isGoing());
 }
 
@@ -348,7 +347,7 @@ TEST_F(WindowTest, AScreenshotWaitsForThePageAndIsWritten) {
         *m_window, [picture](MainWindow& window) { return writeWindow(window, picture, false); });
     QSignalSpy done(&job, &ScreenshotJob::done);
     job.start();
-    ASSERT_TRUE(done.wait(10'000));
+    ASSERT_TRUE(done.wait(60'000));
     EXPECT_EQ(done.front().front().toInt(), 0);
     EXPECT_GT(colours(QImage(picture)), 8);
 }

@@ -129,11 +129,15 @@ void expectTheSame(run::RunConfig config) {
     EXPECT_GT(eager.launches[3], 50 * config.accumulate);
 }
 
-TEST(GraphTraining, GivesWhatEachStrategyGivesWithout) {
-    for (const run::Strategy strategy : {run::Strategy::kSingle, run::Strategy::kDdpBucket,
-                                         run::Strategy::kZero2, run::Strategy::kZero3})
-        expectTheSame(tiny(strategy));
+class GraphTrainingOf : public testing::TestWithParam<run::Strategy> {};
+
+TEST_P(GraphTrainingOf, GivesWhatItGivesWithout) {
+    expectTheSame(tiny(GetParam()));
 }
+
+INSTANTIATE_TEST_SUITE_P(Strategies, GraphTrainingOf,
+                         testing::Values(run::Strategy::kSingle, run::Strategy::kDdpBucket,
+                                         run::Strategy::kZero2, run::Strategy::kZero3));
 
 TEST(GraphTraining, GivesTheSameInBf16WithRecomputationAndOneMicroStep) {
     run::RunConfig config = tiny(run::Strategy::kZero3);

@@ -11,6 +11,7 @@ another process. Exit status 0 only when none failed.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import pathlib
 import re
@@ -28,6 +29,11 @@ ENDED = re.compile(r"\[(       OK |  FAILED  |  SKIPPED )\] ([^\s,]+).*\((\d+) m
 VERDICTS = {"       OK ": "passed", "  FAILED  ": "failed", "  SKIPPED ": "skipped"}
 
 
+def end_with_parent(number: int) -> None:
+    """An interrupted ctest leaves nothing running."""
+    ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
+
+
 class Play:
     """One process of the program. `found` maps names to (verdict, seconds)."""
 
@@ -40,7 +46,8 @@ class Play:
             report = pathlib.Path(folder, "report.xml")
             process = subprocess.Popen([program, f"--gtest_output=xml:{report}", *arguments],
                                        env={**os.environ, **environment},
-                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                       preexec_fn=lambda: end_with_parent(signal.SIGKILL))
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: (process.kill(), sys.exit(1)))
             self.why = self._watch(process, limit)
@@ -162,6 +169,7 @@ def main() -> int:
     parser.add_argument("--each", action="store_true")
     parser.add_argument("--limit", type=float, default=300)
     options = parser.parse_args()
+    end_with_parent(signal.SIGTERM)
     options.results.parent.mkdir(parents=True, exist_ok=True)
     options.results.unlink(missing_ok=True)
     found = run(options)
