@@ -191,15 +191,15 @@ class Remote(unittest.TestCase):
         self.assertIn("interface", end["message"])
 
     def test_a_cut_of_five_seconds_is_survived_without_loss(self):
-        run = self.start("--steps", "200")
+        run = self.start("--steps", "300")
         run.read_until(lambda event: event["event"] == "step" and event["step"] >= 10)
         self.hosts.cut(self.hosts.nodes[1])
         time.sleep(5)
         self.hosts.join(self.hosts.nodes[1])
         end = run.finish()
         self.assertEqual((end["status"], end["message"]), ("finished", ""))
-        self.assertEqual(len(self.query(run, "SELECT 1 FROM steps")), 4 * 200)
-        self.assertEqual(run.steps(), list(range(200)))
+        self.assertEqual(len(self.query(run, "SELECT 1 FROM steps")), 4 * 300)
+        self.assertEqual(run.steps(), list(range(300)))
 
     def test_over_a_slow_link_steps_come_first_and_events_are_fetched(self):
         self.hosts.set_environment("FAKE_RANK_SPANS=40000")

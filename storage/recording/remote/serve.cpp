@@ -152,7 +152,7 @@ private:
         std::vector<NamedText> texts{};  ///< not sent yet
         std::size_t bytes = 0;           ///< of these
         std::size_t argumentBytes = 0;
-        bool sent = true;  ///< somebody still listens
+        bool sent = true;  ///< the other side still listens
     };
 
     bool flush(NamesSent& names) {

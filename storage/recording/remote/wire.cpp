@@ -221,15 +221,13 @@ public:
     [[nodiscard]] bool has(std::int64_t number) const {
         if constexpr (!std::is_same_v<T, bool>) {
             if (!m_isEnum) return static_cast<std::int64_t>(static_cast<T>(number)) == number;
-            if (number == kNone) return true;
+            // What a damaged row held is read as the last value of an enumeration's type.
+            if (number == static_cast<std::int64_t>(std::numeric_limits<T>::max())) return true;
         }
         return number >= m_least && number <= m_most && (m_isValue == nullptr || m_isValue(number));
     }
 
 private:
-    /// The last value of an enumeration's type stands for what a damaged row held.
-    static constexpr auto kNone = static_cast<std::int64_t>(std::numeric_limits<T>::max());
-
     bool m_isEnum;
     std::int64_t m_least = 0, m_most = 0;
     bool (*m_isValue)(std::int64_t) = nullptr;  ///< of one with gaps
