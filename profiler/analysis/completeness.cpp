@@ -51,10 +51,10 @@ public:
 private:
     static const char* whyUnknown(const RecordingSummary& summary) {
         if (summary.run.model.empty())
-            return "unknown: an imported trace does not say which events a step must have";
-        return summary.complete ? "unknown: gathers, reductions and phases were not recorded at "
+            return "an imported trace does not say which events a step must have";
+        return summary.complete ? "gathers, reductions and phases were not recorded at "
                                   "this capture level"
-                                : "unknown: no gathers, reductions and phases are in the file, "
+                                : "no gathers, reductions and phases are in the file, "
                                   "which was not finalised";
     }
 

@@ -23,10 +23,9 @@ namespace {
 void addCertificate(const analysis::Completeness& told, Answer& answer) {
     if (!told.known) {
         std::string why;
-        for (const std::string& sentence : told.missing) why += "; " + sentence;
-        answer.unknown.push_back(
-            "whether every event is there is unknown: nothing says how many a step must have" +
-            why);
+        for (const std::string& sentence : told.missing)
+            why += (why.empty() ? "" : "; ") + sentence;
+        answer.unknown.push_back("whether every event is there is unknown: " + why);
         return;
     }
     answer.sentences.emplace_back(

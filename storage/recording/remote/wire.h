@@ -33,7 +33,8 @@ struct Places {
     }
     /// What is `bytes` further in each of them.
     [[nodiscard]] Places within(std::size_t bytes) const {
-        return {first + bytes, stride, each, offset + bytes, count};
+        // None of them may be nowhere.
+        return {first == nullptr ? first : first + bytes, stride, each, offset + bytes, count};
     }
 };
 
