@@ -204,11 +204,11 @@ class Remote(unittest.TestCase):
     def test_over_a_slow_link_steps_come_first_and_events_are_fetched(self):
         self.hosts.set_environment("FAKE_RANK_SPANS=40000")
         self.addCleanup(self.hosts.set_environment, "")
-        steps = 60
+        steps = 30
         run = self.start("--steps", str(steps))
         run.read_until(lambda event: event["event"] == "host" and event["state"] == "ready"
                        and event["name"] == "node-b")
-        if not self.hosts.slow(self.hosts.nodes[1], "10mbit"):
+        if not self.hosts.slow(self.hosts.nodes[1], "2mbit"):
             run.process.kill()
             run.close()
             self.skipTest("no token bucket (tbf)")
