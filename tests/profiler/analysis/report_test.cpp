@@ -164,7 +164,8 @@ TEST(Report, CompletenessIsUnknownAtALowCaptureLevel) {
     const Report report = analyse(timeline.summary, timeline.ranks);
     EXPECT_FALSE(report.completeness.known);
     EXPECT_FALSE(report.completeness.complete);
-    EXPECT_THAT(report.completeness.missing, Contains(HasSubstr("unknown")));
+    EXPECT_THAT(report.completeness.missing,
+                Contains(HasSubstr("were not recorded at this capture level")));
     EXPECT_THAT(report.ledger, IsEmpty());
 }
 
