@@ -161,6 +161,7 @@ TEST(Report, OfAnUnfinishedFileWithoutStepsTheCaptureLevelIsNotTheReason) {
 
 TEST(Report, CompletenessIsUnknownAtALowCaptureLevel) {
     auto timeline = test::drawTimeline("rank 0 step |ssss1sss2sss|");
+    timeline.summary.run.model = "tiny";
     const Report report = analyse(timeline.summary, timeline.ranks);
     EXPECT_FALSE(report.completeness.known);
     EXPECT_FALSE(report.completeness.complete);
