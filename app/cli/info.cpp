@@ -10,7 +10,7 @@
 #include "profiler/analysis/host_clocks.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
-#include "storage/sqlite/repair_command.h"
+#include "storage/sqlite/sqlite_error.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>

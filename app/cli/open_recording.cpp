@@ -6,8 +6,8 @@
 #include "storage/recording/file/writer_lock.h"
 #include "storage/recording/remote/remote_address.h"
 #include "storage/recording/remote/remote_reader.h"
-#include "storage/recording/remote/serving_child.h"
-#include "storage/sqlite/repair_command.h"
+#include "storage/recording/remote/remote_session.h"
+#include "storage/sqlite/sqlite_error.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -2,8 +2,8 @@
 
 #include "app/cli/plan_time_tables.h"
 #include "engine/run/theory/theory.h"
-#include "profiler/planning/parallelisms.h"
-#include "profiler/planning/rules_of_thumb.h"
+#include "profiler/planning/model_parallel.h"
+#include "profiler/planning/model_plan.h"
 #include "profiler/questions/answer_rows.h"
 #include "profiler/questions/plan_tables.h"
 #include "storage/model/size_limit.h"

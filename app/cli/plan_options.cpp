@@ -7,7 +7,7 @@
 #include "engine/run/config/run_option.h"
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/device_peaks.h"
-#include "profiler/planning/calibrated_times.h"
+#include "profiler/planning/calibration.h"
 #include "profiler/planning/calibration_store.h"
 #include "profiler/planning/plan_times.h"
 #include "storage/model/size_limit.h"

@@ -3,7 +3,7 @@
 
 #include "app/cli/tokenize_work.h"
 #include "storage/model/result.h"
-#include "storage/recording/file/output_target.h"
+#include "storage/recording/file/output_file.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -10,7 +10,7 @@
 #include "engine/control/device_runtime.h"
 #include "engine/kernels/device_kernels.h"
 #include "profiler/capture/device_sink.h"
-#include "profiler/collectors/allocator/device_allocation.h"
+#include "profiler/collectors/allocator/device_memory.h"
 #include "profiler/collectors/cupti/device_collector.h"
 
 #include <cstdint>

@@ -3,7 +3,6 @@
 #include "engine/comm/direct_communicator.h"
 #include "engine/comm/nccl/nccl_communicator.h"
 #include "profiler/capture/capture_session.h"
-#include "profiler/capture/collective_annotation.h"
 #include "profiler/capture/device_annotation.h"
 
 #include <fmt/format.h>

@@ -9,7 +9,6 @@
 #include "engine/run/protocol/messages.h"
 #include "engine/run/theory/theory.h"
 #include "engine/worker/step_level.h"
-#include "profiler/collectors/host/core_wait.h"
 #include "profiler/collectors/host/stolen_time.h"
 
 #include <atomic>

@@ -4,6 +4,8 @@
 #include "profiler/analysis/transfers.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace shardscope::analysis {
 namespace {
@@ -55,8 +57,7 @@ Duration notBehindCompute(const RankEvents& events, TimeRange range) {
 }
 
 void CommunicationTally::add(const RankEvents& events) {
-    Coverage validation(
-        phaseTime(events, [](Phase phase) { return phase == Phase::kEvaluation; }));
+    Coverage validation(phaseTime(events, [](Phase phase) { return phase == Phase::kEvaluation; }));
     for (const CollectiveEvent& event : events.collectives)
         if (TimeRange{event.start, event.end}.intersects(m_range))
             analysis::add(event, events.rank, m_range, validation,
@@ -67,6 +68,32 @@ CommunicationSum communicationIn(const std::vector<const RankEvents*>& ranks, Ti
     CommunicationTally tally(range);
     for (const RankEvents* events : ranks) tally.add(*events);
     return tally.sum();
+}
+
+ArrivalSkew arrivalSkew(const std::vector<Transfer>& transfers) {
+    ArrivalSkew found;
+    std::map<RankId, std::pair<LastComer, std::vector<std::int64_t>>> byRank;
+    for (const Transfer& transfer : transfers) {
+        if (transfer.step == kNoStep) continue;
+        if (!transfer.late || !transfer.skew) {
+            ++found.unknown;
+            continue;
+        }
+        ++found.told;
+        auto& [comer, skews] = byRank[*transfer.late];
+        comer.rank = *transfer.late;
+        ++comer.collectives;
+        comer.waited += transfer.waited;
+        comer.longest = std::max(comer.longest, *transfer.skew);
+        skews.push_back(transfer.skew->ns);
+    }
+    for (auto& [rank, both] : byRank) {
+        both.first.median = Duration{medianOf(std::move(both.second))};
+        found.ranks.push_back(both.first);
+    }
+    std::stable_sort(found.ranks.begin(), found.ranks.end(),
+                     [](const LastComer& a, const LastComer& b) { return a.waited > b.waited; });
+    return found;
 }
 
 }  // namespace shardscope::analysis

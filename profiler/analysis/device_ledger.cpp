@@ -1,7 +1,7 @@
 #include "profiler/analysis/device_ledger.h"
 
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/ledger_pieces.h"
+#include "profiler/analysis/ledger.h"
 
 #include <algorithm>
 #include <array>

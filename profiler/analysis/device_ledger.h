@@ -63,4 +63,9 @@ struct DeviceTimeline {
                                                   const RankEvents& events,
                                                   const DeviceTimeline& device);
 
+/// One step in order of time, by the device's work. None where deviceLedger() has no row
+/// of it.
+[[nodiscard]] std::vector<LedgerPiece> devicePieces(const StepFacts& step, const RankEvents& events,
+                                                    const DeviceTimeline& device);
+
 }  // namespace shardscope::analysis

@@ -2,7 +2,7 @@
 
 #include "profiler/analysis/collective_figures.h"
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/groups.h"
+#include "profiler/analysis/intervals.h"
 
 #include <algorithm>
 #include <map>

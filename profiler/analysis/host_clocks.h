@@ -19,6 +19,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -104,6 +105,29 @@ private:
     std::unordered_map<RankId, std::int32_t> m_hostOf;
     std::map<std::int32_t, std::vector<Stated>> m_stated;  ///< by time
     std::map<Pair, Windows> m_proven;
+};
+
+// What collectives tell of hosts' clocks (host_clocks.h), of ranks that are added one at a time: of
+// each collective on each host when it was left first and entered last. Internal to
+// profiler/analysis.
+
+class HostPassages {
+public:
+    explicit HostPassages(const RecordingSummary& summary) : m_hosts(summary, {}) {}
+    void add(const RankEvents& events);
+    /// Of a run on several hosts whose clocks were compared.
+    [[nodiscard]] bool several() const { return m_hosts.several(); }
+    /// HostClocks of all ranks that were added.
+    [[nodiscard]] HostClocks clocks(const RecordingSummary& summary) const;
+
+private:
+    using Key = std::tuple<std::uint32_t, std::uint64_t, CollectiveOp>;  ///< group, sequence
+    struct Host {
+        RankId rank;                        ///< one of its ranks
+        std::map<Key, TimeRange> passages;  ///< last arrival, first end
+    };
+    const HostClocks m_hosts;
+    std::map<std::int32_t, Host> m_passages;
 };
 
 }  // namespace shardscope::analysis

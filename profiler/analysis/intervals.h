@@ -1,9 +1,12 @@
 // Sets of half-open intervals: sorted, disjoint, none empty. Pure functions, linear after sorting.
 #pragma once
 
+#include "storage/model/recording.h"
 #include "storage/model/units.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <vector>
 
 namespace shardscope::analysis {
@@ -39,6 +42,25 @@ private:
     Intervals m_set;
     std::vector<Duration> m_before;  ///< of the intervals up to each
     std::size_t m_begin = 0, m_end = 0;
+};
+
+// Which ranks form a group: a recording names groups, and its ranks took part in them.
+
+/// Ranks that recorded a collective of `group`, ascending, which is the order of a group's places.
+/// The world: the ranks of the recording. Empty where nobody did.
+[[nodiscard]] std::vector<RankId> groupMembers(const std::vector<RankEvents>& ranks,
+                                               std::uint32_t group);
+
+/// All groups of a recording, looked up once.
+class Groups {
+public:
+    explicit Groups(const std::vector<RankEvents>& ranks);
+    /// As groupMembers() gives them; any thread.
+    [[nodiscard]] const std::vector<RankId>& of(std::uint32_t group) const;
+
+private:
+    std::map<std::uint32_t, std::vector<RankId>> m_members;
+    std::vector<RankId> m_nobody;
 };
 
 }  // namespace shardscope::analysis

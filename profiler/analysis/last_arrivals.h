@@ -1,8 +1,11 @@
 // Who came last to collectives, as far as that can be told.
 #pragma once
 
-#include "profiler/analysis/groups.h"
+#include "profiler/analysis/findings.h"
 #include "profiler/analysis/host_clocks.h"
+#include "profiler/analysis/intervals.h"
+#include "profiler/analysis/late_rank.h"
+#include "profiler/analysis/rules/rule.h"
 #include "storage/model/recording.h"
 
 #include <cstdint>
@@ -40,5 +43,42 @@ private:
     };
     std::unordered_map<const Timestamp*, Known> m_known;  ///< by the list of arrivals
 };
+
+// What a report needs of one rank's events. They need not stay in memory behind it: what is here
+// grows with the rank's steps at most. Pure; any thread. Internal to profiler/analysis.
+
+/// A rank without what grows with the run: of its phases those that set their step aside, of each
+/// group one collective, and the peak of its memory. Who is in a group, which steps are compared
+/// and whose memory may grow it tells as the whole rank does.
+[[nodiscard]] RankEvents outlineOf(const RankEvents& events);
+
+/// Whom a rank waited for, in and out of its step thread.
+struct LateShare {
+    RankWaits waits;
+    BlockedTime blocked;
+};
+[[nodiscard]] LateShare lateShare(const RankEvents& events, LastArrivals& arrivals);
+
+struct RankShare {
+    RankEvents outline;
+    std::uint64_t collectives = 0;
+    bool withinSteps = true;
+    bool seesPeers = false;  ///< knows of some collective when others arrived
+    Overlap overlap;
+    StepOverlaps overlapBySteps;
+    std::vector<LedgerRow> ledger;
+    RankMemory memory;
+    std::optional<DeviceUse> device;
+    RecordedSteps recorded;
+    HideableTime hideable;          ///< of a rank that is looked at for it
+    std::optional<LateShare> late;  ///< where it takes no other rank to be known
+};
+struct ShareInput {
+    const RecordingSummary& summary;
+    const RecordingSummary& detailed;  ///< with those steps only that have phases and collectives
+    const std::vector<LedgerRow>& deviceRows;  ///< of this rank, or of more
+    bool isLookedAt = false;                   ///< for hideable time
+};
+[[nodiscard]] RankShare shareOf(const ShareInput& input, const RankEvents& events);
 
 }  // namespace shardscope::analysis

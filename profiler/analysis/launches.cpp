@@ -1,6 +1,6 @@
 #include "profiler/analysis/launches.h"
 
-#include "profiler/analysis/median.h"
+#include "profiler/analysis/findings.h"
 
 #include <algorithm>
 #include <unordered_map>

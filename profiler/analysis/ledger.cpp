@@ -1,5 +1,6 @@
+#include "profiler/analysis/ledger.h"
+
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/ledger_pieces.h"
 
 #include <set>
 

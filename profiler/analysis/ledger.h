@@ -12,6 +12,7 @@
 #pragma once
 
 #include "storage/model/ids.h"
+#include "storage/model/recording.h"
 #include "storage/model/units.h"
 #include "storage/model/words.h"
 
@@ -119,5 +120,16 @@ inline constexpr const char* kReductionKey = "blocked_reduction_ns";
 /// Over all rows.
 [[nodiscard]] LedgerParts sumOfParts(const std::vector<LedgerRow>& rows);
 [[nodiscard]] Duration sumOfWalls(const std::vector<LedgerRow>& rows);
+
+/// One step's ledger in order of time: which part each instant belongs to. Pieces of a part add up
+/// to what the ledger's row says of it, to the nanosecond.
+struct LedgerPiece {
+    TimeRange range;
+    LedgerPart part = LedgerPart::kOther;
+};
+
+/// By the phases of the step thread (ledger.cpp). `events` of the step's rank reach over all of the
+/// step. Disjoint, by start, without gaps; none where no phase lies in it.
+[[nodiscard]] std::vector<LedgerPiece> phasePieces(const StepFacts& step, const RankEvents& events);
 
 }  // namespace shardscope::analysis

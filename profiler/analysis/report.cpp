@@ -1,6 +1,5 @@
 #include "profiler/analysis/report.h"
 
-#include "profiler/analysis/by_rank.h"
 #include "profiler/analysis/report_draft.h"
 
 #include <cstddef>

@@ -9,11 +9,15 @@
 #include "profiler/analysis/surroundings.h"
 #include "storage/model/recording.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -236,5 +240,22 @@ struct Report {
 
 /// "schema": "shardscope.report/1"; keys are stable.
 [[nodiscard]] std::string toJson(const Report& report);
+
+// The same work for each rank, on as many threads as the machine has cores.
+
+/// Calls `work(place)` for each place below `count`, several at a time and in no order; returns
+/// when all are done. What one call writes no other may touch.
+template <class Work>
+void forEachRank(std::size_t count, const Work& work) {
+    std::atomic<std::size_t> next{0};
+    const auto go = [&] {
+        for (std::size_t place = next++; place < count; place = next++) work(place);
+    };
+    std::vector<std::jthread> helpers;
+    const std::size_t threads =
+        std::min<std::size_t>(count, std::max(1U, std::thread::hardware_concurrency()));
+    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(go);
+    go();
+}
 
 }  // namespace shardscope::analysis

@@ -3,9 +3,8 @@
 // rank takes all of them to be known. Not thread-safe but for share().
 #pragma once
 
-#include "profiler/analysis/host_passages.h"
+#include "profiler/analysis/host_clocks.h"
 #include "profiler/analysis/last_arrivals.h"
-#include "profiler/analysis/rank_share.h"
 #include "profiler/analysis/report.h"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "profiler/analysis/step_activities.h"
 
-#include "profiler/analysis/groups.h"
 #include "profiler/analysis/host_line.h"
+#include "profiler/analysis/intervals.h"
 #include "profiler/analysis/transfers.h"
 
 #include <algorithm>

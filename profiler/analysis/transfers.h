@@ -7,8 +7,8 @@
 // Bytes a second; sizes are whole payloads, gathered or before reduction.
 #pragma once
 
-#include "profiler/analysis/groups.h"
 #include "profiler/analysis/host_clocks.h"
+#include "profiler/analysis/intervals.h"
 #include "storage/model/recording.h"
 
 #include <cstddef>

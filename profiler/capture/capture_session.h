@@ -5,9 +5,9 @@
 // at most a second's events to the sink. Knows nothing of the engine, of SQL or of vendors.
 #pragma once
 
-#include "profiler/capture/string_table.h"
 #include "profiler/capture/thread_queue.h"
 #include "storage/columns/chunk.h"
+#include "storage/model/ids.h"
 #include "storage/model/mutex.h"
 #include "storage/model/recording.h"
 #include "storage/model/recording_clock.h"
@@ -17,9 +17,36 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace shardscope::capture {
+
+// Texts of one rank numbered in order of first use. Any thread.
+
+class StringTable {
+public:
+    /// Callers on a hot path keep a cache of their own.
+    StringId intern(std::string_view text);
+
+    /// Empty when the id was never given. Not for hot paths.
+    [[nodiscard]] std::string text(StringId id) const;
+
+    struct Fresh {
+        StringId first;
+        std::vector<std::string> texts;
+    };
+    /// Texts interned since the last call, in order of their ids.
+    Fresh takeFresh();
+
+private:
+    mutable Mutex m_mutex;
+    std::unordered_map<std::string, StringId> m_ids SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::vector<const std::string*> m_texts SHARDSCOPE_GUARDED_BY(m_mutex);  ///< by id - 1
+    std::vector<std::string> m_fresh SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::uint32_t m_next SHARDSCOPE_GUARDED_BY(m_mutex) = 1;  ///< 0 is the empty string
+};
 
 /// Where drained data goes. Called on the draining thread; strings come before chunks that
 /// use them.

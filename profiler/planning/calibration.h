@@ -16,6 +16,8 @@
 #include "engine/run/config/machine_figure.h"
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/transfers.h"
+#include "profiler/planning/compute_times.h"
+#include "profiler/planning/plan_times.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 
@@ -134,5 +136,19 @@ struct FittedCost {
 [[nodiscard]] std::string toJson(const Calibration& calibration);
 /// kUnreadable with a sentence on what is no calibration or is damaged.
 [[nodiscard]] Result<Calibration> parseCalibration(std::string_view json);
+
+// How long steps take on a machine that was calibrated, before anything was trained on it. Pure
+// functions; everything is estimated.
+
+/// This engine on CPUs, of the peak of matrix products of the cores that it has: 0.79 was measured
+/// (docs/plan_and_bench.md).
+inline constexpr Utilisation kCpuUtilisation{0.75, 0.6, 0.9};
+
+/// All ranks on the calibrated host, which share its cores; the link is what was fitted over the
+/// communicator that `config` would use, of any number of ranks. Absent where products of this
+/// precision or memory were not measured. `nowS`: unix seconds, for the age.
+[[nodiscard]] std::optional<PlanTimes> timesOfCalibration(const Calibration& calibration,
+                                                          const run::RunConfig& config,
+                                                          std::int64_t nowS);
 
 }  // namespace shardscope::planning

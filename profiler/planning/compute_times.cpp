@@ -1,9 +1,10 @@
 #include "profiler/planning/compute_times.h"
 
+#include "engine/run/config/modelled_link.h"
 #include "engine/run/config/vocabulary_pieces.h"
 #include "engine/run/theory/model_theory.h"
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/median.h"
+#include "profiler/analysis/host_clocks.h"
 #include "profiler/planning/compute_parts.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -116,6 +118,33 @@ Work workOf(const run::RunConfig& config) {
     return work;
 }
 
+constexpr double kNsPerSecond = 1e9;
+constexpr double kFloatBytes = 4;
+/// AdamW reads parameter, gradient and two moments, and writes all but the gradient.
+constexpr double kUpdateBytes = 7 * kFloatBytes;
+
+Duration nanoseconds(double seconds) {
+    return {std::llround(seconds * kNsPerSecond)};
+}
+
+constexpr double kNanosecond = 1e-9;
+
+/// Rounds of the ring: an all-reduce gathers what it has scattered.
+double roundsOf(CollectiveOp operation) {
+    return operation == CollectiveOp::kAllReduce ? 2 : 1;
+}
+
+theory::LinkModel meanOf(const std::map<CollectiveOp, theory::LinkModel>& known) {
+    theory::LinkModel mean;
+    double secondsPerByte = 0;
+    for (const auto& [operation, link] : known) {
+        mean.latencySeconds += link.latencySeconds / static_cast<double>(known.size());
+        secondsPerByte += 1 / link.bytesPerSecond / static_cast<double>(known.size());
+    }
+    mean.bytesPerSecond = 1 / secondsPerByte;
+    return mean;
+}
+
 }  // namespace
 
 Result<ComputeTimes> computeTimesOf(const RecordingSummary& summary,
@@ -205,6 +234,92 @@ Duration CarriedTimes::of(const StepTask& task) const {
 
 Duration CarriedTimes::rest() const {
     return times(m_times.rest, m_crowding);
+}
+
+ComputeTimes timesAt(const run::RunConfig& config, const ComputeRate& rate,
+                     const Utilisation& utilisation) {
+    const auto flops = theory::forwardFlopsPerToken(config.model, theory::AttentionCount::kCausal);
+    const auto tokens = static_cast<double>(config.batch * config.model.context);
+    const double reached = utilisation.expected * rate.flops;
+    const double rows =
+        tokens * static_cast<double>(config.model.hidden) * kFloatBytes / rate.bytesPerSecond;
+    ComputeTimes times;
+    times.config = config;
+    times.block =
+        nanoseconds(tokens * flops.blocks() / static_cast<double>(config.model.layers) / reached);
+    times.blockBackward = {2 * times.block.ns};
+    times.recompute = times.block;
+    times.head = nanoseconds(3 * tokens * flops.head / reached);
+    times.embed = nanoseconds(2 * rows);
+    times.embedBackward = nanoseconds(3 * rows);
+    times.clipNs = kFloatBytes / rate.bytesPerSecond * kNsPerSecond;
+    times.optimizerNs = kUpdateBytes / rate.bytesPerSecond * kNsPerSecond;
+    times.low = utilisation.expected / utilisation.high;
+    times.high = utilisation.expected / utilisation.low;
+    times.ranksOnHost = config.ranks;
+    return times;
+}
+
+LinkTimes::LinkTimes(const theory::LinkModel& link, std::string source)
+    : m_link(link), m_source(std::move(source)) {}
+
+void LinkTimes::set(CollectiveOp operation, std::int32_t ranks, const analysis::AlphaBeta& fit) {
+    if (ranks < 2) return;
+    const double hops = ranks - 1, rounds = roundsOf(operation);
+    theory::LinkModel link;
+    link.latencySeconds = fit.latencyNs * kNanosecond / hops / rounds;
+    link.bytesPerSecond = fit.nsPerByte > 0 ? rounds * hops / ranks / (fit.nsPerByte * kNanosecond)
+                                            : std::numeric_limits<double>::max();
+    m_known[operation] = link;
+    m_link = meanOf(m_known);
+}
+
+const theory::LinkModel& LinkTimes::model(CollectiveOp operation) const {
+    const auto found = m_known.find(operation);
+    return found == m_known.end() ? m_link : found->second;
+}
+
+Duration LinkTimes::of(CollectiveOp operation, std::int32_t ranks, Bytes size) const {
+    return {theory::modelledNs(model(operation), operation, ranks, size.count)};
+}
+
+LinkTimes LinkTimes::scaled(double latency, double bandwidth) const {
+    LinkTimes other = *this;
+    const auto scale = [&](theory::LinkModel& link) {
+        link.latencySeconds *= latency;
+        link.bytesPerSecond *= bandwidth;
+    };
+    scale(other.m_link);
+    for (auto& [operation, link] : other.m_known) scale(link);
+    return other;
+}
+
+std::optional<LinkTimes> takeGivenLink(run::RunConfig& config) {
+    const double gigabytes = std::exchange(config.linkGigabytesPerSecond, 0);
+    const double microseconds = std::exchange(config.linkLatencyMicroseconds, 0);
+    if (gigabytes <= 0) return std::nullopt;
+    return LinkTimes({microseconds * 1e-6, gigabytes * 1e9},
+                     fmt::format("a link of {:g} us and {:g} GB/s", microseconds, gigabytes));
+}
+
+std::optional<LinkTimes> modelledLinkOf(const run::RunConfig& config) {
+    if (config.linkGigabytesPerSecond <= 0) return std::nullopt;
+    return LinkTimes({config.linkLatencyMicroseconds * 1e-6, config.linkGigabytesPerSecond * 1e9},
+                     run::modelledLink(config));
+}
+
+std::optional<LinkTimes> linkOf(const RecordingSummary& summary,
+                                const std::vector<RankEvents>& ranks) {
+    if (const auto config = run::parseRunConfigJson(summary.run.configJson))
+        if (const auto modelled = modelledLinkOf(*config)) return modelled;
+    std::optional<LinkTimes> found;
+    const analysis::HostClocks clocks(summary, ranks);
+    for (const auto& each : analysis::classesOf(analysis::transfersOf(ranks, clocks))) {
+        if (!each.fit || each.group != 0 || each.ranks < 2) continue;
+        if (!found) found.emplace(theory::LinkModel{}, "fitted to the recorded collectives");
+        found->set(each.operation, each.ranks, *each.fit);
+    }
+    return found;
 }
 
 }  // namespace shardscope::planning

@@ -9,11 +9,16 @@
 #pragma once
 
 #include "engine/run/config/run_config.h"
+#include "engine/run/theory/link_model.h"
+#include "profiler/analysis/transfers.h"
 #include "profiler/planning/step_schedule.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace shardscope::planning {
@@ -60,5 +65,65 @@ private:
     double m_embedding = 1;
     double m_tokenPieces = 1, m_headPieces = 1;  ///< tasks that share a time
 };
+
+// What a rank's computing takes where nothing of it was recorded: by the rates of its device. Pure
+// functions; everything is estimated.
+
+struct ComputeRate {
+    double flops = 0;           ///< FLOP/s of matrix products at the run's precision, at most
+    double bytesPerSecond = 0;  ///< of memory
+    std::string source;         ///< of both: a phrase
+};
+
+/// Of the peak, what a training step's matrix products reach with all that lies between them.
+struct Utilisation {
+    double expected = 0.45;
+    double low = 0.35, high = 0.55;
+};
+/// This engine on an H200: 0.41 in small and 0.51 in large micro-steps (docs/gpu.md).
+inline constexpr Utilisation kUsualUtilisation{};
+
+/// Blocks and head: their matrix products (model_theory.h, causal attention), backward twice the
+/// forward, at utilisation x peak. Embedding, clip and optimizer: the bytes that they read and
+/// write, 28 of an element of fp32 state. `low` and `high` are of the utilisation.
+[[nodiscard]] ComputeTimes timesAt(const run::RunConfig& config, const ComputeRate& rate,
+                                   const Utilisation& utilisation = kUsualUtilisation);
+
+// How long collectives take on a link, for any number of ranks: the formulas of
+// engine/run/theory/link_model.h with a latency and a bandwidth for each operation. Pure functions.
+
+class LinkTimes {
+public:
+    /// The same link for every operation. `source`: a phrase, "as given".
+    LinkTimes(const theory::LinkModel& link, std::string source);
+
+    /// What was fitted to an operation among so many ranks, turned into latency a hop and
+    /// bandwidth.
+    void set(CollectiveOp operation, std::int32_t ranks, const analysis::AlphaBeta& fit);
+
+    /// S as the engine reports it. An operation that is not known takes what the others say.
+    [[nodiscard]] Duration of(CollectiveOp operation, std::int32_t ranks, Bytes size) const;
+    [[nodiscard]] const theory::LinkModel& model(CollectiveOp operation) const;
+    [[nodiscard]] const std::string& source() const { return m_source; }
+    /// The same with other latency and bandwidth, by factors.
+    [[nodiscard]] LinkTimes scaled(double latency, double bandwidth) const;
+
+private:
+    theory::LinkModel m_link;  ///< of what is not in m_known
+    std::map<CollectiveOp, theory::LinkModel> m_known;
+    std::string m_source;
+};
+
+/// The link that the options of modelled links describe, which to a plan is a real one, taken out
+/// of `config`; absent where they describe none.
+[[nodiscard]] std::optional<LinkTimes> takeGivenLink(run::RunConfig& config);
+
+/// The link that a run models; absent where it models none.
+[[nodiscard]] std::optional<LinkTimes> modelledLinkOf(const run::RunConfig& config);
+
+/// The link of a recording: the one it modelled, or what fits the collectives over all of its ranks
+/// (analysis::classesOf). Absent where neither is known: one rank, or one size only.
+[[nodiscard]] std::optional<LinkTimes> linkOf(const RecordingSummary& summary,
+                                              const std::vector<RankEvents>& ranks);
 
 }  // namespace shardscope::planning

@@ -3,9 +3,13 @@
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/theory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <set>
 #include <utility>
 
 namespace shardscope::planning {
@@ -35,6 +39,119 @@ PlayedStep played(const RunConfig& config, const ForecastInput& input,
     costs.rest = carried.rest();
     return playStep(tasks, costs);
 }
+
+using run::RunConfig;
+using run::Strategy;
+
+class Search {
+public:
+    Search(const ComputeTimes& times, const LinkTimes* link) : m_times(times), m_link(link) {
+        m_made.recorded = of(own());
+    }
+
+    Alternatives run() {
+        ranks();
+        if (own().ranks > 1) {
+            links();
+            strategies();
+            prefetch();
+        }
+        batch();
+        memory();
+        return std::move(m_made);
+    }
+
+private:
+    [[nodiscard]] const RunConfig& own() const { return m_times.config; }
+
+    [[nodiscard]] Forecast of(const RunConfig& config, const LinkTimes* link) const {
+        // Hosts stay as full as they were: all on one, or more of them.
+        const bool oneHost = m_times.ranksOnHost == own().ranks;
+        const std::int32_t onHost = oneHost ? config.ranks : m_times.ranksOnHost;
+        return forecast(config, {m_times, link, onHost});
+    }
+    [[nodiscard]] Forecast of(const RunConfig& config) const { return of(config, m_link); }
+
+    void add(Varied varied, std::string text, RunConfig config) {
+        if (config.ranks > 1 && m_link == nullptr) return;
+        if (config == own() || !run::validate(config)) return;
+        Forecast made = of(config);
+        m_made.all.push_back({varied, std::move(text), std::move(config), made});
+    }
+
+    /// A change of the recorded settings, with what does not apply any more left out.
+    void change(Varied varied, std::string text, const std::function<void(RunConfig&)>& apply) {
+        RunConfig config = own();
+        apply(config);
+        add(varied, std::move(text), run::settled(config, config));
+    }
+
+    void ranks() {
+        const std::int32_t now = own().ranks;
+        const Strategy several =
+            own().strategy == Strategy::kSingle ? Strategy::kZero3 : own().strategy;
+        for (const std::int32_t count :
+             std::set{1, std::max(1, now / 2), now * 2, now * 4, now * 8})
+            add(Varied::kRanks, fmt::format("{} rank{}", count, count == 1 ? "" : "s"),
+                overRanks(own(), count, several));
+    }
+
+    void links() {
+        if (m_link == nullptr) return;
+        const auto with = [&](const char* text, double latency, double bandwidth) {
+            const LinkTimes other = m_link->scaled(latency, bandwidth);
+            m_made.all.push_back({Varied::kLink, text, own(), of(own(), &other)});
+        };
+        with("bandwidth x 2", 1, 2);
+        with("bandwidth x 10", 1, 10);
+        with("bandwidth / 2", 1, 0.5);
+        with("no latency", 0, 1);
+        with("latency x 10", 10, 1);
+        with("communication takes no time", 0, 1e9);
+    }
+
+    void strategies() {
+        for (const Strategy strategy : kAll<Strategy>)
+            if (strategy != Strategy::kSingle)
+                change(Varied::kStrategy, toWord(strategy),
+                       [strategy](RunConfig& c) { c.strategy = strategy; });
+    }
+
+    void prefetch() {
+        if (!run::whyNot(own(), "prefetch").empty()) return;
+        for (const std::int32_t count : {0, 1, 2, 4})
+            change(Varied::kPrefetch, fmt::format("prefetch {}", count),
+                   [count](RunConfig& c) { c.prefetch = count; });
+    }
+
+    void batch() {
+        for (const std::int32_t factor : {2, 4})
+            change(Varied::kBatch, fmt::format("batch {}", own().batch * factor),
+                   [factor](RunConfig& c) { c.batch *= factor; });
+        for (const std::int32_t factor : {2, 4})
+            change(Varied::kBatch, fmt::format("{} micro-steps", own().accumulate * factor),
+                   [factor](RunConfig& c) { c.accumulate *= factor; });
+    }
+
+    void memory() {
+        if (own().recomputeEvery == 0) {
+            change(Varied::kMemory, "every block computed again",
+                   [](RunConfig& c) { c.recomputeEvery = 1; });
+        } else {
+            change(Varied::kMemory, "no block computed again",
+                   [](RunConfig& c) { c.recomputeEvery = 0; });
+        }
+        if (!run::whyNot(own(), "keep_gathered").empty()) return;
+        change(Varied::kMemory, "gathered until backward",
+               [](RunConfig& c) { c.reshardAfterForward = false; });
+        change(Varied::kMemory, "gathered for the whole step",
+               [](RunConfig& c) { c.keepGathered = true; });
+    }
+
+    const ComputeTimes& m_times;
+    const LinkTimes* const m_link;
+    Alternatives m_made;
+};
 
 }  // namespace
 
@@ -89,6 +206,10 @@ std::vector<ProjectionRow> project(const RunConfig& config, Scaled scaled, std::
         rows.push_back(row);
     }
     return rows;
+}
+
+Alternatives alternativesOf(const ComputeTimes& times, const LinkTimes* link) {
+    return Search(times, link).run();
 }
 
 }  // namespace shardscope::planning

@@ -10,17 +10,44 @@
 #pragma once
 
 #include "engine/run/config/run_config.h"
-#include "profiler/planning/known_models.h"
-#include "profiler/planning/state_bytes.h"
+#include "profiler/planning/parameter_plan.h"
 #include "storage/model/units.h"
 #include "storage/model/words.h"
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardscope::planning {
+
+// Models that others have published, by their shapes: to plan for, not to train, since the engine
+// has neither biases in products nor grouped queries. Pure functions.
+//
+// Sources: GPT-2 (Radford et al. 2019, and the checkpoints' config.json: products have biases, the
+// head is the token table); GPT-3 (Brown et al., arXiv 2005.14165, table 2.1); LLaMA (Touvron et
+// al., arXiv 2302.13971, table 2) and LLaMA 2 (arXiv 2307.09288, table 1 and the checkpoint's
+// params.json for 70B's 8 heads of keys and values).
+
+struct KnownModel {
+    std::string_view name;
+    std::int64_t vocabulary = 0, context = 0, layers = 0, hidden = 0, heads = 0;
+    std::int64_t keyValueHeads = 0;  ///< as many as heads, or fewer: grouped queries
+    std::int64_t innerWidth = 0;     ///< of the feed-forward part
+    bool gated = false;              ///< SwiGLU: three matrices instead of two
+    bool biases = false;             ///< in products and norms
+    bool positions = false;          ///< a table of them
+    bool tiedHead = false;
+};
+
+[[nodiscard]] std::span<const KnownModel> knownModels();
+/// Null: nobody knows it.
+[[nodiscard]] const KnownModel* findKnownModel(std::string_view name);
+
+/// Embeddings, blocks, last norm, and the head where it has a matrix of its own.
+[[nodiscard]] std::int64_t parameterCount(const KnownModel& model);
 
 /// What is kept of a layer for its backward.
 enum class Kept : std::uint8_t { kAll, kNoScores, kInput };
@@ -102,5 +129,95 @@ struct DividedPlan {
 [[nodiscard]] std::vector<DividedPlan> planDivisions(const DividedRun& run, std::int64_t ranks,
                                                      std::int64_t ranksOnHost,
                                                      std::optional<Bytes> memory);
+
+// The ways in which training is divided over ranks, for people who choose: what each divides, what
+// it sends, when to take it, and a picture in plain characters. One home of these words.
+
+enum class Parallelism : std::uint8_t {
+    kData,
+    kZero,
+    kTensor,
+    kSequence,
+    kPipeline,
+    kExpert,
+};
+struct ParallelismWords {
+    Parallelism value;
+    const char* word;
+    const char* name;
+    const char* divides;
+    const char* sends;
+    const char* when;
+    const char* picture;  ///< of equally wide characters, lines end in \n
+    const char* source;
+    bool trained;  ///< by this engine; the others are planned for as theory
+};
+constexpr auto wordsOf(Parallelism) {
+    return wordList<ParallelismWords>({
+        {Parallelism::kData, "data", "Data parallel",
+         "The batch: every rank holds the whole model and takes other sequences.",
+         "All gradients once per step, by an all-reduce: 2 (W - 1) / W of their bytes.",
+         "Where model, gradients and optimizer state fit on a device.",
+         "  rank 0            rank 1\n"
+         "  [ L1 L2 L3 L4 ]   [ L1 L2 L3 L4 ]   the same parameters\n"
+         "    sequences 0-7     sequences 8-15  other data\n"
+         "         \\---- sum of gradients ----/\n",
+         "Li et al., arXiv 2006.15704", true},
+        {Parallelism::kZero, "zero", "ZeRO, fully sharded data parallel",
+         "The batch, and what each rank keeps: optimizer state (1), gradients too (2), parameters "
+         "too (3).",
+         "1 and 2: as much as data parallel. 3: half as much again, since parameters are gathered "
+         "for forward and for backward.",
+         "Where the state does not fit whole. Compute hides the gathers where a layer has enough "
+         "tokens.",
+         "  rank 0            rank 1\n"
+         "  [ l1 l2 l3 l4 ]   [ L1 L2 L3 L4 ]   halves of each layer are kept\n"
+         "        \\-- gather l2+L2, use, drop --/\n"
+         "    sequences 0-7     sequences 8-15\n",
+         "Rajbhandari et al., arXiv 1910.02054; Zhao et al., arXiv 2304.11277", true},
+        {Parallelism::kTensor, "tensor", "Tensor parallel",
+         "Every matrix product: a rank has some of the heads and some of the inner width.",
+         "4 all-reduces of the activations a layer and micro-batch, 2 forward and 2 backward, "
+         "which "
+         "nothing hides.",
+         "Within a host with fast links, where one layer is too large or too slow for one device.",
+         "              x\n"
+         "        /           \\\n"
+         "  rank 0             rank 1\n"
+         "  heads 0-7          heads 8-15       the same tokens\n"
+         "        \\           /\n"
+         "         sum, next layer\n",
+         "Shoeybi et al., arXiv 1909.08053", false},
+        {Parallelism::kSequence, "sequence", "Sequence parallel",
+         "With tensor parallel, what it leaves whole: norms, dropout and inputs, by tokens.",
+         "As much as tensor parallel: each all-reduce becomes a reduce-scatter and a gather.",
+         "Always with tensor parallel: activations shrink at no cost.",
+         "  tokens 0-511   tokens 512-1023      norms, each its tokens\n"
+         "        \\-- gather --/\n"
+         "  heads 0-7      heads 8-15           attention, each its heads\n"
+         "     /-- reduce-scatter --\\\n"
+         "  tokens 0-511   tokens 512-1023\n",
+         "Korthikanti et al., arXiv 2205.05198, section 4.2", false},
+        {Parallelism::kPipeline, "pipeline", "Pipeline parallel",
+         "The layers: a rank has some that follow each other, a stage; micro-batches pass through.",
+         "Activations from stage to stage and their gradients back: little, and to one neighbour.",
+         "Across hosts, where a model does not fit otherwise and a batch has many micro-batches: "
+         "(p - 1) of (m + p - 1) slots are empty.",
+         "  stage 0  F1 F2 F3 .  .  .  .  B1 B2 B3   F forward, B backward\n"
+         "  stage 1  .  F1 F2 F3 .  .  B1 B2 B3 .    . empty: the bubble\n"
+         "  stage 2  .  .  F1 F2 F3 B1 B2 B3 .  .    1 to 3: micro-batches\n",
+         "Narayanan et al., arXiv 2104.04473, section 2.2", false},
+        {Parallelism::kExpert, "expert", "Expert parallel",
+         "The feed-forward parts of a mixture of experts: a rank has some experts, tokens go to "
+         "theirs.",
+         "Tokens to their experts and back: 2 all-to-all exchanges a layer, forward and backward.",
+         "For mixtures of experts only.",
+         "  rank 0   tokens a b c      rank 1   tokens d e f\n"
+         "        \\------ each to its expert ------/\n"
+         "  expert 0   b d f           expert 1   a c e\n"
+         "        \\---------- and back -----------/\n",
+         "Lepikhin et al., arXiv 2006.16668", false},
+    });
+}
 
 }  // namespace shardscope::planning

@@ -2,9 +2,7 @@
 // (engine/run/theory/device_peaks.h) and what training is known to reach of it. Pure functions.
 #pragma once
 
-#include "profiler/planning/compute_rates.h"
 #include "profiler/planning/compute_times.h"
-#include "profiler/planning/link_times.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 

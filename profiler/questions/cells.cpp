@@ -1,6 +1,6 @@
 #include "profiler/questions/cells.h"
 
-#include "profiler/analysis/groups.h"
+#include "profiler/analysis/intervals.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "profiler/questions/communication.h"
 
-#include "profiler/analysis/groups.h"
 #include "profiler/analysis/host_clocks.h"
+#include "profiler/analysis/intervals.h"
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 // page about communication shows. The same figures as the answers of `overlap` and `collectives`.
 #pragma once
 
-#include "profiler/analysis/arrival_skew.h"
+#include "profiler/analysis/collective_figures.h"
 #include "profiler/analysis/exposure.h"
 #include "profiler/analysis/transfers.h"
 #include "profiler/questions/question.h"

@@ -2,8 +2,8 @@
 // noise, and which operators, kernels, collectives and memory make the difference.
 #pragma once
 
-#include "profiler/analysis/gate.h"
 #include "profiler/analysis/report.h"
+#include "profiler/analysis/run_figures.h"
 #include "profiler/questions/answer.h"
 #include "profiler/questions/selection.h"
 #include "storage/recording/read/recording_reader.h"

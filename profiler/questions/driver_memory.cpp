@@ -1,7 +1,7 @@
 #include "profiler/questions/driver_memory.h"
 
 #include "profiler/analysis/intervals.h"
-#include "storage/model/overhead_lanes.h"
+#include "storage/model/lanes.h"
 
 #include <algorithm>
 #include <array>

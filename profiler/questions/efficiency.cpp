@@ -1,6 +1,5 @@
 #include "profiler/analysis/efficiency.h"
 
-#include "profiler/analysis/energy.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"

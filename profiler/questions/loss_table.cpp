@@ -1,7 +1,7 @@
 #include "profiler/questions/loss_table.h"
 
 #include "profiler/analysis/difference.h"
-#include "profiler/analysis/loss_curves.h"
+#include "profiler/analysis/training_health.h"
 #include "profiler/questions/cells.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Losses of two runs side by side, and a sentence on where they part.
 #pragma once
 
-#include "profiler/analysis/loss_curves.h"
+#include "profiler/analysis/training_health.h"
 #include "profiler/questions/answer.h"
 #include "storage/model/recording.h"
 

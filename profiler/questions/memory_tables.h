@@ -1,7 +1,7 @@
 // What a peak of memory consists of, read and as tables. Internal to profiler/questions.
 #pragma once
 
-#include "profiler/analysis/memory_holders.h"
+#include "profiler/analysis/memory_steps.h"
 #include "profiler/analysis/report.h"
 #include "profiler/questions/answer.h"
 #include "storage/model/result.h"

@@ -1,7 +1,7 @@
 #include "profiler/questions/occurrences.h"
 
 #include "storage/interchange/formats/export_scope.h"
-#include "storage/model/apart.h"
+#include "storage/model/events.h"
 
 #include <unordered_map>
 

@@ -1,7 +1,7 @@
 #include "profiler/questions/read_device.h"
 
 #include "profiler/analysis/intervals.h"
-#include "storage/model/overhead_lanes.h"
+#include "storage/model/lanes.h"
 
 #include <algorithm>
 #include <cstddef>

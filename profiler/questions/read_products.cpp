@@ -1,7 +1,7 @@
 #include "profiler/questions/read_products.h"
 
 #include "profiler/questions/device_work.h"
-#include "storage/model/apart.h"
+#include "storage/model/events.h"
 
 #include <nlohmann/json.hpp>
 

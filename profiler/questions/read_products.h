@@ -2,7 +2,7 @@
 // profiler/questions.
 #pragma once
 
-#include "profiler/analysis/tensor_cores.h"
+#include "profiler/analysis/roofline.h"
 #include "profiler/questions/question.h"
 
 #include <cstdint>

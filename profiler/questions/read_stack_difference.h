@@ -2,7 +2,7 @@
 // by name, by what it ran within.
 #pragma once
 
-#include "profiler/analysis/call_difference.h"
+#include "profiler/analysis/call_tree.h"
 #include "profiler/questions/read_stacks.h"
 #include "profiler/questions/selection.h"
 #include "storage/recording/read/recording_reader.h"

@@ -1,7 +1,7 @@
 #include "profiler/questions/read_stacks.h"
 
 #include "storage/interchange/formats/folded_stacks.h"
-#include "storage/model/overhead_lanes.h"
+#include "storage/model/lanes.h"
 
 #include <fmt/format.h>
 

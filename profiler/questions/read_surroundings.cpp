@@ -9,7 +9,7 @@
 namespace shardscope::questions {
 namespace {
 
-/// As the sampler of devices calls it (profiler/collectors/nvml/nvml_counters.h).
+/// As the sampler of devices calls it (profiler/collectors/nvml/nvml_sampler.h).
 constexpr const char* kDeviceClock = "SM clock";
 
 /// The middle one, where it was sampled.

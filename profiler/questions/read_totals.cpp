@@ -1,7 +1,7 @@
 #include "profiler/questions/read_totals.h"
 
-#include "storage/model/apart.h"
-#include "storage/model/overhead_lanes.h"
+#include "storage/model/events.h"
+#include "storage/model/lanes.h"
 
 #include <algorithm>
 #include <iterator>

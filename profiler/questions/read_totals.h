@@ -1,7 +1,7 @@
 // Reads what spans of a recording sum up to, lane by lane.
 #pragma once
 
-#include "profiler/analysis/span_totals.h"
+#include "profiler/analysis/step_parts.h"
 #include "profiler/questions/question.h"
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/detail.h"
-#include "storage/model/overhead_lanes.h"
+#include "storage/model/lanes.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "profiler/analysis/what_if.h"
 
 #include "profiler/analysis/findings.h"
-#include "profiler/planning/alternatives.h"
+#include "profiler/planning/forecast.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/scenarios.h"

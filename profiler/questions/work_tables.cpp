@@ -1,10 +1,10 @@
 #include "profiler/questions/work_tables.h"
 
-#include "profiler/analysis/median.h"
+#include "profiler/analysis/findings.h"
 #include "profiler/analysis/step_parts.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/device_work.h"
-#include "storage/model/apart.h"
+#include "storage/model/events.h"
 
 #include <fmt/format.h>
 

@@ -54,4 +54,11 @@ private:
 /// All values of a column at once; false when the bytes make no sense.
 bool decodeColumn(ByteReader& in, std::size_t count, std::vector<std::int64_t>& out);
 
+// Doubles as a column of integers: as they are when all are whole numbers, else as bit patterns.
+
+/// Appends u8 form (0 whole numbers, 1 IEEE-754 bits) and the column.
+void encodeDoubles(std::span<const double> values, std::vector<std::byte>& out);
+/// False when the bytes make no sense.
+bool decodeDoubles(ByteReader& in, std::size_t count, std::vector<double>& out);
+
 }  // namespace shardscope::columns

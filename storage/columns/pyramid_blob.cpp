@@ -1,5 +1,5 @@
 #include "storage/columns/chunk_frame.h"
-#include "storage/columns/double_column.h"
+#include "storage/columns/column.h"
 #include "storage/columns/envelope.h"
 #include "storage/columns/pyramid.h"
 

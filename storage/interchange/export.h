@@ -3,7 +3,7 @@
 
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
-#include "storage/recording/file/output_target.h"
+#include "storage/recording/file/output_file.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <functional>

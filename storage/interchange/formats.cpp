@@ -1,9 +1,59 @@
 #include "storage/interchange/formats.h"
 
+#include "storage/interchange/byte_source.h"
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/model/detail.h"
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 namespace shardscope::interchange {
+namespace {
+
+constexpr std::size_t kFront = std::size_t{64} << 10;
+
+struct Magic {
+    std::string_view bytes;
+    const char* what;
+};
+/// What people mistake for traces.
+constexpr Magic kOthers[] = {{"\x7f"
+                              "ELF",
+                              "a program"},
+                             {"PK\x03\x04", "a zip archive: unpack it first"},
+                             {"\x28\xb5\x2f\xfd", "compressed with zstd: unpack it first"},
+                             {"BZh", "compressed with bzip2: unpack it first"},
+                             {"\xfd"
+                              "7zXZ",
+                              "compressed with xz: unpack it first"},
+                             {"\x1f\x8b", "gzip within gzip: unpack it once"},
+                             {"\x89PNG", "a picture"},
+                             {"\x93NUMPY", "a NumPy array"},
+                             {"<", "HTML or XML"}};
+
+Result<std::string> frontOf(const std::string& path, const std::string& title) {
+    auto source = openBytes(path, title, CutGzip::kSalvaged);
+    if (!source) return failure(source);
+    std::string front(kFront, '\0');
+    std::size_t filled = 0;
+    while (filled < front.size()) {
+        auto count = (*source)->read(std::span(front).subspan(filled));
+        if (!count) {
+            // Enough to tell what it is; the reader will say where it breaks.
+            if (filled > 0) break;
+            return failure(count);
+        }
+        if (*count == 0) break;
+        filled += *count;
+    }
+    if (const std::string fault = (*source)->fault(); filled == 0 && !fault.empty())
+        return failure(ErrorCode::kUnreadable, title + " " + fault);
+    front.resize(filled);
+    return front;
+}
+
+}  // namespace
 
 // One line a format, here and in the list: each is defined in its folder.
 Format recordingFormat();
@@ -61,6 +111,36 @@ std::string readEndings() {
         for (const char* ending : format.endings)
             list.append(list.empty() ? "*" : ", *").append(ending);
     return list;
+}
+
+Result<const Format*> recogniseTrace(const std::string& path, const std::string& title) {
+    const std::string name = title.empty() ? path : title;
+    auto front = frontOf(path, name);
+    if (!front) return failure(front);
+    std::string_view text = *front;
+    if (text.empty()) return failure(ErrorCode::kUnreadable, name + " is empty");
+    for (const Magic& magic : kOthers)
+        if (text.starts_with(magic.bytes))
+            return failure(ErrorCode::kUnreadable,
+                           name + " is no trace: it is " + std::string(magic.what));
+    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    // Its every second byte is zero, or it says so itself.
+    const bool utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
+                       (text.size() > 1 && (text[0] == '\0') != (text[1] == '\0') &&
+                        (text[0] == '{' || text[1] == '{' || text[0] == '[' || text[1] == '['));
+    if (utf16)
+        return failure(ErrorCode::kUnreadable,
+                       name +
+                           " is text in UTF-16, and traces are in UTF-8: convert it with `iconv -f "
+                           "UTF-16 -t UTF-8`");
+    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+        return failure(ErrorCode::kUnreadable, name + " holds nothing but white space");
+    for (const Format& format : formats())
+        if (format.looksLike != nullptr && format.looksLike(text)) return &format;
+    return failure(ErrorCode::kUnreadable,
+                   name +
+                       " is no trace that Shardscope knows: it is not JSON, nor an SQLite "
+                       "export, a memory snapshot or folded stacks");
 }
 
 }  // namespace shardscope::interchange

@@ -5,6 +5,7 @@
 #include "storage/interchange/export.h"
 #include "storage/interchange/import.h"
 
+#include <string>
 #include <string_view>
 #include <vector>
 

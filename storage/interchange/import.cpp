@@ -3,7 +3,6 @@
 
 #include "storage/interchange/clock_groups.h"
 #include "storage/interchange/formats.h"
-#include "storage/interchange/import_recordings.h"
 #include "storage/interchange/stream_copy.h"
 #include "storage/model/digits.h"
 #include "storage/recording/file/output_file.h"

@@ -1,7 +1,7 @@
 // What exports and tokenize write, recognised by its first bytes before --force replaces it.
 #pragma once
 
-#include "storage/recording/file/output_target.h"
+#include "storage/recording/file/output_file.h"
 
 namespace shardscope::interchange {
 

@@ -10,9 +10,8 @@
 
 #include "storage/interchange/argument_splitter.h"
 #include "storage/interchange/json_text.h"
-#include "storage/interchange/lane_source.h"
+#include "storage/interchange/pending_events.h"
 #include "storage/interchange/step_marks.h"
-#include "storage/interchange/step_names.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 #include "storage/recording/file/output_file.h"

@@ -357,4 +357,11 @@ struct FlowEvent {
     friend bool operator==(const FlowEvent&, const FlowEvent&) = default;
 };
 
+// Work that a program does for the profiler's sake, which is no work of the training.
+
+/// Calibration: it runs once before the first step, whatever is trained.
+[[nodiscard]] constexpr bool isApart(const SpanEvent& span) {
+    return span.phase == Phase::kCalibration;
+}
+
 }  // namespace shardscope

@@ -118,4 +118,14 @@ inline constexpr LaneId kMemoryTotalLane{lanes::kDerived.first + 255u};
     return lane.value >= lanes::kDerived.first;
 }
 
+// Lanes of what a tracer took of the host's time.
+
+/// Ours, and those of imported traces, which are known by the names that their importers gave them.
+[[nodiscard]] constexpr bool isOverheadLane(LaneId lane, std::string_view name) {
+    if (isTracerOverhead(lane, name)) return true;
+    for (const std::string_view end : {": overhead", ": CUDA overhead", ": profiler overhead"})
+        if (name.ends_with(end)) return true;
+    return name.find(": overhead (") != std::string_view::npos;  // of one process of several
+}
+
 }  // namespace shardscope

@@ -54,7 +54,7 @@ template <TableRow Row>
 }
 
 /// Rows that stand for themselves: of every table whose rows are structs, but for the one row of
-/// `run` and for `detail`, whose rows hold a peak besides (storage/recording/file/detail_rows.h).
+/// `run` and for `detail`, whose rows hold a peak besides (storage/recording/file/row_sql.h).
 using PlainRows = std::tuple<HostFacts, RankFacts, DeviceFacts, LaneFacts, StepFacts, MetricPoint,
                              MemoryTheory, Diagnostic, ClockFacts>;
 

@@ -1,15 +1,15 @@
 #include "storage/sqlite/sqlite_error.h"
 
-#include "storage/sqlite/repair_command.h"
+#include "storage/model/shell_word.h"
 #include "storage/sqlite/sqlite_api.h"
 
 #include <sys/resource.h>
 
 #include <cerrno>
 #include <string>
+#include <string_view>
 
 namespace shardscope::storage {
-
 namespace {
 
 /// SQLite does not always keep the reason of a write that a limit refused.
@@ -74,6 +74,14 @@ tl::unexpected<Error> databaseError(sqlite3* database, const std::string& path) 
         default:
             return failure(ErrorCode::kFailure, path + ": " + detail);
     }
+}
+
+std::string repairCommand(const std::string& path) {
+    constexpr std::string_view kEnding = ".sscope";
+    std::string output = path;
+    if (output.ends_with(kEnding)) output.resize(output.size() - kEnding.size());
+    output.append("-repaired").append(kEnding);
+    return "`shardscope repair " + typedWord(path) + " --output " + typedWord(output) + "`";
 }
 
 }  // namespace shardscope::storage

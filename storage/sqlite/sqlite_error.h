@@ -15,4 +15,9 @@ inline constexpr const char* kStaysReadable = "what was committed before stays r
 /// A sentence with the path and what to do, by the database's last error.
 [[nodiscard]] tl::unexpected<Error> databaseError(sqlite3* database, const std::string& path);
 
+// What errors about damaged recordings advise.
+
+/// "`shardscope repair run.sscope --output run-repaired.sscope`", to be typed as it stands.
+[[nodiscard]] std::string repairCommand(const std::string& path);
+
 }  // namespace shardscope::storage

@@ -1,7 +1,7 @@
 #include "tests/support/sample_device.h"
 
 #include "profiler/capture/device_sink.h"
-#include "profiler/collectors/nvml/nvml_counters.h"
+#include "profiler/collectors/nvml/nvml_sampler.h"
 
 #include <algorithm>
 #include <cmath>

@@ -10,7 +10,7 @@
 
 #include "engine/run/config/run_file.h"
 #include "storage/model/result.h"
-#include "storage/recording/file/output_target.h"
+#include "storage/recording/file/output_file.h"
 
 #include <cstdint>
 #include <string>

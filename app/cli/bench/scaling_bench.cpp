@@ -4,7 +4,7 @@
 #include "app/cli/bench/run_reading.h"
 #include "engine/launch/usable_cores.h"
 #include "engine/run/config/run_rules.h"
-#include "profiler/analysis/median.h"
+#include "profiler/analysis/findings.h"
 #include "profiler/analysis/scaling.h"
 
 #include <fmt/format.h>

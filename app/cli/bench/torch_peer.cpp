@@ -7,7 +7,7 @@
 #include "engine/run/config/communicator_kind.h"
 #include "engine/run/config/measurement_plan.h"
 #include "storage/model/new_file.h"
-#include "storage/recording/file/output_target.h"
+#include "storage/recording/file/output_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -7,8 +7,8 @@
 #include "app/desktop/loading/topic.h"
 #include "app/desktop/loading/trace_import.h"
 #include "profiler/questions/report_reader.h"
-#include "storage/recording/remote/folder_list.h"
-#include "storage/recording/remote/serving_child.h"
+#include "storage/recording/remote/calls.h"
+#include "storage/recording/remote/remote_session.h"
 
 #include <QObject>
 #include <QString>

@@ -4,7 +4,7 @@
 #include "app/desktop/loading/file_saver.h"
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/selection.h"
-#include "storage/recording/remote/serving_child.h"
+#include "storage/recording/remote/remote_session.h"
 
 #include <QString>
 #include <vector>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "storage/recording/remote/remote_session.h"
-#include "storage/recording/remote/serving_child.h"
 
 #include <functional>
 #include <map>

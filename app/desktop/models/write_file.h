@@ -1,9 +1,9 @@
 // Files that are there whole or not at all, by the one rule of all commands
-// (storage/recording/file/output_target.h). Any thread.
+// (storage/recording/file/output_file.h). Any thread.
 #pragma once
 
 #include "storage/model/result.h"
-#include "storage/recording/file/output_target.h"
+#include "storage/recording/file/output_file.h"
 
 #include <QByteArray>
 #include <QString>

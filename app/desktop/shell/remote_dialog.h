@@ -3,7 +3,7 @@
 #pragma once
 
 #include "storage/model/result.h"
-#include "storage/recording/remote/folder_list.h"
+#include "storage/recording/remote/calls.h"
 
 #include <QDialog>
 #include <QPointer>

@@ -1,7 +1,7 @@
 // LibTorch's CUDA caching allocator, told to DeviceAllocationHook.
 #pragma once
 
-#include "profiler/collectors/allocator/device_allocation.h"
+#include "profiler/collectors/allocator/device_memory.h"
 
 namespace shardscope::worker {
 

@@ -1,7 +1,7 @@
 #include "engine/worker/cuda/cuda_tracing.h"
 
+#include "profiler/collectors/cupti/cupti_api.h"
 #include "profiler/collectors/cupti/cupti_collector.h"
-#include "profiler/collectors/cupti/cupti_library.h"
 
 namespace shardscope::worker {
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "profiler/analysis/cores_taken.h"
-#include "profiler/analysis/high_stretch.h"
 #include "profiler/analysis/late_rank.h"
 #include "profiler/analysis/ledger.h"
 #include "profiler/analysis/report.h"

@@ -16,12 +16,12 @@
 #pragma once
 
 #include "profiler/capture/device_sink.h"
-#include "profiler/collectors/cupti/bounded_map.h"
+#include "profiler/collectors/cupti/graph_nodes.h"
 #include "profiler/collectors/cupti/device_lanes.h"
 #include "profiler/collectors/cupti/graph_nodes.h"
 #include "profiler/collectors/cupti/kernel_names.h"
 #include "profiler/collectors/cupti/record_clock.h"
-#include "profiler/collectors/cupti/records.h"
+#include "profiler/collectors/cupti/record_reader.h"
 
 #include <cstdint>
 #include <optional>

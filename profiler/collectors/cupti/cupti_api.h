@@ -66,4 +66,9 @@ public:
     [[nodiscard]] virtual std::string errorText(int code) = 0;
 };
 
+// The linked libcupti.so.13.
+
+/// Of the process, as CUPTI itself is; loads without a driver, then subscribe() returns 999.
+[[nodiscard]] CuptiApi& cuptiLibrary();
+
 }  // namespace shardscope::collectors

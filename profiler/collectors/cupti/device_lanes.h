@@ -6,7 +6,7 @@
 #pragma once
 
 #include "profiler/capture/device_sink.h"
-#include "profiler/collectors/cupti/records.h"
+#include "profiler/collectors/cupti/record_reader.h"
 
 #include <cstdint>
 #include <map>

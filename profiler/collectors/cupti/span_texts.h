@@ -5,7 +5,7 @@
 #pragma once
 
 #include "profiler/collectors/cupti/kernel_names.h"
-#include "profiler/collectors/cupti/records.h"
+#include "profiler/collectors/cupti/record_reader.h"
 
 #include <string>
 #include <string_view>

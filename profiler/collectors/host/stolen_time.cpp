@@ -1,6 +1,6 @@
 #include "profiler/collectors/host/stolen_time.h"
 
-#include "profiler/collectors/host/numbers_in.h"
+#include "profiler/collectors/host/kernel_file.h"
 
 #include <unistd.h>
 
@@ -52,6 +52,17 @@ std::optional<std::int64_t> stolenTicksIn(std::string_view text) {
     if (!text.starts_with(kAllCores)) return std::nullopt;
     const auto facts = numbersIn<kStealField + 1>(text.substr(kAllCores.size()));
     return facts ? std::optional(facts->back()) : std::nullopt;
+}
+
+std::optional<std::int64_t> CoreWait::read() const {
+    std::array<char, 128> room;
+    return coreWaitIn(m_file.read(room));
+}
+
+std::optional<std::int64_t> coreWaitIn(std::string_view text) {
+    const auto facts = numbersIn<3>(text);
+    const bool counted = facts && facts->back() > 0;
+    return counted ? std::optional((*facts)[1]) : std::nullopt;
 }
 
 }  // namespace shardscope::collectors

@@ -1,7 +1,7 @@
 // What the NCCL profiler plugin saw, as plain values. Text pointers are NCCL's static literals.
 #pragma once
 
-#include "profiler/capture/collective_annotation.h"
+#include "profiler/capture/device_annotation.h"
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "profiler/collectors/nccl/nccl_replays.h"
 
-#include "profiler/collectors/nccl/nccl_payload.h"
+#include "profiler/collectors/nccl/nccl_join.h"
 
 #include <algorithm>
 

@@ -2,8 +2,6 @@
 // their order. Part of the trace builder. One thread.
 #pragma once
 
-#include "storage/interchange/event_window.h"
-#include "storage/interchange/lane_source.h"
 #include "storage/interchange/pending_events.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"

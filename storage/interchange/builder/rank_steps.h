@@ -4,7 +4,6 @@
 
 #include "storage/interchange/builder/limits.h"
 #include "storage/interchange/step_marks.h"
-#include "storage/interchange/step_names.h"
 #include "storage/model/recording.h"
 
 #include <algorithm>

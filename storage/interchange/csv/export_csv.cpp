@@ -241,4 +241,14 @@ Result<ExportAccount> exportCsv(storage::RecordingReader& reader, const ExportOp
     return ExportAccount{csv.rows(), {options.output}, {}};
 }
 
+Format csvFormat() {
+    return {.name = "csv",
+            .file = "comma-separated values",
+            .writes = "rows of a view",
+            .option = "--view",
+            .ending = ".csv",
+            .views = csvViewList(),
+            .write = exportCsv};
+}
+
 }  // namespace shardscope::interchange

@@ -1,6 +1,7 @@
 // Folded stacks for flame graphs: `lane;phase;layer;operator;operator NANOSECONDS`, self times.
 //
 // Written for the strictest reader, speedscope: integers, one space, no empty frame.
+#include "storage/interchange/formats.h"
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/formats/folded_stacks.h"
 #include "storage/interchange/output_kind.h"
@@ -25,6 +26,14 @@ StackTree::Node rootOf(const ExportScope& scope, const LaneFacts& lane, StackTre
     if (scope.ranks().size() > 1)
         root = tree.child(root, "rank " + std::to_string(lane.rank.value));
     return tree.child(root, lane.name);
+}
+
+/// "main;train;step 42" lines.
+bool isFolded(std::string_view front) {
+    const std::string_view line = front.substr(0, front.find('\n'));
+    const std::size_t space = line.rfind(' ');
+    if (space == std::string_view::npos || space == 0 || space + 1 == line.size()) return false;
+    return line.find_first_not_of("0123456789", space + 1) == std::string_view::npos;
 }
 
 }  // namespace
@@ -53,6 +62,20 @@ Result<ExportAccount> exportFolded(storage::RecordingReader& reader, const Expor
         account.notes.push_back("stacks of more than " + std::to_string(StackTree::kMostFrames) +
                                 " frames were cut there: what is within counts for their last one");
     return account;
+}
+
+Result<ReaderResult> readFolded(const ReaderRequest& request);
+
+Format foldedFormat() {
+    return {.name = "folded",
+            .file = "folded stacks",
+            .reads = "folded stacks, as flamegraph.pl takes them",
+            .endings = {".folded"},
+            .looksLike = isFolded,
+            .read = readFolded,
+            .writes = "stacks for flamegraph.pl, nanoseconds",
+            .ending = ".folded",
+            .write = exportFolded};
 }
 
 }  // namespace shardscope::interchange

@@ -5,6 +5,7 @@
 // The viewer draws what was allocated before the history from frees without allocations and from
 // the segments, so a range needs nothing more. Categories stand in the frames: an entry with a
 // key "category" makes the viewer fail.
+#include "storage/interchange/formats.h"
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/memory_snapshot/pickle_writer.h"
@@ -299,6 +300,25 @@ Result<ExportAccount> exportMemorySnapshot(storage::RecordingReader& reader,
         account.notes.push_back("the highest bit of " + std::to_string(snapshot.maskedAddresses()) +
                                 " addresses was cleared: the viewer takes them for negative");
     return account;
+}
+
+Result<ReaderResult> readMemorySnapshot(const ReaderRequest& request);
+
+Format memorySnapshotFormat() {
+    return {.name = "memory-snapshot",
+            .file = "a PyTorch memory snapshot",
+            .reads = "memory snapshots of PyTorch (pickle)",
+            .endings = {".pickle"},
+            .looksLike =
+                [](std::string_view front) {
+                    // Protocols 2 to 5.
+                    return front.size() > 1 && front[0] == '\x80' && front[1] >= 2 && front[1] <= 5;
+                },
+            .read = readMemorySnapshot,
+            .writes = "for pytorch.org/memory_viz",
+            .ending = ".pickle",
+            .isIn = [](const RecordingSummary& summary) { return summary.events.memory > 0; },
+            .write = exportMemorySnapshot};
 }
 
 }  // namespace shardscope::interchange

@@ -2,6 +2,7 @@
 // run: kernels, copies, sets, calls, waits, graphs and overheads as they are, all other spans as
 // NVTX ranges.
 #include "storage/interchange/export.h"
+#include "storage/interchange/formats.h"
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/nsys/span_cells.h"
 #include "storage/interchange/output_kind.h"
@@ -12,6 +13,7 @@
 #include <set>
 
 namespace shardscope::interchange {
+
 namespace nsys {
 namespace {
 
@@ -177,6 +179,23 @@ Result<ExportAccount> exportNsysSqlite(storage::RecordingReader& reader,
     if (auto done = output->commit(); !done) return failure(done);
     account->files.push_back(options.output);
     return account;
+}
+
+Result<ReaderResult> readNsysSqlite(const ReaderRequest& request);
+
+Format nsysFormat() {
+    return {.name = "nsys-sqlite",
+            .file = "an Nsight Systems SQLite export",
+            .reads = "exports of Nsight Systems (nsys export --type sqlite)",
+            .endings = {".sqlite"},
+            .looksLike =
+                [](std::string_view front) {
+                    return front.starts_with(std::string_view("SQLite format 3\0", 16));
+                },
+            .read = readNsysSqlite,
+            .writes = "for queries on Nsight Systems exports",
+            .ending = ".sqlite",
+            .write = exportNsysSqlite};
 }
 
 }  // namespace shardscope::interchange

@@ -4,7 +4,6 @@
 #include "storage/interchange/import.h"
 #include "storage/interchange/nsys/arguments.h"
 #include "storage/interchange/nsys/lanes.h"
-#include "storage/interchange/nsys/query_row.h"
 #include "storage/interchange/nsys/survey.h"
 
 #include <algorithm>

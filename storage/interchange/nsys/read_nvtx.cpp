@@ -1,5 +1,5 @@
 // NVTX_EVENTS: ranges and marks, with their domains, categories and payloads.
-#include "storage/interchange/nsys/emitted_text.h"
+#include "storage/interchange/nsys/arguments.h"
 #include "storage/interchange/nsys/import_state.h"
 
 namespace shardscope::interchange::nsys {

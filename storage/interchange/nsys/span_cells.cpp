@@ -1,6 +1,6 @@
 #include "storage/interchange/nsys/span_cells.h"
 
-#include "storage/interchange/nsys/emitted_text.h"
+#include "storage/interchange/nsys/arguments.h"
 
 #include <charconv>
 #include <cmath>

@@ -1,6 +1,5 @@
 #include "storage/interchange/nsys/survey.h"
 
-#include "storage/interchange/nsys/query_row.h"
 #include "storage/interchange/nsys/table_specs.h"
 
 #include <algorithm>

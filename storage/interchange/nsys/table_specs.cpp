@@ -1,7 +1,5 @@
 #include "storage/interchange/nsys/table_specs.h"
 
-#include "storage/interchange/nsys/words.h"
-
 #include <algorithm>
 
 namespace shardscope::interchange::nsys {

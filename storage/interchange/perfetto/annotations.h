@@ -1,6 +1,8 @@
 // Perfetto's DebugAnnotation: typed arguments of a slice, nested as in JSON.
 #pragma once
 
+#include <protozero/types.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -25,5 +27,24 @@ void appendAnnotation(std::string& bytes, std::uint32_t field, std::uint64_t nam
 void appendJsonAnnotations(std::string& bytes, std::uint32_t field, std::string_view json,
                            bool arguments,
                            const std::function<std::uint64_t(std::string_view)>& nameId);
+
+// Perfetto's DebugAnnotation back into JSON.
+
+/// The value of one annotation, without its name. Nothing deeper than 64 levels is read: it is
+/// null. Throws protozero::exception on bytes that are no message.
+[[nodiscard]] std::string annotationValue(std::string_view bytes);
+
+// Fields of a message by number and wire type: damaged bytes may have one under another type, which
+// protozero takes for a programming error.
+
+[[nodiscard]] constexpr std::uint32_t varintField(std::uint32_t number) {
+    return protozero::tag_and_type(number, protozero::pbf_wire_type::varint);
+}
+[[nodiscard]] constexpr std::uint32_t bytesField(std::uint32_t number) {
+    return protozero::tag_and_type(number, protozero::pbf_wire_type::length_delimited);
+}
+[[nodiscard]] constexpr std::uint32_t fixed64Field(std::uint32_t number) {
+    return protozero::tag_and_type(number, protozero::pbf_wire_type::fixed64);
+}
 
 }  // namespace shardscope::interchange

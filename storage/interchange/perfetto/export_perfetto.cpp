@@ -1,4 +1,5 @@
 // A recording as a Perfetto trace: a process a rank, a track a lane, counters, flows, arguments.
+#include "storage/interchange/formats.h"
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/formats/nested_tracks.h"
 #include "storage/interchange/output_kind.h"
@@ -262,6 +263,21 @@ Result<ExportAccount> exportPerfetto(storage::RecordingReader& reader,
                        "other ranks or a wider range");
     if (auto done = writer->finish(); !done) return failure(done);
     return ExportAccount{perfetto.events(), {options.output}, {}};
+}
+
+Result<ReaderResult> readPerfetto(const ReaderRequest& request);
+
+Format perfettoFormat() {
+    return {.name = "perfetto",
+            .file = "a Perfetto trace",
+            .reads = "Perfetto traces (.pftrace) that this program wrote",
+            .endings = {".pftrace"},
+            // The tag of a packet, which is a line end as well: after what is text.
+            .looksLike = [](std::string_view front) { return front.starts_with('\x0a'); },
+            .read = readPerfetto,
+            .writes = "a trace for ui.perfetto.dev (.pftrace)",
+            .ending = ".pftrace",
+            .write = exportPerfetto};
 }
 
 }  // namespace shardscope::interchange

@@ -1,13 +1,11 @@
 #include "storage/interchange/perfetto/read_packets.h"
 
-#include "storage/interchange/account.h"
 #include "storage/interchange/decimal.h"
 #include "storage/interchange/event_text.h"
+#include "storage/interchange/account.h"
 #include "storage/interchange/json_text.h"
 #include "storage/interchange/perfetto/annotations.h"
 #include "storage/interchange/perfetto/fact_instants.h"
-#include "storage/interchange/perfetto/read_annotations.h"
-#include "storage/interchange/perfetto/wire_fields.h"
 
 #include <protozero/pbf_reader.hpp>
 

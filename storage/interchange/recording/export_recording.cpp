@@ -1,5 +1,6 @@
 // A part of a recording as a recording of its own.
 #include "storage/interchange/export.h"
+#include "storage/interchange/formats.h"
 #include "storage/interchange/recording/recording_copy.h"
 #include "storage/recording/file/output_file.h"
 
@@ -69,6 +70,13 @@ Result<void> checkScope(const RecordingSummary& summary, const ExportOptions& op
     return {};
 }
 
+/// SQLite, with the recording's application id in its header.
+bool isRecording(std::string_view front) {
+    constexpr std::size_t kApplicationId = 68;
+    return front.starts_with(std::string_view("SQLite format 3\0", 16)) && front.size() > 72 &&
+           front.substr(kApplicationId, 4) == "SScp";
+}
+
 }  // namespace
 
 Result<ExportAccount> exportRecording(RecordingReader& reader, const ExportOptions& options) {
@@ -86,6 +94,17 @@ Result<ExportAccount> exportRecording(RecordingReader& reader, const ExportOptio
     if (auto moved = file->commit(); !moved) return failure(moved);
     account->files.push_back(options.output);
     return account;
+}
+
+Format recordingFormat() {
+    return {.name = "sscope",
+            .file = "a Shardscope recording",
+            .reads = "recordings of this program, joined into one",
+            .endings = {".sscope"},
+            .looksLike = isRecording,
+            .writes = "a recording of its own, whole or of the part",
+            .ending = ".sscope",
+            .write = exportRecording};
 }
 
 }  // namespace shardscope::interchange

@@ -1,8 +1,7 @@
 // Recordings of our own into one of the current format: a copy of one, or several that were
 // recorded a rank each.
-#include "storage/interchange/import_recordings.h"
-
 #include "storage/interchange/clock_groups.h"
+#include "storage/interchange/import.h"
 #include "storage/interchange/recording/recording_copy.h"
 #include "storage/recording/file/output_file.h"
 

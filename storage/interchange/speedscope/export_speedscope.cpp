@@ -2,6 +2,7 @@
 //
 // A profile is written while its lane is read. A lane with overlapping spans is read once more for
 // every million spans on its extra tracks.
+#include "storage/interchange/formats.h"
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/formats/nested_tracks.h"
@@ -164,6 +165,14 @@ Result<ExportAccount> exportSpeedscope(storage::RecordingReader& reader,
     return ExportAccount{speedscope.events(),
                          {options.output},
                          {"speedscope holds spans: no counters, memory events or arguments"}};
+}
+
+Format speedscopeFormat() {
+    return {.name = "speedscope",
+            .file = "a speedscope file",
+            .writes = "for speedscope.app",
+            .ending = ".speedscope.json",
+            .write = exportSpeedscope};
 }
 
 }  // namespace shardscope::interchange

@@ -1,7 +1,6 @@
 #include "storage/recording/beside/kept_results.h"
 
 #include "storage/sqlite/connection.h"
-#include "storage/sqlite/transaction.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 // Which chunks hold events of a lane and time: read once, then only what was added.
 #pragma once
 
+#include "storage/columns/pyramid.h"
 #include "storage/model/recording.h"
 #include "storage/sqlite/connection.h"
 
@@ -45,5 +46,28 @@ private:
     Bytes m_bytes;
     TimeRange m_bounds;
 };
+
+// Pyramid segments as rows.
+
+/// One stored segment; empty when there is none.
+template <class Summary>
+Result<std::vector<Summary>> loadSegment(Connection& connection, RankId rank, LaneId lane,
+                                         int level, std::int64_t segment);
+
+/// A row of the table `pyramid` but for its summaries.
+struct SegmentEntry {
+    std::int64_t id = 0;
+    int level = 0;
+    std::int64_t segment = 0;
+    std::int64_t throughChunk = 0;  ///< last chunk that is in it
+};
+
+/// All segments of a lane, by level and segment.
+Result<std::vector<SegmentEntry>> listSegments(Statement& select, RankId rank, LaneId lane);
+/// The statement for it.
+Result<Statement> prepareListSegments(Connection& connection);
+
+template <class Summary>
+Result<std::vector<Summary>> decodeSummaries(std::span<const std::byte> blob);
 
 }  // namespace shardscope::storage

@@ -2,13 +2,18 @@
 
 #include "storage/model/new_file.h"
 #include "storage/recording/file/part_files.h"
+#include "storage/recording/file/recording_file.h"
+#include "storage/recording/file/writer_lock.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 namespace shardscope::storage {
@@ -24,6 +29,86 @@ tl::unexpected<Error> cannotWrite(const std::string& path, const std::string& wh
 tl::unexpected<Error> alreadyExists(const std::string& path) {
     return failure(ErrorCode::kUsage,
                    path + " already exists: choose another name, or replace it with --force");
+}
+
+namespace fs = std::filesystem;
+
+tl::unexpected<Error> refused(std::string sentence) {
+    return failure(ErrorCode::kUsage, std::move(sentence));
+}
+
+const char* kindOf(mode_t mode) {
+    if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+    if (S_ISFIFO(mode)) return "a FIFO";
+    if (S_ISSOCK(mode)) return "a socket";
+    return "no regular file";
+}
+
+bool isSame(const struct stat& facts, const std::string& other) {
+    struct stat of {};
+    return stat(other.c_str(), &of) == 0 && of.st_dev == facts.st_dev && of.st_ino == facts.st_ino;
+}
+
+/// Whether `input` is the file, or a folder that holds it under some name.
+bool reads(const std::string& input, const struct stat& facts) {
+    if (input.empty()) return false;
+    std::error_code error;
+    if (!fs::is_directory(input, error)) return isSame(facts, input);
+    auto entry = fs::recursive_directory_iterator(
+        input, fs::directory_options::skip_permission_denied, error);
+    for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error))
+        if (isSame(facts, entry->path().string())) return true;
+    return false;
+}
+
+std::string writerText(const std::string& path) {
+    const std::string unknown = "another process";
+    auto connection = Connection::open(path, Connection::Mode::kReadOnly);
+    if (!connection) return unknown;
+    auto select = connection->prepare("SELECT value FROM meta WHERE key=?");
+    if (!select) return unknown;
+    const auto row = select->bind(1, kWriterKey).step();
+    return row && *row ? std::string(select->text(0)) : unknown;
+}
+
+/// Of something that is there.
+Result<void> checkThere(const OutputRequest& request, const std::string& target,
+                        const struct stat& facts) {
+    const std::string& path = request.path;
+    if (S_ISDIR(facts.st_mode)) return refused(path + " is a folder: name a file inside it");
+    if (!S_ISREG(facts.st_mode))
+        return refused(path + " is " + kindOf(facts.st_mode) +
+                       ", which is never replaced: name a file");
+    if (std::any_of(request.inputs.begin(), request.inputs.end(),
+                    [&](const std::string& input) { return reads(input, facts); }))
+        return refused(path + " is what this command reads and never changes: choose another name");
+    const bool ours = facts.st_size == 0 || request.replaces.isOne(target);
+    if (!ours)
+        return refused(path + " already exists and is not " + request.replaces.what +
+                       (request.overwrite ? ", and nothing else is replaced"
+                                          : ", which is all that --force replaces") +
+                       ": choose another name, or remove it yourself");
+    if (isBeingWritten(target))
+        return refused(path + " is being written by " + writerText(target) +
+                       ": let it end, or choose another name");
+    if (!request.overwrite)
+        return refused(path + " already exists: choose another name, or replace it with --force");
+    return {};
+}
+
+Result<void> checkFolder(const std::string& path, const std::string& target) {
+    std::error_code error;
+    const fs::path folder = fs::absolute(target, error).parent_path();
+    if (error)
+        return refused("cannot write " + path + ": the current folder is gone (" + error.message() +
+                       "), change to another or name a whole path");
+    if (!fs::is_directory(folder, error))
+        return refused("cannot write " + path + ": the folder " + folder.string() +
+                       " does not exist, make it first");
+    if (access(folder.c_str(), W_OK) != 0)
+        return refused("cannot write " + path + ": the folder " + folder.string() +
+                       " is not writable (" + std::strerror(errno) + "), choose another");
+    return {};
 }
 
 }  // namespace
@@ -94,6 +179,29 @@ Result<void> writeOutput(const OutputRequest& request, std::string_view bytes) {
                                                 std::strerror(error) +
                                                 ", make room or choose another folder");
     return output->commit();
+}
+
+bool isRecording(const std::string& path) {
+    return claimedFileSize(path).has_value();
+}
+
+Result<std::string> settleOutput(const OutputRequest& request) {
+    if (request.path.empty()) return refused("no output file: name one with --output");
+    std::string target = request.path;
+    std::error_code error;
+    if (fs::is_symlink(fs::symlink_status(target, error))) {
+        target = fs::canonical(request.path, error).string();
+        if (error)
+            return refused(request.path +
+                           " is a symbolic link that leads to no file: remove it, or choose "
+                           "another name");
+    }
+    struct stat facts {};
+    if (lstat(target.c_str(), &facts) == 0) {
+        if (auto fine = checkThere(request, target, facts); !fine) return failure(fine);
+    }
+    if (auto fine = checkFolder(request.path, target); !fine) return failure(fine);
+    return target;
 }
 
 }  // namespace shardscope::storage

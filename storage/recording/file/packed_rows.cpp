@@ -1,7 +1,7 @@
 #include "storage/recording/file/packed_rows.h"
 
 #include "storage/schema/migrations.h"
-#include "storage/sqlite/repair_command.h"
+#include "storage/sqlite/sqlite_error.h"
 
 #include <algorithm>
 #include <bit>

@@ -28,7 +28,7 @@ struct RecordingFile {
 
 /// A new recording with all tables and its run row, open in WAL mode. It appears under `path`
 /// only when it is whole, so that no moment exists in which it cannot be opened. What may be
-/// replaced: output_target.h.
+/// replaced: output_file.h.
 Result<RecordingFile> createRecordingFile(const std::string& path, const RunFacts& run,
                                           bool overwrite,
                                           const std::vector<std::string>& inputs = {});
@@ -39,5 +39,9 @@ Result<std::int64_t> claimedFileSize(const std::string& path);
 
 /// Says in words why `path` is no recording of ours, or nothing when it is one.
 Result<void> checkRecordingFile(const std::string& path);
+
+// A reading connection to a recording in whatever state its writer left it.
+
+Result<Connection> openReadingConnection(const std::string& path);
 
 }  // namespace shardscope::storage

@@ -1,7 +1,6 @@
 #include "storage/recording/file/row_rules.h"
 
 #include "storage/recording/file/row_sql.h"
-#include "storage/recording/file/words.h"
 
 #include <limits>
 #include <span>

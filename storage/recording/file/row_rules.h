@@ -2,6 +2,8 @@
 // rows out. Most follows from the columns' types (storage/model/recording_tables.h).
 #pragma once
 
+#include "storage/model/words.h"
+
 #include <string>
 #include <vector>
 
@@ -26,5 +28,16 @@ struct TableRules {
 
 /// Names of the {columns} in a text, in their order.
 [[nodiscard]] std::vector<std::string> columnsIn(const std::string& text);
+
+// Words of enumerations as SQL writes them.
+
+/// "'none','demand'": all words of an enumeration as SQL texts.
+template <Worded Enum>
+[[nodiscard]] std::string wordsSql() {
+    std::string list;
+    for (const auto& entry : kWords<Enum>)
+        list.append(list.empty() ? "'" : ",'").append(entry.word) += '\'';
+    return list;
+}
 
 }  // namespace shardscope::storage

@@ -1,10 +1,13 @@
 #include "storage/recording/file/row_sql.h"
 
+#include "storage/recording/file/memory_tally.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -48,6 +51,46 @@ Result<std::vector<Field>> columnsThere(Connection& connection, const Table& tab
         if (!column.later || std::find(found->begin(), found->end(), column.name) != found->end())
             there.push_back(column);
     return there;
+}
+
+/// After the struct's columns come those of its peak.
+const int kPeak = columnCount(tableOf<DetailFacts>());
+const int kAllColumns = kPeak + 3;
+
+std::string allColumns() {
+    return columnList(tableOf<DetailFacts>()) + ", " + tableOf<DetailFacts>().more;
+}
+
+DetailFacts factsOf(const Statement& row) {
+    auto facts = rowOf<DetailFacts>(row);
+    if (!row.isNull(kPeak + 1))
+        facts.peak = MemoryPeak{{row.integer(kPeak)},
+                                {row.integer(kPeak + 1)},
+                                MemoryTally::fromBlob(row.blob(kPeak + 2))};
+    return facts;
+}
+
+void bindFacts(Statement& statement, const DetailFacts& detail, std::vector<std::byte>& peak) {
+    bindRow(statement, detail);
+    if (!detail.peak) {
+        for (int column = kPeak; column < kAllColumns; ++column)
+            statement.bind(column + 1, std::nullopt);
+        return;
+    }
+    peak = MemoryTally::toBlob(detail.peak->byCategory);
+    statement.bind(kPeak + 1, detail.peak->time.ns)
+        .bind(kPeak + 2, detail.peak->size.count)
+        .bind(kPeak + 3, std::span<const std::byte>(peak));
+}
+
+/// `into` and what goes on where it ends.
+void join(DetailFacts& into, const DetailFacts& next) {
+    into.last = std::max(into.last, next.last);
+    into.range = {std::min(into.range.begin, next.range.begin),
+                  std::max(into.range.end, next.range.end)};
+    into.removed =
+        into.removed && next.removed ? std::optional(*into.removed + *next.removed) : std::nullopt;
+    if (next.peak && (!into.peak || next.peak->size > into.peak->size)) into.peak = next.peak;
 }
 
 }  // namespace
@@ -109,4 +152,68 @@ void readInto(void* row, const Statement& statement, const Columns& columns, int
 }
 
 }  // namespace cell
+
+Result<std::vector<DetailFacts>> readDetail(Connection& connection) {
+    std::vector<DetailFacts> rows;
+    const auto there = connection.hasTable("detail");
+    if (!there) return failure(there);
+    if (!*there) return rows;
+    auto select = connection.prepare("SELECT " + allColumns() + " FROM detail ORDER BY " +
+                                     tableOf<DetailFacts>().order);
+    if (!select) return failure(select);
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (!*row) return rows;
+        rows.push_back(factsOf(*select));
+    }
+}
+
+Result<void> putDetail(Connection& connection, const DetailFacts& detail) {
+    auto find = connection.prepare("SELECT " + allColumns() +
+                                   ", id FROM detail WHERE rank=? AND level=? AND reason=?"
+                                   " ORDER BY id DESC LIMIT 1");
+    if (!find) return failure(find);
+    auto row = find->bind(1, std::int64_t{detail.rank.value})
+                   .bind(2, static_cast<std::int64_t>(detail.level))
+                   .bind(3, static_cast<std::int64_t>(detail.reason))
+                   .step();
+    if (!row) return failure(row);
+    DetailFacts joined = detail;
+    std::optional<std::int64_t> id;
+    if (*row) {
+        const DetailFacts before = factsOf(*find);
+        if (detail.first >= before.first &&
+            detail.first.value <= std::int64_t{before.last.value} + 1) {
+            joined = before;
+            join(joined, detail);
+            id = find->integer(kAllColumns);
+        }
+    }
+    auto put = connection.prepare("INSERT OR REPLACE INTO detail(" + allColumns() +
+                                  ", id) VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
+    if (!put) return failure(put);
+    std::vector<std::byte> peak;
+    bindFacts(*put, joined, peak);
+    return put->bind(kAllColumns + 1, id).run();
+}
+
+Result<void> countLateRemovals(Connection& connection, RankId rank, std::uint64_t events) {
+    auto update = connection.prepare(
+        "UPDATE detail SET removed = removed + ?2 WHERE id ="
+        " (SELECT max(id) FROM detail WHERE rank = ?1 AND reason IN (3, 4))");
+    if (!update) return failure(update);
+    return update->bind(1, std::int64_t{rank.value})
+        .bind(2, static_cast<std::int64_t>(events))
+        .run();
+}
+
+Result<std::int64_t> thinningState(Connection& connection) {
+    const auto there = connection.hasTable("detail");
+    if (!there) return failure(there);
+    if (!*there) return 0;
+    return connection.integer(
+        "SELECT coalesce(sum(end_ns), 0) + count(*) FROM detail WHERE reason IN (3, 4)");
+}
+
 }  // namespace shardscope::storage

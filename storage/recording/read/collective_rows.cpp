@@ -1,10 +1,11 @@
 #include "storage/recording/read/collective_rows.h"
 
-#include "storage/recording/file/words.h"
+#include "storage/recording/file/row_rules.h"
 
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -57,6 +58,45 @@ Result<void> readAll(Connection& connection, RankId rank, TimeRange range,
     if (!select) return failure(select);
     select->bind(1, std::int64_t{rank.value}).bind(2, range.end.ns).bind(3, range.begin.ns);
     return take(*select, events);
+}
+
+using Members = std::vector<std::int64_t>;
+
+bool isMessage(CollectiveOp operation) {
+    return operation == CollectiveOp::kSend || operation == CollectiveOp::kReceive;
+}
+bool isBlind(const CollectiveEvent& event) {
+    return event.arrivals.empty() && (event.group == 0 || !isMessage(event.operation));
+}
+
+Result<Members> world(Connection& connection) {
+    auto select = connection.prepare("SELECT world_size FROM run");
+    if (!select) return failure(select);
+    auto row = select->step();
+    if (!row) return failure(row);
+    Members ranks;
+    for (std::int64_t rank = 0; *row && rank < select->integer(0); ++rank) ranks.push_back(rank);
+    return ranks;
+}
+
+/// The ranks that have rows of a group: others took no part in it. None where all are on one host.
+Result<Members> membersOverHosts(Connection& connection, std::uint32_t group) {
+    auto select = connection.prepare(
+        "SELECT rank, host FROM ranks WHERE EXISTS (SELECT 1 FROM collectives"
+        " WHERE collectives.rank=ranks.rank AND group_id=?) ORDER BY rank");
+    if (!select) return failure(select);
+    select->bind(1, std::int64_t{group});
+    Members members;
+    std::set<std::int64_t> hosts;
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (!*row) break;
+        members.push_back(select->integer(0));
+        hosts.insert(select->integer(1));
+    }
+    if (hosts.size() < 2) members.clear();
+    return members;
 }
 
 }  // namespace
@@ -127,6 +167,99 @@ Result<void> CollectiveRows::readSome(Connection& connection, RankId rank, TimeR
         select->bind(4, first->group).bind(5, first->first).bind(6, std::prev(at)->last);
         if (auto done = take(*select, events); !done) return done;
     }
+    return {};
+}
+
+Result<void> PeerArrivals::fill(Connection& connection, std::vector<CollectiveEvent>& events) {
+    std::map<std::uint32_t, Sequences> blind;
+    for (const CollectiveEvent& event : events) {
+        if (!isBlind(event)) continue;
+        Sequences& of =
+            blind.try_emplace(event.group, Sequences{event.sequence, event.sequence}).first->second;
+        of = {std::min(of.first, event.sequence), std::max(of.last, event.sequence)};
+    }
+    std::map<std::uint32_t, const Group*> groups;
+    for (const auto& [number, wanted] : blind) {
+        const auto group = groupOf(connection, number, wanted);
+        if (!group) return failure(group);
+        groups[number] = *group;
+    }
+    for (CollectiveEvent& event : events) {
+        if (!isBlind(event)) continue;
+        const Group& group = *groups[event.group];
+        const auto found = group.known.find(event.sequence);
+        if (found != group.known.end()) event.arrivals = found->second;
+    }
+    return {};
+}
+
+Result<PeerArrivals::Group*> PeerArrivals::groupOf(Connection& connection, std::uint32_t number,
+                                                   Sequences wanted) {
+    const auto [found, fresh] = m_groups.try_emplace(number);
+    Group& group = found->second;
+    if (fresh) {
+        auto members = number == 0 ? world(connection) : membersOverHosts(connection, number);
+        if (!members) {
+            m_groups.erase(found);
+            return failure(members);
+        }
+        group.members = std::move(*members);
+        group.read = {wanted.last + 1, wanted.last};  // nothing, beside what comes
+    }
+    if (group.members.size() > 1)
+        if (auto done = extend(connection, number, group, wanted); !done) return failure(done);
+    return &group;
+}
+
+/// Reads what is not known yet. What lies far from what is known takes its place.
+Result<void> PeerArrivals::extend(Connection& connection, std::uint32_t number, Group& group,
+                                  Sequences wanted) {
+    Sequences& known = group.read;
+    const bool apart = wanted.first > known.last + 1 || wanted.last + 1 < known.first;
+    if (apart) {
+        group.known.clear();
+        known = {wanted.last + 1, wanted.last};
+    }
+    if (wanted.first < known.first) {
+        const Sequences before{wanted.first, known.first - 1};
+        if (auto done = read(connection, number, group, before); !done) return done;
+        known.first = wanted.first;
+    }
+    if (wanted.last > known.last) {
+        const Sequences after{known.last + 1, wanted.last};
+        if (auto done = read(connection, number, group, after); !done) return done;
+        known.last = wanted.last;
+    }
+    return {};
+}
+
+/// Of a collective that not all members have nobody knows who was last: e.g. a rank died.
+Result<void> PeerArrivals::read(Connection& connection, std::uint32_t number, Group& group,
+                                Sequences wanted) {
+    auto select = connection.prepare(
+        "SELECT sequence, start_ns FROM collectives WHERE rank=? AND group_id=?"
+        " AND sequence BETWEEN ? AND ?");
+    if (!select) return failure(select);
+    std::unordered_map<std::uint64_t, std::vector<Timestamp>> times;
+    for (std::size_t place = 0; place < group.members.size(); ++place) {
+        select->bind(1, group.members[place])
+            .bind(2, std::int64_t{number})
+            .bind(3, static_cast<std::int64_t>(wanted.first))
+            .bind(4, static_cast<std::int64_t>(wanted.last));
+        while (true) {
+            auto row = select->step();
+            if (!row) return failure(row);
+            if (!*row) break;
+            const auto sequence = static_cast<std::uint64_t>(select->integer(0));
+            if (place == 0) times[sequence].reserve(group.members.size());
+            const auto found = times.find(sequence);
+            if (found != times.end() && found->second.size() == place)
+                found->second.push_back({select->integer(1)});
+        }
+        select->reset();
+    }
+    for (const auto& [sequence, all] : times)
+        if (all.size() == group.members.size()) group.known.emplace(sequence, all);
     return {};
 }
 

@@ -1,6 +1,8 @@
 // The columns of the SQL table `events`, in the order in which it declares them (FORMAT.md).
 #pragma once
 
+#include "storage/sqlite/connection.h"
+
 #include <array>
 #include <cstddef>
 #include <string>
@@ -81,5 +83,11 @@ static_assert(standWhereTheyAreNumbered(), "SQLite knows columns by their positi
         all.append(all.empty() ? "" : ", ").append(text);
     return all;
 }
+
+// The views on the table `events`, and tables that a file keeps as columns, for SQL of users.
+
+/// Of a connection that has the table `events` and may make temporary tables. They live in the
+/// connection, not in the file; called again, they look where the rows are by now.
+Result<void> addEventViews(Connection& connection);
 
 }  // namespace shardscope::storage

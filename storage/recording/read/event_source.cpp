@@ -1,7 +1,7 @@
 #include "storage/recording/read/event_source.h"
 
 #include "storage/columns/chunk.h"
-#include "storage/recording/file/detail_rows.h"
+#include "storage/recording/file/row_sql.h"
 #include "storage/recording/read/blob_loader.h"
 
 #include <algorithm>

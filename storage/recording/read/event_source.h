@@ -9,7 +9,7 @@
 #include "storage/recording/file/chunk_directory.h"
 #include "storage/recording/file/memory_tally.h"
 #include "storage/recording/file/worker_pool.h"
-#include "storage/recording/read/bounded_cache.h"
+#include "storage/recording/read/blob_loader.h"
 #include "storage/recording/read/generation.h"
 
 #include <algorithm>

@@ -1,13 +1,13 @@
 #include "storage/recording/read/local_reader.h"
 
-#include "storage/recording/file/open_connection.h"
 #include "storage/recording/file/packed_rows.h"
+#include "storage/recording/file/recording_file.h"
 #include "storage/recording/read/collective_rows.h"
 #include "storage/recording/read/flow_arrows.h"
 #include "storage/recording/read/questions.h"
 #include "storage/recording/read/summary_rows.h"
 #include "storage/recording/read/view_loader.h"
-#include "storage/sqlite/repair_command.h"
+#include "storage/sqlite/sqlite_error.h"
 
 #include <algorithm>
 #include <type_traits>

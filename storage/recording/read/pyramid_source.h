@@ -3,9 +3,9 @@
 // Lives on the reader's thread like EventSource; segments are decoded on several.
 #pragma once
 
-#include "storage/recording/file/pyramid_rows.h"
+#include "storage/recording/file/chunk_directory.h"
 #include "storage/recording/file/worker_pool.h"
-#include "storage/recording/read/bounded_cache.h"
+#include "storage/recording/read/blob_loader.h"
 #include "storage/recording/read/generation.h"
 
 #include <map>

@@ -1,4 +1,4 @@
-#include "storage/recording/file/open_connection.h"
+#include "storage/recording/file/recording_file.h"
 #include "storage/recording/read/events_table.h"
 #include "storage/recording/read/local_reader.h"
 

@@ -1,4 +1,4 @@
-#include "storage/recording/file/detail_rows.h"
+#include "storage/recording/file/row_sql.h"
 #include "storage/recording/read/local_reader.h"
 
 #include <algorithm>

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace shardscope::storage {
@@ -138,5 +139,15 @@ public:
 /// its own one among them; 0 is as many as the hardware has. What it answers is always the same.
 Result<std::unique_ptr<RecordingReader>> openRecording(const std::string& path,
                                                        std::size_t threads = 0);
+
+// All strings of a rank, for who looks for one: names of events, and their arguments where those
+// are stored whole. Works through any reader.
+
+struct RankStrings {
+    std::vector<std::pair<StringId, std::string>> texts;  ///< by id
+    /// Some events have arguments beside these, put together for each (text() of higher ids).
+    bool hasArguments = false;
+};
+Result<RankStrings> readStrings(RecordingReader& reader, RankId rank);
 
 }  // namespace shardscope::storage

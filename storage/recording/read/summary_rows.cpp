@@ -1,7 +1,6 @@
 #include "storage/recording/read/summary_rows.h"
 
 #include "storage/recording/file/collective_bounds.h"
-#include "storage/recording/file/detail_rows.h"
 #include "storage/recording/file/row_checksums.h"
 #include "storage/recording/file/row_sql.h"
 

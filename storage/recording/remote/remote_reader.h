@@ -2,7 +2,7 @@
 // what the reader there answers. One thread.
 #pragma once
 
-#include "storage/recording/read/bounded_cache.h"
+#include "storage/recording/read/blob_loader.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/remote/remote_session.h"
 

@@ -1,16 +1,21 @@
 #include "storage/recording/remote/serve.h"
 
 #include "storage/columns/arguments.h"
+#include "storage/model/mutex.h"
+#include "storage/recording/read/generation.h"
 #include "storage/recording/read/recording_reader.h"
-#include "storage/recording/remote/call_queue.h"
 #include "storage/recording/remote/calls.h"
-#include "storage/recording/remote/frame_stream.h"
+#include "storage/recording/remote/frames.h"
 #include "storage/recording/remote/wire.h"
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -22,6 +27,73 @@
 
 namespace shardscope::storage::remote {
 namespace {
+
+struct WaitingCall {
+    std::uint32_t number = 0;
+    Call call;
+    Generation generation;  ///< superseded when it is cancelled
+};
+
+class CallQueue {
+public:
+    /// False: so many wait that nobody honest asked them.
+    [[nodiscard]] bool put(std::uint32_t number, Call call);
+    /// Waiting, or being answered.
+    void cancel(std::uint32_t number);
+    /// Cancels all; no more will come.
+    void close();
+    /// Waits for the next; nothing: none will come.
+    std::optional<WaitingCall> take();
+
+private:
+    struct Entry {
+        WaitingCall waiting;
+        Generations generations;
+    };
+    static constexpr std::size_t kMostWaiting = 64;
+
+    Mutex m_mutex;
+    Condition m_changed;
+    std::deque<Entry> m_entries SHARDSCOPE_GUARDED_BY(m_mutex);
+    /// Of what was taken last.
+    std::optional<Entry> m_taken SHARDSCOPE_GUARDED_BY(m_mutex);
+    bool m_closed SHARDSCOPE_GUARDED_BY(m_mutex) = false;
+};
+
+bool CallQueue::put(std::uint32_t number, Call call) {
+    const MutexLock lock(m_mutex);
+    if (m_entries.size() == kMostWaiting) return false;
+    Entry entry;
+    entry.waiting = {number, std::move(call), entry.generations.next()};
+    m_entries.push_back(std::move(entry));
+    m_changed.notifyOne();
+    return true;
+}
+
+void CallQueue::cancel(std::uint32_t number) {
+    const MutexLock lock(m_mutex);
+    if (m_taken && m_taken->waiting.number == number) m_taken->generations.supersede();
+    for (Entry& entry : m_entries)
+        if (entry.waiting.number == number) entry.generations.supersede();
+}
+
+void CallQueue::close() {
+    const MutexLock lock(m_mutex);
+    m_closed = true;
+    if (m_taken) m_taken->generations.supersede();
+    m_entries.clear();
+    m_changed.notifyOne();
+}
+
+std::optional<WaitingCall> CallQueue::take() {
+    MutexLock lock(m_mutex);
+    while (m_entries.empty() && !m_closed) m_changed.wait(lock);
+    m_taken.reset();
+    if (m_entries.empty()) return std::nullopt;
+    m_taken.emplace(std::move(m_entries.front()));
+    m_entries.pop_front();
+    return std::optional(m_taken->waiting);
+}
 
 /// What is made of a call's bytes.
 constexpr std::size_t kCallBudget = std::size_t{64} << 20;

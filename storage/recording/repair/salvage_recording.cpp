@@ -3,7 +3,7 @@
 #include "storage/columns/arguments.h"
 #include "storage/columns/stored_kinds.h"
 #include "storage/model/repaired.h"
-#include "storage/recording/file/output_target.h"
+#include "storage/recording/file/output_file.h"
 #include "storage/recording/file/part_files.h"
 #include "storage/recording/file/recording_file.h"
 #include "storage/recording/file/row_checksums.h"

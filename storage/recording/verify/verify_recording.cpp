@@ -1,7 +1,7 @@
 #include "storage/recording/verify/verify_recording.h"
 
-#include "storage/recording/file/open_connection.h"
 #include "storage/recording/file/packed_rows.h"
+#include "storage/recording/file/recording_file.h"
 #include "storage/recording/verify/verify_parts.h"
 
 namespace shardscope::storage {

@@ -1,7 +1,7 @@
 #include "storage/recording/file/collective_bounds.h"
-#include "storage/recording/file/detail_rows.h"
 #include "storage/recording/file/row_checksums.h"
 #include "storage/recording/file/row_rules.h"
+#include "storage/recording/file/row_sql.h"
 #include "storage/recording/verify/verify_parts.h"
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 #include "storage/recording/write/chunk_writer.h"
 
 #include "storage/columns/stored_kinds.h"
-#include "storage/recording/file/detail_rows.h"
 #include "storage/recording/file/row_sql.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "storage/recording/write/detail_thinner.h"
 
-#include "storage/recording/file/detail_rows.h"
-#include "storage/sqlite/transaction.h"
+#include "storage/recording/file/row_sql.h"
+#include "storage/sqlite/connection.h"
 
 #include <algorithm>
 #include <filesystem>

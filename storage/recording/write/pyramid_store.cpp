@@ -1,6 +1,6 @@
 #include "storage/recording/write/pyramid_store.h"
 
-#include "storage/recording/file/pyramid_rows.h"
+#include "storage/recording/file/chunk_directory.h"
 
 namespace shardscope::storage {
 namespace {

@@ -1,15 +1,15 @@
 #include "storage/recording/write/recording_writer.h"
 
-#include "storage/recording/file/detail_rows.h"
 #include "storage/recording/file/packed_rows.h"
 #include "storage/recording/file/recording_file.h"
 #include "storage/recording/file/row_checksums.h"
+#include "storage/recording/file/row_sql.h"
 #include "storage/recording/read/event_source.h"
 #include "storage/recording/write/chunk_writer.h"
 #include "storage/recording/write/detail_thinner.h"
 #include "storage/recording/write/finish_recording.h"
 #include "storage/recording/write/row_writer.h"
-#include "storage/sqlite/transaction.h"
+#include "storage/sqlite/connection.h"
 
 #include <unistd.h>
 

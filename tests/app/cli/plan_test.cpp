@@ -1,6 +1,6 @@
 #include "app/cli/plan_tables.h"
 #include "engine/run/theory/model_theory.h"
-#include "profiler/planning/parallelisms.h"
+#include "profiler/planning/model_parallel.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>

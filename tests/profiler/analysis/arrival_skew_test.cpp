@@ -1,4 +1,4 @@
-#include "profiler/analysis/arrival_skew.h"
+#include "profiler/analysis/collective_figures.h"
 
 #include <gtest/gtest.h>
 

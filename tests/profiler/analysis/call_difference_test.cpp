@@ -1,5 +1,5 @@
 // Stacks of two runs as one tree: by path, each with its time a step in either.
-#include "profiler/analysis/call_difference.h"
+#include "profiler/analysis/call_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "profiler/analysis/energy.h"
+#include "profiler/analysis/efficiency.h"
 
 #include <gmock/gmock.h>
 

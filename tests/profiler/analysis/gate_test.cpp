@@ -1,5 +1,4 @@
-#include "profiler/analysis/gate.h"
-
+#include "profiler/analysis/run_figures.h"
 #include "tests/support/result_matchers.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "profiler/analysis/high_stretch.h"
+#include "profiler/analysis/slow_steps.h"
 
 #include <gtest/gtest.h>
 

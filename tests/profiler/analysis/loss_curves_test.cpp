@@ -1,4 +1,4 @@
-#include "profiler/analysis/loss_curves.h"
+#include "profiler/analysis/training_health.h"
 
 #include <gmock/gmock.h>
 

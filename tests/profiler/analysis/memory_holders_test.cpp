@@ -1,4 +1,4 @@
-#include "profiler/analysis/memory_holders.h"
+#include "profiler/analysis/memory_steps.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,4 @@
-#include "profiler/analysis/span_totals.h"
-
+#include "profiler/analysis/step_parts.h"
 #include "tests/support/random_events.h"
 
 #include <gmock/gmock.h>

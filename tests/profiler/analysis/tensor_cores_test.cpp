@@ -1,4 +1,4 @@
-#include "profiler/analysis/tensor_cores.h"
+#include "profiler/analysis/roofline.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // Who is waited for, in groups that are not the world.
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/groups.h"
+#include "profiler/analysis/intervals.h"
 #include "storage/model/collective_key.h"
 
 #include <gmock/gmock.h>

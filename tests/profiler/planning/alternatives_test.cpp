@@ -1,5 +1,4 @@
-#include "profiler/planning/alternatives.h"
-
+#include "profiler/planning/forecast.h"
 #include "tests/profiler/planning/played_recording.h"
 
 #include <gmock/gmock.h>

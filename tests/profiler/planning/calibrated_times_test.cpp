@@ -1,6 +1,5 @@
-#include "profiler/planning/calibrated_times.h"
-
 #include "engine/run/theory/model_theory.h"
+#include "profiler/planning/calibration.h"
 #include "profiler/planning/model_plan.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 #include "profiler/planning/forecast.h"
 
 #include "engine/run/theory/model_theory.h"
-#include "profiler/planning/compute_rates.h"
+#include "profiler/planning/compute_times.h"
 #include "profiler/planning/model_plan.h"
 #include "tests/profiler/planning/played_recording.h"
 

@@ -1,4 +1,4 @@
-#include "profiler/planning/known_models.h"
+#include "profiler/planning/model_parallel.h"
 
 #include <gtest/gtest.h>
 

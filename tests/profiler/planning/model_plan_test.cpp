@@ -1,7 +1,7 @@
 #include "profiler/planning/model_plan.h"
 
 #include "engine/run/theory/theory.h"
-#include "profiler/planning/state_bytes.h"
+#include "profiler/planning/parameter_plan.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,4 @@
-#include "profiler/planning/state_bytes.h"
-
+#include "profiler/planning/parameter_plan.h"
 #include "tests/support/word_list_test.h"
 
 #include <gmock/gmock.h>

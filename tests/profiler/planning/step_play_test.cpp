@@ -1,4 +1,4 @@
-#include "profiler/planning/step_play.h"
+#include "profiler/planning/step_schedule.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which step imported events belong to.
-#include "storage/interchange/step_names.h"
+#include "storage/interchange/step_marks.h"
 #include "tests/storage/interchange/kineto_samples.h"
 
 #include <gtest/gtest.h>

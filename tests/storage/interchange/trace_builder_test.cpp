@@ -1,7 +1,7 @@
 #include "storage/interchange/trace_builder.h"
 
-#include "storage/interchange/event_window.h"
-#include "storage/interchange/string_cache.h"
+#include "storage/interchange/builder/trace_state.h"
+#include "storage/interchange/pending_events.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/support/result_matchers.h"

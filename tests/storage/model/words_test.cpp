@@ -1,4 +1,4 @@
-#include "storage/interchange/step_names.h"
+#include "storage/interchange/step_marks.h"
 #include "storage/model/recording.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/support/word_list_test.h"

@@ -1,6 +1,5 @@
 // What may be replaced, and what never. Only files, FIFOs, sockets and a terminal of the test's
 // own.
-#include "storage/recording/file/output_target.h"
 
 #include "storage/recording/file/output_file.h"
 #include "storage/recording/file/part_files.h"

@@ -1,5 +1,5 @@
 #include "storage/columns/chunk.h"
-#include "storage/columns/summary.h"
+#include "storage/columns/pyramid.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/support/random_events.h"

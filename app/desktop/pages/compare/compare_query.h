@@ -6,7 +6,7 @@
 #include "app/desktop/models/answer_table.h"
 #include "app/desktop/models/step_figures.h"
 #include "profiler/analysis/comparability.h"
-#include "profiler/analysis/loss_curves.h"
+#include "profiler/analysis/training_health.h"
 #include "profiler/questions/answer.h"
 #include "profiler/questions/read_pieces.h"
 #include "profiler/questions/selection.h"

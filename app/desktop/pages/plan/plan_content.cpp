@@ -14,7 +14,7 @@
 #include "app/desktop/widgets/theme.h"
 #include "engine/run/config/run_option.h"
 #include "engine/run/theory/device_peaks.h"
-#include "profiler/planning/parallelisms.h"
+#include "profiler/planning/model_parallel.h"
 
 #include <QCheckBox>
 #include <QComboBox>

@@ -5,9 +5,9 @@
 #include "app/desktop/pages/run_fields/run_option_texts.h"
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/device_peaks.h"
-#include "profiler/planning/calibrated_times.h"
+#include "profiler/planning/calibration.h"
+#include "profiler/planning/compute_times.h"
 #include "profiler/planning/fits_on.h"
-#include "profiler/planning/link_times.h"
 #include "profiler/planning/model_parallel.h"
 #include "profiler/questions/plan_tables.h"
 

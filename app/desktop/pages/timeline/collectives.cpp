@@ -2,7 +2,7 @@
 
 #include "app/desktop/pages/timeline/timeline_query.h"
 #include "profiler/analysis/collective_figures.h"
-#include "profiler/analysis/groups.h"
+#include "profiler/analysis/intervals.h"
 
 #include <algorithm>
 #include <memory>

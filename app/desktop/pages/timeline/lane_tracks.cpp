@@ -1,6 +1,6 @@
 #include "app/desktop/pages/timeline/lane_tracks.h"
 
-#include "storage/model/overhead_lanes.h"
+#include "storage/model/lanes.h"
 
 #include <algorithm>
 

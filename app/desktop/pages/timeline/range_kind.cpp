@@ -3,8 +3,8 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/lane_identity.h"
 #include "engine/run/config/run_config.h"
-#include "storage/model/apart.h"
-#include "storage/model/overhead_lanes.h"
+#include "storage/model/events.h"
+#include "storage/model/lanes.h"
 
 #include <QObject>
 #include <set>

@@ -1,7 +1,7 @@
 #include "app/desktop/pages/timeline/range_table.h"
 
 #include "app/desktop/pages/timeline/range_kind.h"
-#include "profiler/analysis/median.h"
+#include "profiler/analysis/findings.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "app/desktop/pages/timeline/search.h"
 
 #include "app/desktop/models/format.h"
-#include "storage/recording/read/rank_strings.h"
+#include "storage/recording/read/recording_reader.h"
 
 #include <algorithm>
 #include <string>

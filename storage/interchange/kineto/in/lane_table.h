@@ -4,8 +4,8 @@
 // kernels of a stream, its collectives and its copies are three lanes.
 #pragma once
 
-#include "storage/interchange/kineto/in/category.h"
 #include "storage/interchange/trace_builder.h"
+#include "storage/model/events.h"
 
 #include <array>
 #include <map>
@@ -13,6 +13,19 @@
 #include <string_view>
 
 namespace shardscope::interchange::kineto {
+
+// What Kineto's categories are: lanes get their role from here, never from names of events.
+
+struct Category {
+    std::string_view name;  ///< today's name
+    LaneRole role = LaneRole::kHost;
+    bool device = false;  ///< pid is a device, tid a stream
+    bool kernel = false;  ///< runs on the device's processors
+};
+
+/// Names of 2021 give today's category. One that is not known is a host lane of its own, and its
+/// `name` is `text`.
+[[nodiscard]] Category categoryOf(std::string_view text);
 
 class LaneTable {
 public:

@@ -1,12 +1,35 @@
 // Writes events of a Chrome trace as text, one a line, with the blanks HTA looks for.
 #pragma once
 
-#include "storage/interchange/kineto/out/text_output.h"
+#include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/kineto/out/trace_events.h"
 
+#include <memory>
 #include <string>
+#include <string_view>
 
 namespace shardscope::interchange::kineto_out {
+
+// The file that a trace's text goes to: plain, or gzip.
+
+/// Has its name only once it is whole. One thread.
+class TextOutput {
+public:
+    /// gzip unless `path` ends in ".json".
+    static Result<TextOutput> open(const storage::OutputRequest& request);
+    TextOutput(TextOutput&&) noexcept;
+    TextOutput& operator=(TextOutput&&) noexcept;
+    ~TextOutput();
+
+    void write(std::string_view text);
+    Result<void> finish();
+
+private:
+    struct Deflater;
+    TextOutput(ExportWriter writer, std::unique_ptr<Deflater> deflater);
+    ExportWriter m_writer;
+    std::unique_ptr<Deflater> m_deflater;  ///< null: plain
+};
 
 class EventWriter : public TraceEventSink {
 public:

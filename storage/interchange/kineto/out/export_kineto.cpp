@@ -1,4 +1,5 @@
 // A recording as PyTorch profiler traces, one a rank: docs/kineto.md.
+#include "storage/interchange/formats.h"
 #include "storage/interchange/kineto/out/event_writer.h"
 #include "storage/interchange/kineto/out/kineto_trace.h"
 #include "storage/interchange/kineto/out/output_folder.h"
@@ -41,6 +42,11 @@ Result<ExportAccount> writeFolder(ExportScope& scope, const ExportOptions& optio
     return account;
 }
 
+bool isJson(std::string_view front) {
+    const std::size_t first = front.find_first_not_of(" \t\r\n");
+    return first != std::string_view::npos && (front[first] == '{' || front[first] == '[');
+}
+
 }  // namespace
 
 Result<ExportAccount> exportKineto(storage::RecordingReader& reader, const ExportOptions& options) {
@@ -58,6 +64,22 @@ Result<ExportAccount> exportKineto(storage::RecordingReader& reader, const Expor
     auto events = writeRank(*scope, scope->ranks().front(), options.output, options);
     if (!events) return failure(events);
     return ExportAccount{*events, {options.output}, {}};
+}
+
+Result<ReaderResult> readKineto(const ReaderRequest& request);
+
+Format kinetoFormat() {
+    return {.name = "kineto",
+            .file = "a PyTorch profiler (Kineto) trace",
+            .reads = "traces of PyTorch's profiler (Kineto, Chrome JSON), plain or gzip",
+            .endings = {".json", ".json.gz"},
+            .looksLike = isJson,
+            .read = readKineto,
+            .writes = "PyTorch profiler traces, one .json.gz per rank",
+            .option = "--hta",
+            .ending = ".json.gz",
+            .filePerRank = true,
+            .write = exportKineto};
 }
 
 }  // namespace shardscope::interchange

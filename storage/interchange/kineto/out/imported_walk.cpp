@@ -1,9 +1,9 @@
 // A recording that was imported from Kineto, as the trace it came from.
 #include "storage/interchange/event_text.h"
-#include "storage/interchange/kineto/in/category.h"
+#include "storage/interchange/kineto/in/lane_table.h"
 #include "storage/interchange/kineto/in/trace_mapper.h"
 #include "storage/interchange/kineto/out/correlations.h"
-#include "storage/interchange/kineto/out/imported_trace.h"
+#include "storage/interchange/kineto/out/kineto_trace.h"
 #include "storage/model/flow_words.h"
 
 #include <deque>

@@ -1,13 +1,40 @@
 // One rank of a recording as a Kineto trace: what stands at its top, and its events.
 #pragma once
 
-#include "storage/interchange/kineto/out/imported_trace.h"
 #include "storage/interchange/kineto/out/trace_events.h"
+#include "storage/model/recording.h"
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace shardscope::interchange::kineto_out {
+
+// What an import of a Kineto trace left in the recording for who writes that trace again
+// (read_kineto.cpp: configJson).
+
+struct ImportedTrace {
+    struct Lane {
+        TraceRow row;
+        std::string category;
+    };
+    struct Counter {
+        TraceRow row;
+        std::string process, name, series;
+    };
+    std::vector<std::pair<std::string, std::string>> metadata;  ///< key and value as JSON
+    std::optional<std::int64_t> zeroNs;  ///< the recording's time 0 on the trace's wall clock
+    std::int64_t baseNs = 0;             ///< its own times count from here
+    bool storesFlows = false;            ///< false, before format 1.3: flows are correlations
+    std::map<LaneId, Lane> lanes;
+    std::map<LaneId, Counter> counters;
+    std::vector<std::string> metadataEvents;  ///< whole, as JSON
+
+    /// Of one rank; nothing when it was not imported from Kineto.
+    static std::optional<ImportedTrace> of(const RunFacts& run, RankId rank);
+};
 
 class KinetoTrace {
 public:

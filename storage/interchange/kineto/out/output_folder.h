@@ -2,7 +2,7 @@
 #pragma once
 
 #include "storage/model/result.h"
-#include "storage/recording/file/output_target.h"
+#include "storage/recording/file/output_file.h"
 
 #include <cstdint>
 #include <string>

@@ -2,11 +2,10 @@
 // docs/kineto.md.
 #include "storage/interchange/formats/nested_tracks.h"
 #include "storage/interchange/kineto/out/correlations.h"
-#include "storage/interchange/kineto/out/device_names.h"
 #include "storage/interchange/kineto/out/recorded_collectives.h"
 #include "storage/interchange/kineto/out/recorded_rank.h"
-#include "storage/interchange/kineto/out/recorded_samples.h"
-#include "storage/interchange/step_names.h"
+#include "storage/interchange/kineto/out/trace_events.h"
+#include "storage/interchange/step_marks.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,7 +1,6 @@
 // The real libcupti. Neither a driver nor a device is needed: what is tested is that the
 // absence of both is told and survived.
-#include "profiler/collectors/cupti/cupti_library.h"
-
+#include "profiler/collectors/cupti/cupti_api.h"
 #include "profiler/collectors/cupti/cupti_collector.h"
 #include "profiler/collectors/cupti/record_reader.h"
 #include "tests/profiler/collectors/cupti/kept_device_events.h"

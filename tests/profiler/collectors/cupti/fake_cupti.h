@@ -3,7 +3,6 @@
 #pragma once
 
 #include "profiler/collectors/cupti/cupti_api.h"
-#include "profiler/collectors/cupti/cupti_library.h"
 #include "tests/profiler/collectors/cupti/activities.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-#include "profiler/collectors/host/core_wait.h"
-
+#include "profiler/collectors/host/stolen_time.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gtest/gtest.h>

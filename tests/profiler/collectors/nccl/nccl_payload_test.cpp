@@ -1,4 +1,4 @@
-#include "profiler/collectors/nccl/nccl_payload.h"
+#include "profiler/collectors/nccl/nccl_join.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "profiler/collectors/nvml/running_counter.h"
+#include "profiler/collectors/nvml/nvml_sampler.h"
 
 #include <gtest/gtest.h>
 

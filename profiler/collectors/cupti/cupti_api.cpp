@@ -1,4 +1,4 @@
-#include "profiler/collectors/cupti/cupti_library.h"
+#include "profiler/collectors/cupti/cupti_api.h"
 
 #include <cupti.h>
 

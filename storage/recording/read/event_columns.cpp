@@ -1,4 +1,4 @@
-#include "storage/recording/read/event_views.h"
+#include "storage/recording/read/event_columns.h"
 
 #include "storage/recording/file/packed_rows.h"
 

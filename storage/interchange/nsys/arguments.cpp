@@ -1,4 +1,4 @@
-#include "storage/interchange/nsys/emitted_text.h"
+#include "storage/interchange/nsys/arguments.h"
 
 #include <algorithm>
 #include <array>

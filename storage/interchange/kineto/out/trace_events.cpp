@@ -1,4 +1,4 @@
-#include "storage/interchange/kineto/out/device_names.h"
+#include "storage/interchange/kineto/out/trace_events.h"
 
 #include <array>
 #include <charconv>
