@@ -72,8 +72,8 @@ struct CallsOf {
 /// Of a tree that was added up.
 [[nodiscard]] CallsOf callsOf(const CallTree& tree, CallTree::Name name);
 
-// Stacks of two runs as one tree, told apart by what they took in either: for differential flame
-// graphs. Pure values.
+// Stacks of two runs as one tree, with the time that each call took in either: for differential
+// flame graphs. Pure values.
 
 struct CallDifference {
     /// ns of a frame; 0 where the other run alone has it.

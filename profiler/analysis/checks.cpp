@@ -39,19 +39,20 @@ std::string firstOf(const std::vector<std::string>& sentences) {
     return first;
 }
 
-Check certificate(const Completeness& told) {
+Check certificate(const Completeness& completeness) {
     Check check{"certificate", "events of each step", CheckState::kUnknown, {}};
-    if (!told.known) {
-        check.found =
-            told.missing.empty() ? "nothing says how many a step must have" : firstOf(told.missing);
+    if (!completeness.known) {
+        check.found = completeness.missing.empty() ? "nothing says how many a step must have"
+                                                   : firstOf(completeness.missing);
         return check;
     }
-    check.state = told.complete ? CheckState::kFine : CheckState::kProblem;
+    check.state = completeness.complete ? CheckState::kFine : CheckState::kProblem;
     check.found = fmt::format(
         "{} of {} numbers of gathers, reductions and phases are those that the strategy must have",
-        counted(static_cast<std::uint64_t>(told.compared - told.different)),
-        counted(static_cast<std::uint64_t>(told.compared)));
-    if (!told.complete && told.different == 0) check.found += "; " + firstOf(told.missing);
+        counted(static_cast<std::uint64_t>(completeness.compared - completeness.different)),
+        counted(static_cast<std::uint64_t>(completeness.compared)));
+    if (!completeness.complete && completeness.different == 0)
+        check.found += "; " + firstOf(completeness.missing);
     return check;
 }
 
@@ -135,14 +136,14 @@ Check clocksCheck(const RecordingSummary& summary, const HostClocks& clocks) {
 Check observer(const std::vector<ObserverEffect>& effects) {
     Check check{"observer", "what recording cost", CheckState::kUnknown, {}};
     for (const ObserverEffect& effect : effects) {
-        const Difference& told = effect.difference;
-        if (!told.change || !told.low || !told.high) continue;
+        const Difference& difference = effect.difference;
+        if (!difference.change || !difference.low || !difference.high) continue;
         check.state = CheckState::kFine;
         if (!check.found.empty()) check.found += "; ";
         check.found +=
-            fmt::format("level {} {:+.2f} % of a step against {} (between {:+.2f} and {:+.2f} %)",
-                        toWord(effect.level), 100 * *told.change, toWord(effect.against),
-                        100 * *told.low, 100 * *told.high);
+            fmt::format("level {} {:+.2f} % per step against {} (between {:+.2f} and {:+.2f} %)",
+                        toWord(effect.level), 100 * *difference.change, toWord(effect.against),
+                        100 * *difference.low, 100 * *difference.high);
     }
     if (check.state == CheckState::kUnknown)
         check.found = effects.empty()

@@ -25,7 +25,7 @@ struct Check {
     const char* key;  ///< "certificate"
     const char* what;
     CheckState state = CheckState::kUnknown;
-    std::string found;  ///< what was counted, or why it cannot be told; no capital, no full stop
+    std::string found;  ///< what was counted, or why it is unknown; no capital, no full stop
 };
 
 /// Of a whole recording. A problem here is one among its notices (notices.h) too. What was left out

@@ -79,7 +79,7 @@ ArrivalSkew arrivalSkew(const std::vector<Transfer>& transfers) {
             ++found.unknown;
             continue;
         }
-        ++found.told;
+        ++found.known;
         auto& [comer, skews] = byRank[*transfer.late];
         comer.rank = *transfer.late;
         ++comer.collectives;

@@ -67,7 +67,7 @@ struct LastComer {
 
 struct ArrivalSkew {
     std::vector<LastComer> ranks;  ///< by what the others waited, longest first
-    std::int64_t told = 0;         ///< collectives of which it is known who came last
+    std::int64_t known = 0;        ///< collectives of which it is known who came last
     std::int64_t unknown = 0;      ///< arrivals are not known, or hosts' clocks in doubt by more
 };
 [[nodiscard]] ArrivalSkew arrivalSkew(const std::vector<Transfer>& transfers);

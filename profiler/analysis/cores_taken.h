@@ -13,8 +13,8 @@
 // time of all cores of a host that its hypervisor gave to others, of which its ranks together lost
 // that much at most (storage/model/recording.h, StepFacts). Both are known of recordings of format
 // 2.2 and later; what is not known counts as 0. A rank that is stopped, or whose core is slower,
-// waits for none. One that is held back by a quota of its control group does: that is not told
-// apart from others.
+// waits for none. One that is held back by a quota of its control group does: that is not
+// distinguished.
 #pragma once
 
 #include "profiler/analysis/ledger.h"

@@ -212,18 +212,18 @@ std::vector<PartOfRanks> overRanks(const std::vector<PartSpeed>& parts) {
 }
 
 RunEnergy runEnergy(const std::vector<DeviceUse>& devices, std::size_t ranks) {
-    RunEnergy told;
+    RunEnergy energy;
     if (devices.empty()) {
-        told.missing = "no rank has a device whose energy could be sampled";
-        return told;
+        energy.missing = "no rank has a device whose energy could be sampled";
+        return energy;
     }
     std::map<std::string, Counter> counters;
     double tokens = 0;
     for (const DeviceUse& use : devices) {
         if (!use.joulesPerStep) {
-            told.missing = fmt::format("the energy of rank {}'s device was not sampled",
-                                       use.device.rank.value);
-            return told;
+            energy.missing = fmt::format("the energy of rank {}'s device was not sampled",
+                                         use.device.rank.value);
+            return energy;
         }
         Counter& counter = counters[keyOf(use)];
         counter.joules += *use.joulesPerStep;
@@ -232,14 +232,14 @@ RunEnergy runEnergy(const std::vector<DeviceUse>& devices, std::size_t ranks) {
             tokens += *use.joulesPerStep / *use.joulesPerToken;
     }
     if (devices.size() < ranks) {
-        told.missing = "some ranks have no device whose energy could be sampled";
-        return told;
+        energy.missing = "some ranks have no device whose energy could be sampled";
+        return energy;
     }
     double joules = 0;
     for (const auto& [key, counter] : counters) joules += counter.joules / counter.ranks;
-    told.joulesPerStep = joules;
-    if (tokens > 0) told.joulesPerToken = joules / tokens;
-    return told;
+    energy.joulesPerStep = joules;
+    if (tokens > 0) energy.joulesPerToken = joules / tokens;
+    return energy;
 }
 
 }  // namespace shardscope::analysis

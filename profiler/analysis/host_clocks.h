@@ -63,7 +63,7 @@ public:
     HostClocks(const RecordingSummary& summary, const std::vector<RankEvents>& ranks);
 
     [[nodiscard]] const std::vector<HostClock>& hosts() const { return m_hosts; }
-    /// Several hosts whose clocks were compared; of imported traces nobody compared them.
+    /// Several hosts whose clocks were compared; of imported traces they were not compared.
     [[nodiscard]] bool several() const { return m_compared && m_hosts.size() > 1; }
     [[nodiscard]] std::int32_t hostOf(RankId rank) const;
 

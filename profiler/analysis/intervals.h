@@ -47,7 +47,7 @@ private:
 // Which ranks form a group: a recording names groups, and its ranks took part in them.
 
 /// Ranks that recorded a collective of `group`, ascending, which is the order of a group's places.
-/// The world: the ranks of the recording. Empty where nobody did.
+/// The world: the ranks of the recording. Empty where none did.
 [[nodiscard]] std::vector<RankId> groupMembers(const std::vector<RankEvents>& ranks,
                                                std::uint32_t group);
 

@@ -1,4 +1,4 @@
-// Who came last to collectives, as far as that can be told.
+// Who came last to collectives, as far as that is known.
 #pragma once
 
 #include "profiler/analysis/findings.h"
@@ -17,7 +17,7 @@ namespace shardscope::analysis {
 
 struct LastArrival {
     std::optional<RankId> rank;  ///< none: arrivals of the group's ranks are not known
-    bool told = false;           ///< it was later by more than hosts' clocks are in doubt
+    bool certain = false;        ///< it was later by more than hosts' clocks are in doubt
 };
 
 /// Ranks that share a collective's arrivals share the answer, which costs as much as the group has

@@ -11,14 +11,14 @@
 namespace shardscope::analysis {
 namespace {
 
-/// Whom a rank waited for in a collective, as far as that can be told.
+/// The rank that another waited for in a collective, as far as that is known.
 std::optional<RankId> waitedFor(const CollectiveEvent& collective, RankId own,
                                 LastArrivals& arrivals) {
     if (collective.step == kNoStep) return std::nullopt;
     if (collective.arrivals.size() != arrivals.members(collective.group).size())
         return std::nullopt;  // of some ranks nothing is recorded
     const LastArrival last = arrivals.of(collective);
-    if (!last.rank || *last.rank == own || !last.told) return std::nullopt;
+    if (!last.rank || *last.rank == own || !last.certain) return std::nullopt;
     return last.rank;
 }
 
@@ -44,7 +44,7 @@ double ratio(Duration part, Duration whole) {
 }
 
 /// Counts the steps that each rank led or held up for long; gives those that were held up for long
-/// by anybody, each as often as there were such ranks.
+/// by another rank, each as often as there were such ranks.
 std::size_t countSteps(const std::map<StepIndex, std::map<RankId, Duration>>& byStep,
                        const std::map<StepIndex, std::map<RankId, Duration>>& walls,
                        std::map<RankId, LateRank>& held) {

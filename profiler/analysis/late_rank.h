@@ -2,9 +2,9 @@
 //
 // A step thread that is blocked in a collective before its last rank arrived is held up by that
 // rank. A rank is named where it held the others up for long enough to matter, in nearly all steps
-// for longer than anybody else, and accounts for nearly all that they were held up: of equal ranks
-// one is always the later, and of several slow ones none is the cause. One that is stopped now and
-// then is named too, where many steps were held up for long, and nearly all of them by it.
+// for longer than any other rank, and accounts for nearly all that they were held up: of equal
+// ranks one is always the later, and of several slow ones none is the cause. One that is stopped
+// now and then is named too, where many steps were held up for long, and nearly all of them by it.
 //
 // Why: what the late rank's steps spend more on than the median of the others' in the same step,
 // one kind of time at a time. The kind that exceeds most is the reason where it makes up for half
@@ -28,7 +28,7 @@
 
 namespace shardscope::analysis {
 
-/// Of the wall time of the ranks that wait: below it waiting costs nobody anything.
+/// Of the wall time of the ranks that wait: below it waiting costs nothing worth reporting.
 inline constexpr double kLeastBlockedShare = 0.05;
 /// Of the steps in which the same rank held the others up more than any other rank did.
 inline constexpr double kRegularSteps = 0.8;
@@ -59,7 +59,7 @@ struct LateRank {
     [[nodiscard]] double explained() const;  ///< blocked / blockedByAnybody
     [[nodiscard]] double regular() const;    ///< stepsLed / steps
     [[nodiscard]] bool isNamed() const;
-    /// In some steps only, and nearly nobody else in any.
+    /// In some steps only, and nearly no other rank in any.
     [[nodiscard]] bool isNowAndThen() const;
     /// What each of the others waited for it.
     [[nodiscard]] Duration lateness() const;

@@ -117,8 +117,8 @@ PeakHolders peakHolders(const std::vector<MemoryEvent>& blocks, Bytes peak,
                         const std::function<std::string_view(StringId)>& textOf) {
     using Key = std::tuple<std::string, MemoryCategory, LayerIndex, Phase>;
     std::map<Key, MemoryHolder> sums;
-    PeakHolders told;
-    told.unexplained = peak;
+    PeakHolders result;
+    result.unexplained = peak;
     for (const MemoryEvent& block : blocks) {
         std::string owner(textOf(block.owner));
         MemoryHolder& sum = sums[{owner, block.category, block.layer, block.phase}];
@@ -126,11 +126,11 @@ PeakHolders peakHolders(const std::vector<MemoryEvent>& blocks, Bytes peak,
             sum = {std::move(owner), block.category, block.layer, block.phase, 0, {}};
         ++sum.blocks;
         sum.bytes += block.size;
-        told.unexplained -= block.size;
+        result.unexplained -= block.size;
     }
-    for (auto& [key, sum] : sums) told.holders.push_back(std::move(sum));
-    sortByBytes(told.holders, &MemoryHolder::bytes);
-    return told;
+    for (auto& [key, sum] : sums) result.holders.push_back(std::move(sum));
+    sortByBytes(result.holders, &MemoryHolder::bytes);
+    return result;
 }
 
 std::map<MemoryPlace, Bytes> byPlace(const std::vector<MemoryHolder>& holders) {

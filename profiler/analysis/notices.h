@@ -1,4 +1,4 @@
-// Everything that a person should be told of a recording, in one list: what the run and its
+// Everything that the user should know about a recording, in one list: what the run and its
 // recording noted themselves, what is missing, and what about the run is worth a look. Pure.
 #pragma once
 
@@ -28,7 +28,8 @@ struct Notice : RunFinding {
     std::string consequence;
 };
 
-/// Most severe first, of notes those that cost time; details are sentences. Many of one kind are one with a count.
+/// Most severe first, of notes those that cost time; details are sentences. Many of one kind are
+/// one with a count.
 [[nodiscard]] std::vector<Notice> notices(const Report& report);
 
 /// The text with a capital and a full stop; empty if it is.

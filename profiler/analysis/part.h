@@ -17,7 +17,7 @@ inline constexpr const char* kSelectedRanks = "selected-ranks";
 /// How many of the run's steps lie before the first of `summary`, as far as it tells.
 [[nodiscard]] std::size_t stepsBefore(const RecordingSummary& summary);
 
-/// Of whoever has left the warm-up out already: every step that is left counts as steady.
+/// For callers that have left the warm-up out: every remaining step counts as steady.
 void keepAllSteps(RecordingSummary& summary);
 
 /// Gives the report of a part what is true of the whole recording only: its certificate, what was

@@ -154,7 +154,7 @@ struct RunFinding {
     std::optional<Duration> cost;
     std::vector<Number> evidence;
     std::string denominator;  ///< what shares and factors are of
-    std::int64_t count = 1;   ///< of this kind, where many are told as one
+    std::int64_t count = 1;   ///< of this kind, where one row stands for many
     std::optional<RankId> rank;
     std::optional<std::pair<StepIndex, StepIndex>> steps;  ///< first and last looked at
     std::optional<TimeRange> range;                        ///< where to look
@@ -198,7 +198,7 @@ struct Report {
     std::vector<RankMemory> memory;          ///< by rank
     HostClocks clocks;                       ///< of runs on several hosts
     std::vector<WaitingForRank> waiting;     ///< worst first
-    UnknownWaits unknown;                    ///< for whom cannot be told
+    UnknownWaits unknown;                    ///< unknown which rank they waited for
     /// Whether peers' arrivals are there: a trace of one rank of several cannot tell waiting from
     /// moving, and all of it counts as moving.
     bool waitingKnown = true;
@@ -212,7 +212,7 @@ struct Report {
     std::uint64_t dropped = 0;
     Bytes fileSize;
     bool finalised = false;
-    bool running = false;  ///< its writer is at work, as far as whoever opened the recording told
+    bool running = false;  ///< its writer is at work, as far as the reader knows
 
     /// Of the ranks that count for `counts` the one that needs most memory; null: of none is it
     /// known.

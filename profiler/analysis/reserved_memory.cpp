@@ -33,22 +33,22 @@ private:
 std::optional<ReservedMemory> reservedMemory(const std::vector<CounterEvent>& reserved,
                                              const std::vector<CounterEvent>& allocated,
                                              Timestamp peakTime) {
-    std::optional<ReservedMemory> told;
+    std::optional<ReservedMemory> found;
     InForce given(allocated);
     for (const CounterEvent& sample : reserved) {
         const auto known = given.at(sample.time);
         if (!known) continue;
-        if (!told) told.emplace();
+        if (!found) found.emplace();
         const Bytes held = bytesOf(sample), slack = held - *known;
-        told->most = std::max(told->most, held);
-        if (slack > told->slack) {
-            told->slack = slack;
-            told->slackReserved = held;
-            told->slackTime = sample.time;
+        found->most = std::max(found->most, held);
+        if (slack > found->slack) {
+            found->slack = slack;
+            found->slackReserved = held;
+            found->slackTime = sample.time;
         }
-        if (sample.time <= peakTime) told->atPeak = held;
+        if (sample.time <= peakTime) found->atPeak = held;
     }
-    return told;
+    return found;
 }
 
 CounterChanges changesOf(const std::vector<CounterEvent>& samples, TimeRange range) {
@@ -76,14 +76,14 @@ std::vector<CounterEvent> allocatedSamples(const std::vector<MemoryEvent>& event
 }
 
 FreeBlocks freeBlocks(const std::vector<Bytes>& sizes) {
-    FreeBlocks told;
+    FreeBlocks found;
     for (const Bytes size : sizes) {
         if (size.count <= 0) continue;
-        ++told.blocks;
-        told.all += size;
-        told.largest = std::max(told.largest, size);
+        ++found.blocks;
+        found.all += size;
+        found.largest = std::max(found.largest, size);
     }
-    return told;
+    return found;
 }
 
 }  // namespace shardscope::analysis

@@ -77,8 +77,8 @@ std::string misaligned(const Product& product, std::int64_t alignment) {
     }
     for (const auto& [what, size] :
          {std::pair("M", product.m), std::pair("N", product.n), std::pair("K", product.k)}) {
-        std::string told = tell(what, size);
-        if (!told.empty()) return told;
+        std::string text = tell(what, size);
+        if (!text.empty()) return text;
     }
     return {};
 }

@@ -87,7 +87,7 @@ using Shape = std::vector<std::int64_t>;
 [[nodiscard]] std::string shapeText(const Product& product);
 
 struct Eligibility {
-    std::optional<bool> eligible;  ///< none: not to be told
+    std::optional<bool> eligible;  ///< none: unknown
     std::string why;               ///< why not, or what is missing; else empty
 };
 [[nodiscard]] Eligibility eligibilityOf(const Product& product);

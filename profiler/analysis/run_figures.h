@@ -42,7 +42,7 @@ struct RunFigure {
 // "memory.peak_bytes <= +1%", "memory.peak_bytes <= 3e9".
 //
 // With a percent sign the bound is of the change from the baseline, and broken by a change that is
-// beyond it and told from noise (difference.h); without one it is of the run's own median.
+// beyond it and distinct from noise (difference.h); without one it is of the run's own median.
 
 struct GateRule {
     std::string key;

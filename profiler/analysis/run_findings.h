@@ -1,5 +1,5 @@
-// What about a run is worth somebody's time: the findings of all rules (rules/rule.h), and whether
-// rules could look at enough. Pure; for report, window and scripts alike.
+// What in a run deserves the user's attention: the findings of all rules (rules/rule.h), and
+// whether rules could look at enough. Pure; for report, window and scripts alike.
 #pragma once
 
 #include "profiler/analysis/report.h"

@@ -64,10 +64,10 @@ void setEfficiency(const std::vector<const ScalingRun*>& runs, const ScalingRun&
     const double times = run.tokensPerSecond / one;
     point.efficiency = times / ranks;
     if (run.ranks == 1) return;
-    const Difference told = differenceOf(samplesOf(runs, 1), run.samples, Better::kHigher);
-    if (told.low && told.high) {
-        point.low = (1 + *told.low) / ranks;
-        point.high = (1 + *told.high) / ranks;
+    const Difference difference = differenceOf(samplesOf(runs, 1), run.samples, Better::kHigher);
+    if (difference.low && difference.high) {
+        point.low = (1 + *difference.low) / ranks;
+        point.high = (1 + *difference.high) / ranks;
     }
     if (kind == ScalingKind::kStrong)
         point.serialFraction = (1 / times - 1 / ranks) / (1 - 1 / ranks);
@@ -81,7 +81,7 @@ std::vector<std::size_t> byRanks(const Runs& runs) {
     return places;
 }
 
-/// What a step of the run lacks so that nothing can be told of its speed.
+/// What a step of the run lacks for its speed to be known.
 std::string missingOf(const RecordingSummary& summary, const Throughput& throughput) {
     if (summary.run.worldSize < 1) return "it does not say how many ranks there were";
     if (static_cast<std::int32_t>(summary.ranks.size()) < summary.run.worldSize)

@@ -52,7 +52,7 @@ struct ScalingPoint {
 struct Scaling {
     ScalingKind kind = ScalingKind::kUnknown;
     std::string kindMissing;           ///< why it is unknown: no capital, no stop
-    std::string efficiencyMissing;     ///< likewise; empty: it is told
+    std::string efficiencyMissing;     ///< likewise; empty: it is known
     std::int32_t fewest = 0;           ///< ranks that speedups refer to; 0: none
     std::vector<ScalingPoint> points;  ///< by number of ranks, equal ones as they were given
 };

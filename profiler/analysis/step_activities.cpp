@@ -130,7 +130,7 @@ private:
                 [](const Block& a, const Block& b) { return a.range.begin < b.range.begin; });
     }
 
-    /// When the last rank came, as far as that can be told.
+    /// When the last rank came, as far as that is known.
     std::optional<Timestamp> metAt(const Views& views) {
         CollectiveEvent whole = *views.front().event;
         if (isMessage(whole.operation)) return std::nullopt;

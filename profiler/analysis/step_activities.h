@@ -5,7 +5,7 @@
 // - A collective is taken up on a rank once it was asked for and the one before it in its group is
 //   done; of another group where it was evidently queued behind it. From the last arrival on data
 //   moves. Where clocks of hosts do not tell who was last, or not all ranks are known, each rank
-//   has it for itself, waiting not told from moving.
+//   has it for itself, waiting and transfer not separated.
 // - A wait ends with the collective that ended within it: of its kind and layer rather than
 //   another, else the latest.
 // - Work on a layer needs the last gather of it; clip and optimizer the last reduction.

@@ -63,7 +63,7 @@ struct TrainingMoment {
 struct TrainingHealth {
     std::vector<TrainingMoment> moments;                   ///< by time
     std::size_t losses = 0, gradientNorms = 0, steps = 0;  ///< that were looked at
-    /// Of so many spikes, outliers and slow steps can be told: of fewer nothing is compared.
+    /// Steps needed to look for spikes, outliers and slow steps; with fewer nothing is compared.
     static constexpr std::size_t kLeastPoints = kStepsBefore + kLeastStepsForSpread;
     static constexpr std::size_t kLeastSteps = kLeastStepsForSpread;
 };

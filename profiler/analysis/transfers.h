@@ -37,7 +37,7 @@ struct Transfer {
     Duration waited;             ///< by all ranks together before the last arrived
     /// For how long data moved: the shortest over the ranks from the last arrival to the end; where
     /// arrivals are not known and all ranks are recorded, the shortest of their durations. Absent
-    /// otherwise: waiting cannot be told from moving.
+    /// otherwise: waiting and transfer cannot be separated.
     std::optional<Duration> transfer;
 
     [[nodiscard]] std::optional<double> algorithmBandwidth() const;

@@ -31,9 +31,9 @@ RankWaits waitsOf(const RankEvents& events, LastArrivals& last) {
     RankWaits waits;
     for (const CollectiveEvent& collective : events.collectives) {
         if (collective.step == kNoStep) continue;
-        const auto [rank, told] = last.of(collective);
+        const auto [rank, known] = last.of(collective);
         if (!rank) continue;
-        RankWaits::Waits& of = told ? waits.forRank[*rank] : waits.unknown;
+        RankWaits::Waits& of = known ? waits.forRank[*rank] : waits.unknown;
         of.waited += collective.lastArrival() - collective.start;
         of.collectives.emplace_back(collective.group, collective.sequence);
     }

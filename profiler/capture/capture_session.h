@@ -68,7 +68,7 @@ struct Context {
 [[nodiscard]] Context& threadContext();
 
 /// Makes a thread's context stand in for those of threads that have none: autograd's device
-/// threads run backward for the step thread, which waits meanwhile. Null: nobody's.
+/// threads run backward for the step thread, which waits meanwhile. Null: none.
 void lendContext(const Context* context);
 /// The calling thread's own context, or the one lent.
 [[nodiscard]] const Context& effectiveContext();

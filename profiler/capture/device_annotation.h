@@ -22,7 +22,7 @@ struct LaunchContext {
 };
 
 /// step + 1: 24 bits, layer + 2: 16, phase: 5, operator: 19, from the top. A step or string id
-/// that does not fit becomes "none": ids never wrap into somebody else's.
+/// that does not fit becomes "none": ids never wrap into those of others.
 [[nodiscard]] constexpr std::uint64_t pack(const LaunchContext& context) {
     static_assert(kPlaces<Phase> <= 32);
     const auto step = static_cast<std::uint64_t>(context.step.value) + 1;
@@ -56,7 +56,7 @@ inline std::atomic<const DeviceAnnotator*>& deviceAnnotator() {
     return annotator;
 }
 
-/// What the calling thread launches from here on belongs to `context`. False: nobody traces.
+/// What the calling thread launches from here on belongs to `context`. False: nothing is traced.
 inline bool pushLaunchContext(const LaunchContext& context) {
     const DeviceAnnotator* annotator = deviceAnnotator().load();
     if (annotator == nullptr) return false;
@@ -69,7 +69,7 @@ inline void popLaunchContext() {
     if (annotator != nullptr) annotator->pop(AnnotationStack::kContext);
 }
 
-// Which of the engine's collectives the calling thread is issuing, for whoever is called below.
+// Which of the engine's collectives the calling thread is issuing, for the code called below.
 //
 // Set around the library call by the communicator's hook; read by the NCCL profiler on the same
 // thread. Vendor-free, no cost beyond a thread-local store.

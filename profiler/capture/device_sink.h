@@ -55,7 +55,7 @@ struct DeviceCounts {
     std::uint64_t kernels = 0;     ///< kernels seen
     std::uint64_t replayed = 0;    ///< of these, of a graph: they have no such call
     std::uint64_t attributed = 0;  ///< of these, with a launch context
-    std::uint64_t dropped = 0;     ///< by the vendor, for want of buffers
+    std::uint64_t dropped = 0;     ///< by the vendor, which had no free buffer
     std::uint64_t untimed = 0;     ///< kernels whose start and end are zero
     std::uint64_t reversed = 0;    ///< records that end before they start
     std::uint64_t early = 0;       ///< kernels that seem to start before their launch call

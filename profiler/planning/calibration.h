@@ -110,9 +110,9 @@ struct MeasuredRecording {
     run::RunConfig config;
     std::vector<analysis::Transfer> transfers;  ///< timed rounds only
 };
-/// How long a collective took to whoever waits for all of it: from the last arrival to the last end
-/// of any rank. (analysis::Transfer::transfer is the shortest, which of a broadcast is the root's.)
-/// Where arrivals cannot be compared, that one; nothing where it is not known.
+/// How long a collective took for a rank that waits for all of it: from the last arrival to the
+/// last end of any rank. (analysis::Transfer::transfer is the shortest, which of a broadcast is the
+/// root's.) Where arrivals cannot be compared, that one; nothing where it is not known.
 [[nodiscard]] std::optional<Duration> completionTime(const analysis::Transfer& transfer);
 
 /// Of rank 0's host. Runs of the same machine one after the other are merged().

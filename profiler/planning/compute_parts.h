@@ -13,7 +13,7 @@
 
 namespace shardscope::planning {
 
-/// What is told apart of a step's time.
+/// Into which parts a step's time is divided.
 enum class Part : std::uint8_t {
     kData,
     kEmbed,

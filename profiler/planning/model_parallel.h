@@ -43,7 +43,7 @@ struct KnownModel {
 };
 
 [[nodiscard]] std::span<const KnownModel> knownModels();
-/// Null: nobody knows it.
+/// Null: unknown.
 [[nodiscard]] const KnownModel* findKnownModel(std::string_view name);
 
 /// Embeddings, blocks, last norm, and the head where it has a matrix of its own.

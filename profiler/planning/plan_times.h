@@ -36,7 +36,7 @@ struct PlanTimes {
                                                  const std::vector<RankEvents>& ranks,
                                                  const std::string& name);
 
-/// Ranks that a host's fast links join, where nobody says otherwise.
+/// Ranks that a host's fast links join, by default.
 inline constexpr std::int32_t kDevicesOfAHost = 8;
 
 /// Absent where the table has no peak at the run's precision or no memory bandwidth. The link is

@@ -45,7 +45,7 @@ struct StepTask {
 
 // How long a step takes whose tasks are known, by playing them: one thread that computes and waits,
 // and a link for each group of ranks, on which collectives take turns. All ranks do the same at the
-// same time, so that nobody waits for a late one. Pure functions.
+// same time, so that none waits for a late one. Pure functions.
 
 struct StepCosts {
     std::function<Duration(const StepTask&)> computing;  ///< of kCompute

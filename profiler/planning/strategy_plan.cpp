@@ -8,7 +8,7 @@
 namespace shardscope::planning {
 namespace {
 
-/// A plan whose memory nobody asked about is judged by its time alone.
+/// A plan without a memory limit is judged by its time alone.
 bool comesIntoQuestion(const StrategyPlan& plan) {
     return plan.fits.value_or(plan.forecast.has_value());
 }
@@ -22,7 +22,7 @@ std::string_view fitting(const StrategyPlan& plan) {
     return plan.fits ? "It fits" : "It may be taken";
 }
 
-/// Below it times are told as the same.
+/// Below it times are reported as equal.
 constexpr double kSlower = 1.005;
 
 std::string slower(const StrategyPlan& plan, const StrategyPlan& chosen) {

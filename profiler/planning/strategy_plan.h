@@ -33,7 +33,7 @@ inline constexpr double kStateShare = 0.8;
 
 /// Marks the fastest of those that fit, or where that is not known what sends least, of equals the
 /// first, and says of those that fit why they are or are not it. None where nothing fits or where
-/// it cannot be told.
+/// it is unknown.
 void recommend(std::vector<StrategyPlan>& plans);
 
 }  // namespace shardscope::planning

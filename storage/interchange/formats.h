@@ -15,7 +15,7 @@ namespace shardscope::interchange {
 struct FormatView {
     const char* name;                                         ///< of `export --view`
     const char* rows;                                         ///< "one row per kernel"
-    bool (*isIn)(const RecordingSummary& summary) = nullptr;  ///< null: that cannot be told
+    bool (*isIn)(const RecordingSummary& summary) = nullptr;  ///< null: unknown
 };
 
 struct Format {
@@ -43,7 +43,7 @@ struct Format {
 [[nodiscard]] const Format* findFormat(std::string_view name);
 /// The longest ending of the format's files that `path` has; empty: none.
 [[nodiscard]] std::string_view endingOf(const Format& format, std::string_view path);
-/// Writes, and tells what of the recording's detail is not there for whoever takes it elsewhere.
+/// Writes, and notes which of the recording's detail is missing in the output.
 /// Errors are the format's.
 [[nodiscard]] Result<ExportAccount> writeAs(const Format& format, storage::RecordingReader& reader,
                                             const ExportOptions& options);

@@ -81,7 +81,7 @@ Result<std::vector<StreamCopy>> copyStreams(std::vector<Input>& inputs,
     std::vector<StreamCopy> copies;
     for (Input& input : inputs) {
         if (!StreamCopy::isStream(input.path)) continue;
-        // Nobody is to wait for the end of a pipe to hear that the output cannot be written.
+        // Check the output before waiting for the end of a pipe.
         auto writable = storage::OutputFile::reserve({options.output, options.overwrite});
         if (!writable) return failure(writable);
         auto copy = StreamCopy::of(
@@ -138,13 +138,13 @@ struct Learned {
 /// What one of the rounds has made readable, if any.
 struct Readable {
     std::optional<storage::OutputFile> kept;  ///< of a round that was given up
-    bool told = false;
+    bool announced = false;
     int tries = 0;  ///< rounds that were given up with something to read
 
     void add(std::optional<storage::OutputFile> file) {
         if (!file) return;
         kept = std::move(file);
-        told = true;
+        announced = true;
         ++tries;
     }
 };
@@ -159,7 +159,7 @@ public:
           m_known(&known),
           m_readable(&readable),
           m_id(id),
-          m_mayPublish(options.readable && !readable.told),
+          m_mayPublish(options.readable && !readable.announced),
           m_zeroNs(known.zeroNs) {}
 
     /// Nothing: the recording is finished. Else what the next round is to know, because the files
@@ -382,7 +382,7 @@ Result<void> Import::finish() {
     return m_builder->finish(m_run, m_ended);
 }
 
-/// What the recording says of where it comes from; folders are nobody's business.
+/// What the recording says of where it comes from; folders stay private.
 std::string Import::sourceText() const {
     std::string names;
     constexpr std::size_t kMostNamed = 4;
@@ -438,7 +438,7 @@ Result<ImportAccount> importTraces(const std::vector<std::string>& paths,
         return importRecordings(recordings, randomId(), options);
     }
     // The second round knows what files say only at their end, the third what only then could be
-    // told of their times.
+    // known of their times.
     constexpr int kRounds = 3;
     Learned known;
     Readable readable;
@@ -450,7 +450,7 @@ Result<ImportAccount> importTraces(const std::vector<std::string>& paths,
         if (!*learned) return import.account();
         known = std::move(**learned);
         readable.add(import.takeReadable());
-        if (readable.told && options.readAgain) options.readAgain(known.later);
+        if (readable.announced && options.readAgain) options.readAgain(known.later);
     }
     return failure(ErrorCode::kUnreadable, "the traces changed while they were read");
 }

@@ -19,9 +19,9 @@ struct ImportOptions {
     bool strict = false;  ///< any rejected event fails the import
     /// Share of the input read, now and then; returns false to cancel (kCancelled).
     std::function<bool(double)> progress;
-    /// Told at most once, as soon as the recording can be opened at `part` with events of a lane in
-    /// it. It grows there like one that is being recorded, and is gone at the end, when it has its
-    /// name, and when the import fails. Own recordings are copied without this being told.
+    /// Called at most once, as soon as the recording can be opened at `part` with events of a lane
+    /// in it. It grows there like one that is being recorded, and is gone at the end, when it has
+    /// its name, and when the import fails. Own recordings are copied without this call.
     std::function<void(const std::string& part)> readable;
     /// After that, each time that the files said so late what they mean that they have to be read
     /// once more. What is readable grows no more, and its times become later by so much; nothing:
@@ -54,7 +54,7 @@ struct StatedByFile {
     std::optional<std::int64_t> clockBaseNs;
 };
 /// Where the file states another rank or clock base than it was read with, what was built is wrong:
-/// whoever asked reads it again with what it states.
+/// the caller reads it again with what it states.
 struct ReaderResult {
     ImportAccount account;
     StatedByFile stated;

@@ -129,7 +129,7 @@ std::optional<NamedStep> stepIn(std::string_view name) {
         return NamedStep{StepNaming::kProfilerStep, *step};
     }
     name = stripped(name);
-    // Most names are told apart by their last character.
+    // Most names differ in their last character.
     if (name.empty() || !isDigit(name.back())) return std::nullopt;
     name = withoutTotal(name);
     const auto digits = static_cast<std::size_t>(

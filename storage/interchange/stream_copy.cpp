@@ -83,7 +83,7 @@ private:
         m_copied += count;
         return {};
     }
-    /// Nobody's disk is to be filled with what is no trace.
+    /// Do not fill the disk with what is no trace.
     Result<void> look(bool ended) {
         if (m_looked || (m_copied < kFront && !ended)) return {};
         m_looked = true;

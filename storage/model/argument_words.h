@@ -1,5 +1,5 @@
 // What arguments of events are called here, and by PyTorch's profiler where its word differs: one
-// vocabulary for whoever reads or writes them (storage/schema/FORMAT.md, "Arguments"). An imported
+// vocabulary for their readers and writers (storage/schema/FORMAT.md, "Arguments"). An imported
 // trace keeps the words of its file, so that it can be written again as it was: they are translated
 // when they are read.
 #pragma once

@@ -44,7 +44,7 @@ enum class DetailReason : std::uint8_t {
     kNotSlow = 2,   ///< recorded, but only slow steps were to be kept
     kMaxSize = 3,   ///< thinned: the file would have grown past its largest size
     kMaxRate = 4,   ///< thinned: it grew faster than it was to
-    kRequest = 5,   ///< left out on somebody's request while the run went on
+    kRequest = 5,   ///< left out on request while the run went on
 };
 struct DetailReasonWords {
     DetailReason value;
@@ -85,7 +85,7 @@ struct DetailFacts {
     TimeRange range;  ///< what started in it is left out
     CaptureLevel level = CaptureLevel::kSteps;
     DetailReason reason = DetailReason::kSchedule;
-    /// Events that were seen and are not in the file; absent where nobody counted them.
+    /// Events that were seen and are not in the file; absent where they were not counted.
     std::optional<std::uint64_t> removed;
     /// Of memory events that are not in the file any more.
     std::optional<MemoryPeak> peak;

@@ -21,12 +21,12 @@ public:
         kCreate,           ///< read and write; made when absent
         kReadOnly,         ///< beside a living writer, or after it
         kReadOnlyPrivate,  ///< no lock and no shared memory: a WAL in a folder we cannot write
-        kImmutable,        ///< the main file alone, nobody writes it
+        kImmutable,        ///< the main file alone, which has no writer
     };
 
     static Result<Connection> open(const std::string& path, Mode mode);
 
-    /// One that somebody else opened, and closes later than this.
+    /// One that is opened by the caller, and closed after this.
     [[nodiscard]] static Connection borrow(sqlite3* database, std::string path);
 
     /// Runs any number of statements that give no rows.
@@ -42,7 +42,7 @@ public:
 
     [[nodiscard]] std::int64_t lastInsertedId() const;
     /// What the last call says of its SQL, where that was at fault and not the file: of statements
-    /// that somebody else wrote.
+    /// that others wrote.
     [[nodiscard]] std::optional<std::string> sqlFault() const;
     /// Whether the last call failed because of the values it was given.
     [[nodiscard]] bool refusedValues() const;

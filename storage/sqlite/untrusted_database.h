@@ -1,4 +1,4 @@
-// An SQLite file of somebody else, who may have made it to harm: it is only ever scanned, table by
+// An SQLite file from elsewhere, which may be malicious: it is only ever scanned, table by
 // table.
 //
 // Opened read-only and as it lies (no journal is applied, no lock taken). Nothing in its schema

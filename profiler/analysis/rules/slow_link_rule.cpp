@@ -104,7 +104,7 @@ Cost costOf(const RuleInput& input, StepIndex first, StepIndex last) {
     return cost;
 }
 
-/// Whoever moves data needs a core as well.
+/// Moving data needs a core as well.
 bool othersTookCores(const RuleInput& input, StepIndex first, StepIndex last) {
     std::set<StepIndex> steps;
     for (const auto& [step, rows] : input.rows)

@@ -124,7 +124,7 @@ MaybeFinding findSlowStretch(const RuleInput& input) {
     const Kinds excess = excessOf(input, within);
     const double waiting = excess[placeOf(Kind::kWaiting)], wall = excess[placeOf(Kind::kWall)];
     const CoresTaken taken = sumOf(coresTaken(input.summary, input.rows, within));
-    // Whoever is the later where others take cores is so by chance.
+    // Where other programs take cores, which rank is later is chance.
     if (isWaiting(input, waiting, wall) && !taken.isMost())
         if (auto late = findLateRank(input, within)) return late;
     const StretchReason reason = reasonOf(excess, taken);

@@ -70,8 +70,8 @@ void DeviceMemory::allocate(const DeviceAllocation& allocation) {
     capture::CaptureSession* session = m_session.load(std::memory_order_acquire);
     block.recorded = session != nullptr && session->detailed();
     if (block.recorded) block.owner = ownerId(*session, use.owner);
-    drop(allocation.address);  // there only when its free was never told
-    // An event whose free could not be told apart would stand for ever.
+    drop(allocation.address);  // there only when its free was never reported
+    // An event whose free is ambiguous would stand for ever.
     if (!insert(block)) return;
     m_byCategory[static_cast<std::size_t>(block.category)] += block.size;
     if (block.recorded) push(*session, block, MemoryAction::kAllocate);
@@ -171,7 +171,7 @@ void DeviceMemory::setOutsideBytes(std::int64_t bytes) {
     m_outside = {kOutsideAddress, std::max<std::int64_t>(0, bytes), {}, MemoryCategory::kOutside,
                  kNoLayer,        bytes > 0 && session->detailed()};
     if (!m_outside.recorded) {
-        m_outside.size = 0;  // asked again, it is told
+        m_outside.size = 0;  // asked again, it is reported
         return;
     }
     m_outside.owner = session->intern("context, NCCL and libraries");

@@ -1,7 +1,7 @@
 // Kernel names, each copied and demangled once.
 //
 // CUPTI's pointers may go stale when a module is unloaded and reused for another name, so
-// names are told apart by their text. One thread.
+// names differ by their text. One thread.
 #pragma once
 
 #include <cstdint>

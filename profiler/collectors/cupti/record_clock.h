@@ -2,7 +2,7 @@
 //
 // CUPTI stamps with CLOCK_REALTIME, everything else here with CLOCK_MONOTONIC, which never
 // jumps and which all processes of a host share. NTP slews both alike, so they differ by a
-// constant until somebody sets the time; then a new segment begins and each record is converted
+// constant until the time is set; then a new segment begins and each record is converted
 // by the segment it falls into. CLOCK_MONOTONIC_RAW, which is never slewed, tells the drift.
 #pragma once
 

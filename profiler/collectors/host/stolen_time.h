@@ -41,11 +41,11 @@ private:
 // Second field of /proc/thread-self/schedstat, "time spent waiting on a runqueue" in ns
 // (Documentation/scheduler/sched-stats.rst). A thread that sleeps, or is stopped by a signal, is on
 // no run queue and does not wait. One whose control group has used up its quota of processor time
-// does, although nobody else need run; cpu.stat of the group says so (nr_throttled), not this.
+// does, even with no other thread to run; cpu.stat of the group says so (nr_throttled), not this.
 
 class CoreWait {
 public:
-    /// Of the thread that calls, whoever reads it later.
+    /// Of the calling thread; another thread may read it later.
     explicit CoreWait(const char* path = "/proc/thread-self/schedstat") : m_file(path) {}
 
     /// ns since the thread began; under 1 us. Nothing where the kernel does not count it.

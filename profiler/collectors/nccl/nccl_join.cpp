@@ -11,7 +11,7 @@ namespace {
 /// Deliveries that a kernel may come later than one launched after it: several threads' buffers,
 /// and those that were kept back.
 constexpr std::uint64_t kPatience = 4;
-/// Deliveries for which a kernel that nobody claims is kept.
+/// Deliveries for which an unclaimed kernel is kept.
 constexpr std::uint64_t kKept = 16;
 
 struct TypeFacts {
@@ -84,7 +84,7 @@ void NcclJoin::record(const NcclRecord& record) {
     }
     if (record.own.captured) return m_replays.record(record);
     Known& known = this->known({record.own.group, record.own.sequence});
-    known.told |= record.kind != NcclRecordKind::kApi;  // symmetric kernels: the call alone
+    known.reported |= record.kind != NcclRecordKind::kApi;  // symmetric kernels: the call alone
     switch (record.kind) {
         case NcclRecordKind::kApi:
             if (known.dataType == nullptr) known.dataType = record.callDataType;
@@ -195,11 +195,11 @@ bool NcclJoin::settle(Known& known, bool late) {
     }
     if (!late && known.expected && !passed(known)) return false;
     describe(known);
-    ++(known.told ? m_counts.unjoined : m_counts.withoutEvents);
+    ++(known.reported ? m_counts.unjoined : m_counts.withoutEvents);
     return true;
 }
 
-/// NCCL told of it before the graph was launched for the first time, or never will.
+/// NCCL reported it before the graph was launched for the first time, or never will.
 bool NcclJoin::settleReplay(Known& known, bool late) {
     CollectiveEvent& event = known.event;
     const NcclChoice* choice = m_replays.find({event.group, known.captured});
@@ -260,7 +260,7 @@ void NcclJoin::take(std::vector<CollectiveEvent>& events, bool everything) {
     forget(everything);
 }
 
-/// What arrived before it goes when there are too many: what NCCL told and the engine never
+/// What arrived before it goes when there are too many: what NCCL reported and the engine never
 /// reports, and collectives whose kernels do not come any more.
 std::uint64_t NcclJoin::firstThatWaits() const {
     if (m_known.size() <= m_mostWaiting) return 0;
@@ -272,7 +272,8 @@ std::uint64_t NcclJoin::firstThatWaits() const {
     return *kept;
 }
 
-/// Kernels stay a while after they came: their collective may be told later, others may share them.
+/// Kernels stay a while after they came: their collective may be reported later, others may share
+/// them.
 void NcclJoin::forget(bool everything) {
     m_replays.forgetBefore(m_kernelDeliveries - std::min(m_kernelDeliveries, kKept));
     std::erase_if(m_kernels, [&](const auto& entry) {

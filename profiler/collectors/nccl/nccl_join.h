@@ -29,9 +29,9 @@ namespace shardscope::collectors {
 
 struct NcclJoinCounts {
     std::uint64_t joined = 0;    ///< with kernel times
-    std::uint64_t unjoined = 0;  ///< NCCL told of it, its kernel did not appear in time
+    std::uint64_t unjoined = 0;  ///< NCCL reported it, its kernel did not appear in time
     std::uint64_t withoutEvents =
-        0;  ///< NCCL told nothing: one rank, symmetric memory; or a replay without its kernel
+        0;  ///< NCCL reported nothing: one rank, symmetric memory; or a replay without its kernel
     std::uint64_t shared = 0;         ///< joined, and not the first to claim their kernel
     std::uint64_t sizeDiffers = 0;    ///< NCCL's payload is not the engine's
     std::uint64_t unannotated = 0;    ///< NCCL's collectives that the engine does not know
@@ -49,8 +49,8 @@ public:
 
     /// One of the engine's collectives, complete but for algorithm and protocol; start and end
     /// from device events. `expected`: that NCCL will tell of it. Without (one rank, recording off)
-    /// it comes out at once. `captured`: a replay's, by the number under which NCCL told of it when
-    /// it was captured; it is not counted as failed, whatever is missing.
+    /// it comes out at once. `captured`: a replay's, by the number under which NCCL reported it
+    /// when it was captured; it is not counted as failed, whatever is missing.
     void report(const CollectiveEvent& event, bool expected, std::uint64_t captured = 0);
     void record(const NcclRecord& record);
     void kernel(const capture::CollectiveKernel& kernel);
@@ -71,7 +71,7 @@ private:
         CollectiveEvent event;
         std::vector<std::uint64_t> launches;  ///< of its tasks
         std::uint64_t outerLaunch = 0;        ///< made under its annotation, tasks unknown
-        bool told = false;                    ///< a launch or task of NCCL's
+        bool reported = false;                ///< a launch or task of NCCL's
         const char* algorithm = nullptr;
         const char* protocol = nullptr;
         const char* dataType = nullptr;

@@ -91,7 +91,7 @@ void NcclProfiler::initialise(void** context, std::uint64_t id, int* mask, const
 void NcclProfiler::finalise(void* context) noexcept {
     const NcclHandleId handle = toHandle(context);
     if (!m_contexts.close(handle)) return;
-    // What is still open never returned: it is told with no end.
+    // What is still open never returned: it is reported without an end.
     m_events.forEachOpen([&](NcclHandleId open, const Event& event) {
         if (event.context != handle || !m_events.close(open)) return;
         if (event.type & (nccl::kCollApi | nccl::kP2pApi | nccl::kKernelLaunch)) emit(event.record);

@@ -1,6 +1,6 @@
 // Collectives inside CUDA graphs: NCCL tells of one when it is captured, and the tracer of its
 // kernel at each replay, under the id of the launch that was captured. Which replay a kernel
-// belongs to is told by time. Pure; one thread.
+// belongs to follows from its time. Pure; one thread.
 #pragma once
 
 #include "profiler/capture/device_sink.h"
@@ -17,13 +17,13 @@
 
 namespace shardscope::collectors {
 
-/// What NCCL made of a collective; text pointers are its literals, null: not told.
+/// What NCCL made of a collective; text pointers are its literals, null: unknown.
 struct NcclChoice {
     std::vector<std::uint64_t> launches;  ///< of its tasks, or made under its annotation
     const char* algorithm = nullptr;
     const char* protocol = nullptr;
     const char* dataType = nullptr;
-    std::int64_t payload = 0;  ///< 0: not told
+    std::int64_t payload = 0;  ///< 0: unknown
 };
 
 class NcclReplays {
@@ -35,7 +35,7 @@ public:
     /// Of a replay; `delivery` counts up.
     void kernel(const capture::CollectiveKernel& kernel, std::uint64_t delivery);
 
-    /// Null: NCCL has not told of it.
+    /// Null: NCCL has not reported it.
     [[nodiscard]] const NcclChoice* find(const Key& key) const;
     /// When its kernels ran, all of them, in the replay that took about `when` by other clocks.
     [[nodiscard]] std::optional<TimeRange> kernelTimes(const NcclChoice& choice,

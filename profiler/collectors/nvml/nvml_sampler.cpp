@@ -261,7 +261,7 @@ void NvmlSampler::sampleTemperature(std::int64_t hostNs) {
         put(NvmlCounter::kTemperature, hostNs, now.celsius);
 }
 
-/// Each reason once a run: how long it lasted is told by the counters.
+/// Each reason once a run: the counters say how long it lasted.
 void NvmlSampler::sampleReasons() {
     unsigned long long reasons = 0;
     if (m_api.clockReasons == nullptr) return;
@@ -312,7 +312,7 @@ void NvmlSampler::sampleProcesses(std::int64_t hostNs) {
     if (!wanted(NvmlCounter::kMemoryOfOthers)) return;
     const Processes found = processes();
     if (!check(NvmlCounter::kMemoryOfOthers, found.result)) return;
-    // A container's process ids are not the host's: who is who cannot be told.
+    // A container's process ids are not the host's: they cannot be matched.
     if (!found.ownFound && found.others > 0) {
         if (++m_strangers >= kFailuresInARow)
             drop(NvmlCounter::kMemoryOfOthers, "own process not listed, as in a container");

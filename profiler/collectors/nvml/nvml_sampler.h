@@ -91,7 +91,7 @@ public:
     bool sampleLinks(std::int64_t hostNs);
 
     /// The device's energy counter, J since the driver was loaded: two readings around a step
-    /// give its energy. Of the whole device, whoever uses it. Any thread.
+    /// give its energy. Of the whole device, for all processes that use it. Any thread.
     [[nodiscard]] std::optional<double> energyJoules() const;
 
     /// Device memory of this process as the driver sees it: the allocator's reservation, context,

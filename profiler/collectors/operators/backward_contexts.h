@@ -1,7 +1,7 @@
 // What kernels of the backward pass belong to, while operators are not recorded.
 //
 // Autograd runs a GPU's backward nodes on a thread of its own, on which no phase of the engine has
-// begun: the context lent by the step thread, which waits meanwhile, is told to the device tracer
+// begun: the context lent by the step thread, which waits meanwhile, is passed to the device tracer
 // around each node. No names, no inputs; some tens of nanoseconds a node.
 #pragma once
 

@@ -17,7 +17,7 @@ namespace {
 using storage::TableResult;
 
 struct View {
-    FormatView told;
+    FormatView format;
     const char* start;    ///< column of the row's time
     const char* end;      ///< of its end; the same where it has none
     const char* replace;  ///< column that SQL text would spoil, or empty
@@ -71,7 +71,7 @@ constexpr View kViews[] = {
 
 Result<View> findView(const std::string& name) {
     for (const View& view : kViews)
-        if (name == view.told.name) return view;
+        if (name == view.format.name) return view;
     return failure(ErrorCode::kUsage,
                    (name.empty() ? "csv needs a view" : "there is no view \"" + name + "\"") +
                        ": choose one of " + csvViews() + " with --view");
@@ -123,7 +123,7 @@ public:
 
     Result<void> rank(RankId rank) {
         const std::string of =
-            " FROM " + std::string(m_view.told.name) + " WHERE " + condition(rank);
+            " FROM " + std::string(m_view.format.name) + " WHERE " + condition(rank);
         auto extent = m_scope.reader().query("SELECT count(*), min(" + time() + "), max(" + time() +
                                              ")" + of);
         if (!extent) return failure(extent);
@@ -158,7 +158,7 @@ private:
     }
     Result<void> header() {
         auto table =
-            m_scope.reader().query(select(" FROM " + std::string(m_view.told.name)) + " LIMIT 0");
+            m_scope.reader().query(select(" FROM " + std::string(m_view.format.name)) + " LIMIT 0");
         if (!table) return failure(table);
         std::string line;
         for (std::size_t i = 0; i + 1 < table->columns.size(); ++i) {
@@ -217,13 +217,14 @@ private:
 
 std::vector<FormatView> csvViewList() {
     std::vector<FormatView> views;
-    for (const View& view : kViews) views.push_back(view.told);
+    for (const View& view : kViews) views.push_back(view.format);
     return views;
 }
 
 std::string csvViews() {
     std::string names;
-    for (const View& view : kViews) names.append(names.empty() ? "" : ", ").append(view.told.name);
+    for (const View& view : kViews)
+        names.append(names.empty() ? "" : ", ").append(view.format.name);
     return names;
 }
 

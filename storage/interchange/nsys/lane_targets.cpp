@@ -106,7 +106,7 @@ LaneTargets::LaneTargets(const RecordingSummary& summary, std::map<RankId, RankO
     std::map<std::string, std::int64_t> gpus;
     std::map<std::int32_t, std::map<std::string, std::int64_t>> devicesOfHost;
     for (const RankFacts& rank : summary.ranks) {
-        // Processes of several hosts may have one number: hosts are told apart as machines.
+        // Processes of several hosts may have one number: hosts are distinguished as machines.
         const std::int64_t machine = std::int64_t{rank.host & 0x7F} + 1;
         const std::int64_t pid = rank.pid > 0 ? rank.pid & kTidMask : rank.rank.value + 1;
         m_globalPids[rank.rank] = machine << 48 | pid << 24;

@@ -100,7 +100,7 @@ Result<NsysDatabase> NsysDatabase::create(const std::string& path) {
     return database;
 }
 
-/// Nobody sees the file before it is whole, so it needs no journal.
+/// The file has no reader before it is whole, so it needs no journal.
 Result<void> NsysDatabase::prepare() {
     if (auto set = m_connection.execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN");
         !set)

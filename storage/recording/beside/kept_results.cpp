@@ -42,7 +42,7 @@ std::string targetOf(std::string path) {
 
 enum class Found { kNothing, kOurs, kForeign };
 
-/// Somebody else's words are not ours to repeat, and a link or a pipe is none of our files.
+/// A file of another user is not trusted, and a link or a pipe is none of our files.
 Found lookAt(const std::string& path) {
     struct stat facts {};
     if (::lstat(path.c_str(), &facts) != 0) return Found::kNothing;

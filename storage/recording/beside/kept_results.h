@@ -4,7 +4,7 @@
 //
 // A result counts for the recording as it was and the program that made it: once the file has
 // another size or was written since, or another program asks, it is as if there were none. Whatever
-// is wrong with the file or its folder (not writable, somebody else's, damaged, held by another
+// is wrong with the file or its folder (not writable, another user's, damaged, held by another
 // process), nothing is found or kept: who asks computes it. One thread.
 #pragma once
 

@@ -21,7 +21,7 @@ Result<CollectiveBounds> countCollectives(Connection& connection);
 /// As they were when the recording was finalised; nothing where the file does not say it.
 Result<std::optional<CollectiveBounds>> storedCollectives(Connection& connection);
 
-/// Puts them into `meta`. Not of packed rows, which whoever opens the file goes through anyway.
+/// Puts them into `meta`. Not of packed rows, which are read when the file is opened anyway.
 Result<void> storeCollectiveBounds(Connection& connection);
 
 }  // namespace shardscope::storage

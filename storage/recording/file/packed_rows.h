@@ -33,7 +33,7 @@ using PackedFault = std::function<void(const std::string& sentence)>;
 /// Where rows are packed, makes the temporary table `prefix` + name with all rows of the table, in
 /// the place of one of that name; without a prefix it stands for the one that the file lacks.
 /// Returns the names of the tables that it made. A damaged blob ends it with kUnreadable, or is
-/// told to `onFault` and left out.
+/// reported to `onFault` and left out.
 Result<std::vector<std::string>> unpackRows(Connection& connection, const std::string& prefix = {},
                                             const PackedFault& onFault = {});
 

@@ -216,7 +216,7 @@ Result<RecordingFile> createRecordingFile(const std::string& path, const RunFact
             return failure(written.error().code, withoutPart(written.error().message, fresh, path));
         }
     }
-    // Before it has its name, so that no moment exists in which it looks as if nobody wrote it.
+    // Before it has its name, so that no moment exists in which it seems to have no writer.
     auto lock = WriterLock::take(fresh);
     if (!lock) return failure(lock);
     if (auto moved = moveIntoPlace(fresh, *target, overwrite); !moved) {

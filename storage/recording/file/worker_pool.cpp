@@ -33,7 +33,7 @@ void WorkerPool::submit(Job job) {
     std::unique_lock lock(m_mutex);
     m_jobs.push_back(std::move(job));
     if (m_threads == 1) return runOne(lock);
-    // A single job is not worth waking anybody for: wait() will do it.
+    // A single job is not worth waking a thread for: wait() will do it.
     if (m_jobs.size() < 2 && m_running == 0) return;
     if (m_workers.empty()) start();
     if (m_jobs.size() > m_threads * kWaitingAThread) runOne(lock);

@@ -59,7 +59,7 @@ private:
     std::condition_variable m_submitted;
     std::condition_variable m_finished;
     std::deque<Job> m_jobs;        // guarded by m_mutex, like all below
-    std::size_t m_running = 0;     ///< jobs that somebody works on
+    std::size_t m_running = 0;     ///< jobs in progress
     std::exception_ptr m_failure;  ///< the first since wait()
     bool m_stopping = false;
     std::vector<std::thread> m_workers;

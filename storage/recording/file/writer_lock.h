@@ -14,7 +14,7 @@ namespace shardscope::storage {
 
 class WriterLock {
 public:
-    /// Of a file that is there. kUsage when somebody else has it.
+    /// Of a file that is there. kUsage when another process has it.
     static Result<WriterLock> take(const std::string& path);
     WriterLock(WriterLock&& other) noexcept;
     WriterLock& operator=(WriterLock&& other) noexcept;

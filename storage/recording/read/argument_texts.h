@@ -1,4 +1,4 @@
-// Arguments of spans as JSON, from their columns. On the thread of whoever reads the file.
+// Arguments of spans as JSON, from their columns. On the thread that reads the file.
 #pragma once
 
 #include "storage/columns/arguments.h"

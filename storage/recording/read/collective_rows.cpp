@@ -233,7 +233,7 @@ Result<void> PeerArrivals::extend(Connection& connection, std::uint32_t number, 
     return {};
 }
 
-/// Of a collective that not all members have nobody knows who was last: e.g. a rank died.
+/// Of a collective that not all members have, the last is unknown: e.g. a rank died.
 Result<void> PeerArrivals::read(Connection& connection, std::uint32_t number, Group& group,
                                 Sequences wanted) {
     auto select = connection.prepare(

@@ -29,7 +29,7 @@ private:
         std::uint64_t first = 0, last = 0;
     };
     struct Group {
-        std::vector<std::int64_t> members;  ///< fewer than two: nothing can be told
+        std::vector<std::int64_t> members;  ///< fewer than two: nothing is known
         Sequences read;
         std::unordered_map<std::uint64_t, Arrivals> known;  ///< by sequence
     };

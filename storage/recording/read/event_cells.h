@@ -1,4 +1,4 @@
-// The columns of `events`, of one event. On the thread of whoever reads the file.
+// The columns of `events`, of one event. On the thread that reads the file.
 #pragma once
 
 #include "storage/model/ids.h"
@@ -43,7 +43,7 @@ public:
     [[nodiscard]] std::string_view text(RankId rank, StringId id) const {
         return find(rank, id).value_or(std::string_view{});
     }
-    /// Strings of that text; one that is not in the file is nobody's name.
+    /// Strings of that text; one that is not in the file is no event's name.
     [[nodiscard]] std::unordered_set<Key> idsOf(const std::string& text) const;
 
 private:

@@ -123,7 +123,7 @@ public:
     }
 
 private:
-    std::shared_ptr<void> m_owner;  ///< of the two below, where nobody else is
+    std::shared_ptr<void> m_owner;  ///< of the two below, where no other owner is
     Connection& m_connection;
     EventSource& m_events;
     std::shared_ptr<const EventTexts> m_texts;  ///< loaded with the first scan

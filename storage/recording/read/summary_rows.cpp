@@ -98,7 +98,7 @@ Result<RecordingSummary> readSummary(Connection& connection, const ChunkDirector
     summary.chunkBytes = chunks.bytes();
     if (auto done = readBounds(connection, chunks, summary); !done) return failure(done);
     // A file whose checksums cannot be read has none to hold it to; `info --verify` says so.
-    // Whether rows of collectives were lost shows whoever reads all of them.
+    // Whether rows of collectives were lost shows only in reading all of them.
     const std::map<std::string, std::uint64_t> known{{"collectives", summary.events.collectives},
                                                      {"metrics", summary.metrics.size()},
                                                      {"steps", summary.steps.size()}};

@@ -33,7 +33,7 @@ constexpr const auto& kTypes = Types<Call>::kAll;
 
 namespace fs = std::filesystem;
 
-/// More than anybody looks through.
+/// More than a person looks through.
 constexpr std::size_t kMostEntries = 5'000;
 
 bool isShown(const FolderEntry& entry) {

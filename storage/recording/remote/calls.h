@@ -83,7 +83,7 @@ struct NamedText {
     std::string text;
 };
 
-/// Of an Error, and of what is told while a connection is made (code 0).
+/// Of an Error, and of progress while a connection is made (code 0).
 struct Said {
     std::int32_t code = 0;
     std::string message;

@@ -57,7 +57,7 @@ private:
 };
 
 // Frames over two file descriptors, or one socket for both directions. Waits, but never for longer
-// than it is told.
+// than the caller allows.
 //
 // One thread may send while another receives.
 

@@ -49,7 +49,7 @@ private:
 
 class RemoteSession {
 public:
-    /// Waits for the other side's first words; `notice` is told how far it is until then. `name`
+    /// Waits for the other side's first words; `notice` gets the progress until then. `name`
     /// says in sentences what was lost; what the other side says is wrong begins with `host`,
     /// unless that is empty. Errors are what the other side says instead; kLaunch: it
     /// has gone, or is of another version; kCancelled: `wanted` was superseded.
@@ -120,7 +120,7 @@ struct ChildOptions {
     std::string sshCommand;  ///< empty: ssh
 };
 
-/// `target` as in RemoteAddress; empty: this machine. `notice` is told how far the connection is.
+/// `target` as in RemoteAddress; empty: this machine. `notice` gets the progress of the connection.
 /// Errors as of RemoteSession::begin(), and kLaunch: the program cannot be started. The child ends
 /// with the session. From any thread.
 Result<std::unique_ptr<RemoteSession>> startServing(

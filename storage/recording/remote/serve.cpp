@@ -36,7 +36,7 @@ struct WaitingCall {
 
 class CallQueue {
 public:
-    /// False: so many wait that nobody honest asked them.
+    /// False: more wait than an honest client asks.
     [[nodiscard]] bool put(std::uint32_t number, Call call);
     /// Waiting, or being answered.
     void cancel(std::uint32_t number);
@@ -163,7 +163,7 @@ private:
 
     // On the answering thread.
 
-    /// False: nobody listens any more.
+    /// False: the other side has closed.
     template <class Asked>
     bool answer(const WaitingCall& waiting, const Asked& asked) {
         m_generation = waiting.generation;
@@ -196,7 +196,7 @@ private:
 
     bool fail(std::uint32_t number, const Error& error) {
         wire::Writer out;
-        // What does not fit a frame nobody reads to its end.
+        // What does not fit a frame is more than a client reads.
         out.put(Said{static_cast<std::int32_t>(error.code), error.message.substr(0, kPartBytes)});
         return send(FrameKind::kFailure, number, out.take()).has_value();
     }

@@ -24,7 +24,7 @@ struct SalvageContext {
     std::map<RankId, std::uint64_t> events;                ///< copied, by rank
     TimeRange bounds;                                      ///< of copied events
 
-    /// kCancelled when nobody wants the result any more.
+    /// kCancelled when the result is no longer wanted.
     [[nodiscard]] Result<void> checkWanted() const {
         if (!goOn || goOn()) return {};
         return failure(ErrorCode::kCancelled, "the repair was stopped");

@@ -37,7 +37,7 @@ struct Salvage {
     std::uint64_t unreceived = 0;
     /// Of a finalised file, events that its ranks counted and that are neither there nor in `lost`.
     std::uint64_t missed = 0;
-    bool finalised = true;  ///< by its writer; else nobody knows what came after its last commit
+    bool finalised = true;  ///< by its writer; else what came after its last commit is unknown
     std::vector<std::string> notes;  ///< what had to be made up, in sentences
 
     [[nodiscard]] std::uint64_t lostEvents() const;

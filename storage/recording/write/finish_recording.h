@@ -21,7 +21,7 @@ Result<void> packSmall(Connection& connection);
 
 /// Outside a transaction: gives free pages back, ends WAL mode. What fails here (a reader has the
 /// file open, the disk is full) costs bytes only. Whether everything is in the file itself: false
-/// where somebody reads an older state of it for more than a minute. Free pages stay where there is
+/// where a reader holds an older state of it for more than a minute. Free pages stay where there is
 /// no `room` for a second copy.
 bool settleIntoOneFile(Connection& connection, bool room = true);
 

@@ -99,7 +99,8 @@ RecordingWriter::RecordingWriter(std::unique_ptr<State> state) : m_state(std::mo
 RecordingWriter::RecordingWriter(RecordingWriter&&) noexcept = default;
 RecordingWriter& RecordingWriter::operator=(RecordingWriter&&) noexcept = default;
 
-/// Of a file that has lost its name: the log beside it is ours only while nobody else has the name.
+/// Of a file that has lost its name: the log beside it is ours only while no other file has the
+/// name.
 void RecordingWriter::abandonLog() {
     m_state->connection->leaveLog();
     if (::access(m_state->path.c_str(), F_OK) == 0) return;
@@ -107,7 +108,7 @@ void RecordingWriter::abandonLog() {
 }
 
 RecordingWriter::~RecordingWriter() {
-    // Nobody is left to hear of a failure here; what was flushed before is safe.
+    // A failure here can no longer be reported; what was flushed before is safe.
     if (m_state == nullptr) return;
     static_cast<void>(flush());
     if (!isInPlace()) abandonLog();

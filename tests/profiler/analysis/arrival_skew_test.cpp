@@ -20,7 +20,7 @@ TEST(ArrivalSkew, SaysWhoComesLastHowOftenAndByHowMuch) {
         arrivalSkew({transfer({0}, RankId{1}, 30, 90), transfer({0}, RankId{1}, 10, 20),
                      transfer({1}, RankId{0}, 50, 200), transfer({1}, RankId{1}, 20, 40)});
     ASSERT_EQ(skew.ranks.size(), 2u);
-    EXPECT_EQ(skew.told, 4);
+    EXPECT_EQ(skew.known, 4);
     EXPECT_EQ(skew.unknown, 0);
     EXPECT_EQ(skew.ranks[0].rank, RankId{0});  // the others waited longest for it
     EXPECT_EQ(skew.ranks[0].waited.ns, 200);
@@ -34,7 +34,7 @@ TEST(ArrivalSkew, CountsWhatCannotBeToldAndLeavesOutWhatIsNoStep) {
     const ArrivalSkew skew =
         arrivalSkew({transfer({0}, std::nullopt, 0, 9), transfer(kNoStep, RankId{1}, 5, 5)});
     EXPECT_TRUE(skew.ranks.empty());
-    EXPECT_EQ(skew.told, 0);
+    EXPECT_EQ(skew.known, 0);
     EXPECT_EQ(skew.unknown, 1);
     EXPECT_TRUE(arrivalSkew({}).ranks.empty());
 }

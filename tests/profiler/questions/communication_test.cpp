@@ -100,7 +100,7 @@ TEST_F(CommunicationTest, OfOneRankNothingIsTold) {
     options.ranks = 1;
     record(options);
     const Communication told = read();
-    EXPECT_EQ(told.skew.told, 0);
+    EXPECT_EQ(told.skew.known, 0);
     for (const auto& transfer : told.transfers) EXPECT_FALSE(transfer.transfer);
 }
 

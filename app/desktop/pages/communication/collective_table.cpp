@@ -222,7 +222,7 @@ TableRows skewRows(const analysis::ArrivalSkew& skew) {
     for (const analysis::LastComer& comer : skew.ranks) {
         if (rows.size() >= kMostLastComers) break;
         const Share ofAll{static_cast<double>(comer.collectives) /
-                          static_cast<double>(std::max<std::int64_t>(1, skew.told))};
+                          static_cast<double>(std::max<std::int64_t>(1, skew.known))};
         TableCell rank = numberCell(comer.rank.value);
         rank.text = u"rank %1"_s.arg(comer.rank.value);
         rows.push_back({std::move(rank), TableCell::ofCount(comer.collectives),

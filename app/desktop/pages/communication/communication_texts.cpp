@@ -142,7 +142,7 @@ QString reasonSentence(const CommunicationFrame& frame) {
 
 QString skewSentence(const CommunicationFrame& frame) {
     const analysis::ArrivalSkew& skew = frame.told.skew;
-    if (skew.told == 0)
+    if (skew.known == 0)
         return skew.unknown == 0
                    ? u"No collective of a step is in what is selected."_s
                    : u"The last rank to arrive is unknown for %1 collectives: their arrivals on "
@@ -152,7 +152,7 @@ QString skewSentence(const CommunicationFrame& frame) {
     const analysis::LastComer& worst = skew.ranks.front();
     QString text = u"Rank %1 costs the others most: last to %2 of %3 collectives, by %4 (median)."_s
                        .arg(worst.rank.value)
-                       .arg(formatCount(worst.collectives), formatCount(skew.told),
+                       .arg(formatCount(worst.collectives), formatCount(skew.known),
                             formatDuration(worst.median));
     if (skew.unknown > 0) text += u" It is unknown for %1 more."_s.arg(formatCount(skew.unknown));
     return text;
