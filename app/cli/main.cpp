@@ -1,7 +1,7 @@
 // `shardscope`: finds the subcommand, runs it, turns its outcome into an exit status.
 #include "app/cli/console.h"
 #include "app/cli/root_command.h"
-#include "engine/launch/ssh/key_answer.h"
+#include "engine/launch/ssh/ssh_command.h"
 #include "engine/run/config/near_miss.h"
 #include "storage/model/result.h"
 

@@ -1,6 +1,5 @@
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/checkpoint/checkpoint_paths.h"
-#include "engine/checkpoint/durable_file.h"
+#include "engine/checkpoint/checkpoint_files.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #include "engine/comm/host_levels.h"
 
-#include "engine/comm/peer_late.h"
+#include "engine/comm/peer_process.h"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
 #include "engine/comm/host_ring_communicator.h"
 
-#include "engine/comm/arena.h"
 #include "engine/comm/arguments.h"
 #include "engine/comm/communication_thread.h"
 #include "engine/comm/copy.h"
 #include "engine/comm/host_levels.h"
 #include "engine/comm/message_numbers.h"
 #include "engine/comm/rails.h"
+#include "engine/comm/segment.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,6 +1,5 @@
 #include "engine/comm/meeting.h"
 
-#include "engine/comm/peer_late.h"
 #include "engine/comm/peer_process.h"
 #include "storage/model/host_clock.h"
 

@@ -2,7 +2,7 @@
 
 #include "engine/comm/copy.h"
 #include "engine/comm/reduce.h"
-#include "engine/run/theory/rail_pieces.h"
+#include "engine/run/theory/working_sizes.h"
 #include "storage/model/host_clock.h"
 
 #include <algorithm>

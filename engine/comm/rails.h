@@ -10,8 +10,8 @@
 #pragma once
 
 #include "engine/comm/host_levels.h"
-#include "engine/comm/staging_buffer.h"
-#include "engine/run/theory/rail_pieces.h"
+#include "engine/comm/host_memory.h"
+#include "engine/run/theory/working_sizes.h"
 
 #include <array>
 #include <cstddef>

@@ -1,9 +1,9 @@
 // The algorithms of a ring communicator, in terms of messages. Communication thread only.
 #pragma once
 
+#include "engine/comm/host_memory.h"
 #include "engine/comm/mesh.h"
 #include "engine/comm/operation.h"
-#include "engine/comm/staging_buffer.h"
 
 #include <array>
 #include <atomic>

@@ -1,9 +1,8 @@
 #include "engine/kernels/linear.h"
 
-#include "engine/kernels/kept_parameter.h"
 #include "engine/kernels/matmul.h"
-#include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
+#include "engine/kernels/parameter.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>

@@ -3,7 +3,6 @@
 #include "engine/control/observer.h"
 #include "engine/launch/host_facts.h"
 #include "engine/launch/tasks/agent_terms.h"
-#include "engine/launch/usable_cores.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/plain_text.h"
 

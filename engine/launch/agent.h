@@ -9,7 +9,6 @@
 #include "engine/launch/event_sender.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/host_preparation.h"
-#include "engine/launch/lease.h"
 #include "engine/launch/rank_process.h"
 #include "engine/launch/ssh/child_process.h"
 #include "engine/run/protocol/messages.h"
@@ -83,8 +82,8 @@ private:
     AgentTimes m_times;
     std::vector<std::string> m_sumWords;
     std::optional<run::TaskTerms> m_terms;
-    bool m_refused = false;     ///< what goes beyond them
-    bool m_sawPeers = false;    ///< once is enough
+    bool m_refused = false;   ///< what goes beyond them
+    bool m_sawPeers = false;  ///< once is enough
     std::string m_reachedAt;
     std::optional<HostPreparation> m_preparation;  ///< of several hosts, until ranks start
     std::optional<AgentFile> m_file;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "engine/launch/agent_transport.h"
-#include "engine/launch/clock_exchange.h"
 #include "engine/launch/clock_watch.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/run/protocol/messages.h"

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "engine/launch/agent_link.h"
+#include "engine/launch/frame_channel.h"
 #include "engine/launch/hosts_start.h"
-#include "engine/launch/lease.h"
 #include "engine/run/protocol/messages.h"
 #include "storage/model/result.h"
 

@@ -4,7 +4,7 @@
 
 #include "engine/kernels/shard_update.h"
 #include "engine/parallel/partitioning.h"
-#include "engine/parallel/shard_layout.h"
+#include "engine/parallel/views.h"
 
 #include <cstdint>
 

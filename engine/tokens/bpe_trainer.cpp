@@ -1,6 +1,6 @@
 #include "engine/tokens/bpe_trainer.h"
 
-#include "engine/tokens/byte_alphabet.h"
+#include "engine/tokens/vocabulary.h"
 
 #include <fmt/format.h>
 

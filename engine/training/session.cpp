@@ -1,7 +1,7 @@
 #include "engine/training/session.h"
 
 #include "engine/data/prefetch.h"
-#include "engine/run/theory/gradient_pieces.h"
+#include "engine/run/theory/working_sizes.h"
 
 namespace shardscope::training {
 namespace {

@@ -14,7 +14,6 @@
 #include "engine/parallel/partitioning.h"
 #include "engine/run/config/run_config.h"
 #include "engine/training/batch_staging.h"
-#include "engine/training/loss_scale.h"
 #include "engine/training/micro_step_graphs.h"
 #include "engine/training/outer_layers.h"
 #include "engine/training/step_settlement.h"

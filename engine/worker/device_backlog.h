@@ -4,7 +4,9 @@
 // The step thread sets marks; the outbox thread, or at the end the step thread, tells.
 #pragma once
 
+#include "engine/control/graph_recorder.h"
 #include "engine/worker/device_timeline.h"
+#include "engine/worker/step_level.h"
 #include "engine/worker/step_teller.h"
 #include "storage/model/mutex.h"
 
@@ -12,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -87,6 +90,24 @@ private:
     Mutex m_telling;  ///< held while tellPassed() runs
     Mutex m_mutex;    ///< held for moments: the step thread does not wait for who tells
     std::deque<Marked> m_marked SHARDSCOPE_GUARDED_BY(m_mutex);
+};
+
+// Phases inside device graphs: marked once, when a graph is captured, and told of at each replay as
+// those of the replay's step. Step thread.
+
+class GraphPhases final : public control::GraphRecorder {
+public:
+    /// Both outlive it.
+    GraphPhases(DeviceBacklog& backlog, const StepLevel& level)
+        : m_backlog(backlog), m_level(level) {}
+
+    void beginCapture(std::string name) override;
+    std::unique_ptr<control::RecordedGraph> endCapture() override;
+    void abandonCapture() noexcept override;
+
+private:
+    DeviceBacklog& m_backlog;
+    const StepLevel& m_level;
 };
 
 }  // namespace shardscope::worker

@@ -3,10 +3,9 @@
 #include "engine/control/failure_sentence.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/device_kernels.h"
-#include "engine/worker/device_attention.h"
-#include "engine/worker/gpu_peak.h"
-#include "engine/worker/gpu_sentences.h"
-#include "engine/worker/nccl_start.h"
+#include "engine/worker/failure_sentences.h"
+#include "engine/worker/gpu_speed.h"
+#include "engine/worker/rank_links.h"
 #include "storage/model/host_clock.h"
 
 #include <ATen/Context.h>

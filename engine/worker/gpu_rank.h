@@ -6,8 +6,6 @@
 
 #include "engine/comm/communicator.h"
 #include "engine/run/protocol/messages.h"
-#include "engine/worker/device_telemetry.h"
-#include "engine/worker/gpu_context.h"
 #include "engine/worker/gpu_device.h"
 #include "engine/worker/gpu_memory.h"
 #include "engine/worker/gpu_tracing.h"

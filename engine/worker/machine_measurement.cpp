@@ -1,9 +1,8 @@
 #include "engine/worker/machine_measurement.h"
 
 #include "engine/kernels/matmul.h"
-#include "engine/worker/device_attention.h"
+#include "engine/worker/gpu_speed.h"
 #include "engine/worker/host_peak.h"
-#include "engine/worker/host_peak_key.h"
 #include "storage/model/host_clock.h"
 
 #include <ATen/Parallel.h>

@@ -1,7 +1,6 @@
 #include "engine/worker/measuring_run.h"
 
 #include "engine/launch/host_facts.h"
-#include "engine/launch/usable_cores.h"
 #include "engine/worker/machine_measurement.h"
 #include "engine/worker/norm_measurement.h"
 #include "storage/model/host_clock.h"

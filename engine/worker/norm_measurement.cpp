@@ -2,7 +2,7 @@
 
 #include "engine/kernels/norm.h"
 #include "engine/kernels/norm_rows.h"
-#include "engine/worker/device_attention.h"
+#include "engine/worker/gpu_speed.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>

@@ -1,6 +1,6 @@
 #include "profiler/planning/compute_times.h"
 
-#include "engine/run/config/vocabulary_pieces.h"
+#include "engine/run/config/model_tensors.h"
 #include "engine/run/theory/model_theory.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/median.h"

@@ -1,6 +1,6 @@
 #include "profiler/planning/link_times.h"
 
-#include "engine/run/config/modelled_link.h"
+#include "engine/run/config/run_settings.h"
 #include "profiler/analysis/host_clocks.h"
 
 #include <fmt/format.h>

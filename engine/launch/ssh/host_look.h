@@ -1,9 +1,9 @@
 // What a host is and has, found out before anything is started or left there.
 #pragma once
 
-#include "engine/launch/ssh/glibc_version.h"
+#include "engine/launch/ssh/login_shell.h"
+#include "engine/launch/ssh/needed_libraries.h"
 #include "engine/launch/ssh/ssh_options.h"
-#include "engine/launch/ssh/token.h"
 #include "storage/model/result.h"
 #include "storage/model/units.h"
 

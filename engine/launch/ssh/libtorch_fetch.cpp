@@ -2,8 +2,8 @@
 
 #include "engine/launch/ssh/child_process.h"
 #include "engine/launch/ssh/host_look.h"
-#include "engine/launch/ssh/remote_status.h"
-#include "engine/launch/ssh/shell_quoting.h"
+#include "engine/launch/ssh/login_shell.h"
+#include "engine/launch/ssh/ssh_session.h"
 
 #include <fmt/format.h>
 

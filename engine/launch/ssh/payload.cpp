@@ -2,7 +2,7 @@
 
 #include "engine/launch/ssh/content_sums.h"
 #include "engine/launch/ssh/host_look.h"
-#include "engine/launch/ssh/shared_libraries.h"
+#include "engine/launch/ssh/needed_libraries.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

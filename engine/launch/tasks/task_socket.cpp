@@ -1,6 +1,6 @@
 #include "engine/launch/tasks/task_socket.h"
 
-#include "engine/launch/user_folder.h"
+#include "engine/launch/agent_file.h"
 #include "engine/network/network_interface.h"
 
 #include <fcntl.h>

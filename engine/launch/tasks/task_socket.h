@@ -6,8 +6,8 @@
 
 #include "engine/launch/file_descriptor.h"
 #include "engine/launch/tasks/task_environment.h"
+#include "engine/launch/tasks/task_handshake.h"
 #include "engine/launch/tasks/task_secret.h"
-#include "engine/launch/tasks/task_words.h"
 #include "engine/network/keyed_hash.h"
 #include "storage/model/result.h"
 

@@ -166,6 +166,8 @@ struct RunConfig {
 [[nodiscard]] std::vector<HostConfig> hostsOf(const RunConfig& config);
 /// Where the ranks of a valid run are.
 [[nodiscard]] RankPlaces placesOf(const RunConfig& config);
+/// What joins the ranks of a valid run.
+[[nodiscard]] CommunicatorKind communicatorOf(const RunConfig& config);
 
 /// What kAuto stands for at this capture level.
 [[nodiscard]] DeviceCapture effectiveDeviceCapture(const RunConfig& config);
