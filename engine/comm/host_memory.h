@@ -1,4 +1,4 @@
-// Buffers of a communicator whose ranks share no memory.
+// Memory of communicators: of one whose ranks share none, and where data of others arrives.
 #pragma once
 
 #include "engine/control/observer.h"

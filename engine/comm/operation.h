@@ -1,5 +1,5 @@
 // What a rank asks of one operation. Peers compare it, so that ranks whose programs diverge are
-// told instead of left waiting, and sentences about operations are made of it.
+// refused in words instead of left waiting, and sentences about operations are made of it.
 #pragma once
 
 #include "storage/model/events.h"

@@ -22,7 +22,7 @@ namespace shardscope::comm {
 
 class Rails {
 public:
-    /// Both outlive it. `memory`, which may be null, is told of its buffers.
+    /// Both outlive it. `memory`, which may be null, hears of its buffers.
     Rails(HostLevels& levels, control::Observer* memory);
     ~Rails();
     Rails(const Rails&) = delete;

@@ -19,11 +19,11 @@ std::size_t slotsEnd(int worldSize) {
     return (bytes + kPage - 1) / kPage * kPage;
 }
 
-enum VerdictState : std::uint32_t { kNobody = 0, kBeingSaid = 1, kSaid = 2 };
+enum VerdictState : std::uint32_t { kUnsaid = 0, kBeingSaid = 1, kSaid = 2 };
 
 }  // namespace
 
-/// In the header, behind the word of whoever gave up.
+/// In the header, behind the word of the rank that gave up.
 struct Segment::Verdict {
     static constexpr std::size_t kOffset = 64;
     static constexpr std::size_t kTextBytes = 1024;
@@ -85,8 +85,8 @@ Segment::Verdict& Segment::verdict() const {
 
 void Segment::blame(std::string_view sentence) const {
     Verdict& said = verdict();
-    std::uint32_t nobody = kNobody;
-    if (!said.state.compare_exchange_strong(nobody, kBeingSaid)) return;
+    std::uint32_t none = kUnsaid;
+    if (!said.state.compare_exchange_strong(none, kBeingSaid)) return;
     said.bytes = static_cast<std::uint32_t>(sentence.copy(said.text.data(), said.text.size()));
     said.state.store(kSaid, std::memory_order_release);
 }

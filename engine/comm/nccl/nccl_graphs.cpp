@@ -28,7 +28,7 @@ public:
     RecordedOperations(const RecordedOperations&) = delete;
     RecordedOperations& operator=(const RecordedOperations&) = delete;
 
-    void awaitTold() override {
+    void awaitReported() override {
         if (m_replay) m_replay->await(*m_alarm);
         m_replay.reset();
     }
@@ -62,7 +62,7 @@ private:
     const std::string m_name;
     const std::vector<CapturedOperation> m_operations;
     const control::DeviceEvent m_before;   ///< re-recorded for each launch
-    std::shared_ptr<NcclReplay> m_replay;  ///< the last one; null: it was told of
+    std::shared_ptr<NcclReplay> m_replay;  ///< the last one; null: it was reported
 };
 
 /// An alarm is raised without a word to who waits here.

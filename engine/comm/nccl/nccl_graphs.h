@@ -1,4 +1,4 @@
-// Operations of NCCL as parts of device graphs: captured once, and told of at each replay.
+// Operations of NCCL as parts of device graphs: captured once, and reported at each replay.
 //
 // While a capture runs, what communicators that were split from one another are asked for goes into
 // the graph: it forks from the current stream to theirs, and Work::wait() joins it again. Step
@@ -31,9 +31,9 @@ public:
 
     [[nodiscard]] const std::string& name() const { return m_name; }
 
-    /// The watchers have told of one of them.
+    /// The watchers have reported one of them.
     void tell();
-    /// Blocks until they have told of all. Throws CommunicationError after an alarm.
+    /// Blocks until they have reported all. Throws CommunicationError after an alarm.
     void await(const Alarm& alarm);
 
 private:

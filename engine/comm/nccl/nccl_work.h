@@ -52,7 +52,7 @@ private:
 
 // That a communicator cannot go on, and why.
 
-/// Set once by the watcher; read by everybody who waits.
+/// Set once by the watcher; read by every thread that waits.
 class Alarm {
 public:
     /// Whether it was the first.
