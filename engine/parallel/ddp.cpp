@@ -19,14 +19,29 @@
 namespace shardscope::parallel {
 namespace {
 
+using comm::CollectiveTag;
+using comm::SymmetricBuffer;
+using comm::Work;
+
+at::Tensor part(const at::Tensor& flat, Slice slice) {
+    return flat.narrow(0, slice.begin, slice.count);
+}
+
+/// Lossy forms of gradients on their way to other ranks. What a piece leaves out is kept and added
+/// to the same piece of the next step (error feedback: Seide et al., Interspeech 2014; Stich et
+/// al., arXiv 1809.07599).
+///
+/// bf16: the gradient rounded to bf16, summed in fp32, the sum rounded once. Top-k: of each piece
+/// the k elements of largest magnitude as pairs of index and value; all ranks gather all pairs and
+/// sum them in rank order.
 class Compressor {
 public:
     /// For the flat fp32 `gradients`.
-    Compressor(Distributed& owner, GradientCompression kind, double keptFraction,
+    Compressor(Distributed& owner, run::Compression kind, double keptFraction,
                at::Tensor gradients);
 
     /// Starts sending a piece; its gradients are not to be touched until finish().
-    comm::Work send(Slice slice, comm::CollectiveTag tag);
+    Work send(Slice slice, CollectiveTag tag);
     /// After all sent pieces are there: the sums replace the gradients.
     void finish();
     /// Bytes kept from step to step.
@@ -39,32 +54,21 @@ private:
         at::Tensor gathered;    ///< top-k: (ranks, 2, kept)
     };
 
-    comm::Work sendNarrow(Slice slice, comm::CollectiveTag tag);
-    comm::Work sendLargest(Slice slice, comm::CollectiveTag tag);
+    Work sendNarrow(Slice slice, CollectiveTag tag);
+    Work sendLargest(Slice slice, CollectiveTag tag);
     void takeNarrow(const Piece& piece);
     void takeLargest(const Piece& piece);
 
     Distributed& m_owner;
-    const GradientCompression m_kind;
+    const run::Compression m_kind;
     const double m_keptFraction;
     at::Tensor m_gradients;
-    at::Tensor m_residual;         ///< what earlier steps left out
-    comm::SymmetricBuffer m_wire;  ///< what is sent, at the pieces' places
+    at::Tensor m_residual;   ///< what earlier steps left out
+    SymmetricBuffer m_wire;  ///< what is sent, at the pieces' places
     std::vector<Piece> m_pieces;
 };
 
-using comm::CollectiveTag;
-using comm::Work;
-
-namespace {
-
-at::Tensor part(const at::Tensor& flat, Slice slice) {
-    return flat.narrow(0, slice.begin, slice.count);
-}
-
-}  // namespace
-
-Compressor::Compressor(Distributed& owner, GradientCompression kind, double keptFraction,
+Compressor::Compressor(Distributed& owner, run::Compression kind, double keptFraction,
                        at::Tensor gradients)
     : m_owner(owner),
       m_kind(kind),
@@ -73,7 +77,7 @@ Compressor::Compressor(Distributed& owner, GradientCompression kind, double kept
       m_residual(zeros(MemoryCategory::kGradient, "left out of gradients", m_gradients.numel(),
                        m_gradients.options())) {
     // Pairs take two floats an element at most, where all of them are kept.
-    const bool narrow = kind == GradientCompression::kBFloat16;
+    const bool narrow = kind == run::Compression::kBFloat16;
     m_wire = owner.allocate((narrow ? 1 : 2) * m_gradients.numel(),
                             narrow ? DataType::kBFloat16 : DataType::kFloat32,
                             MemoryCategory::kCommunication, kNoLayer, "compressed gradients");
@@ -81,13 +85,12 @@ Compressor::Compressor(Distributed& owner, GradientCompression kind, double kept
 
 Work Compressor::send(Slice slice, CollectiveTag tag) {
     part(m_residual, slice).add_(part(m_gradients, slice));
-    return m_kind == GradientCompression::kBFloat16 ? sendNarrow(slice, tag)
-                                                    : sendLargest(slice, tag);
+    return m_kind == run::Compression::kBFloat16 ? sendNarrow(slice, tag) : sendLargest(slice, tag);
 }
 
 Work Compressor::sendNarrow(Slice slice, CollectiveTag tag) {
     const kernels::OperatorScope scope("compress_bf16");
-    const comm::SymmetricBuffer buffer = sliceOf(m_wire, slice);
+    const SymmetricBuffer buffer = sliceOf(m_wire, slice);
     const at::Tensor wire = m_owner.asTensor(buffer);
     const at::Tensor wanted = part(m_residual, slice);
     wire.copy_(wanted);
@@ -102,7 +105,7 @@ Work Compressor::sendLargest(Slice slice, CollectiveTag tag) {
     const at::Tensor wanted = part(m_residual, slice);
     const std::int64_t kept = theory::keptElements(m_keptFraction, slice.count);
     const at::Tensor indices = std::get<1>(at::topk(wanted.abs(), kept, 0, true, false));
-    const comm::SymmetricBuffer buffer = sliceOf(m_wire, {2 * slice.begin, 2 * kept});
+    const SymmetricBuffer buffer = sliceOf(m_wire, {2 * slice.begin, 2 * kept});
     const at::Tensor wire = m_owner.asTensor(buffer).view({2, kept});
     wire[0].view(at::kInt).copy_(indices);
     wire[1].copy_(wanted.index_select(0, indices));
@@ -117,7 +120,7 @@ Work Compressor::sendLargest(Slice slice, CollectiveTag tag) {
 void Compressor::finish() {
     const kernels::OperatorScope scope("decompress");
     for (const Piece& piece : m_pieces)
-        m_kind == GradientCompression::kBFloat16 ? takeNarrow(piece) : takeLargest(piece);
+        m_kind == run::Compression::kBFloat16 ? takeNarrow(piece) : takeLargest(piece);
     m_pieces.clear();
 }
 
@@ -135,9 +138,6 @@ void Compressor::takeLargest(const Piece& piece) {
     }
 }
 
-using comm::SymmetricBuffer;
-using comm::Work;
-
 class Ddp final : public Replicated {
 public:
     Ddp(const std::vector<UnitReference>& units, const Placement& placement,
@@ -154,7 +154,7 @@ public:
         m_buffer =
             allocate(m_total, DataType::kFloat32, MemoryCategory::kGradient, kNoLayer, "gradients");
         m_gradients = asTensor(m_buffer);
-        if (options.compression != GradientCompression::kNone)
+        if (options.compression != run::Compression::kNone)
             m_compressor.emplace(*this, options.compression, options.keptFraction, m_gradients);
         for (std::size_t i = 0; i < m_units.size(); ++i) {
             Unit& unit = m_units[i];

@@ -19,8 +19,6 @@ struct Slice {
 /// `slice` of `buffer`.
 [[nodiscard]] comm::SymmetricBuffer sliceOf(const comm::SymmetricBuffer& buffer, Slice slice);
 
-[[nodiscard]] DataType dtypeOf(at::ScalarType type);
-
 class Distributed : public Partitioning {
 public:
     void reportPhases(bool report) override { m_phaseObserver = report ? m_observer : nullptr; }

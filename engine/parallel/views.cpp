@@ -5,8 +5,6 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 
-#include <algorithm>
-
 namespace shardscope::parallel {
 namespace {
 

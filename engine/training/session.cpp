@@ -9,18 +9,6 @@ namespace {
 /// Batches made ahead; one would do, two bridge a slow read.
 constexpr std::size_t kPreparedBatches = 2;
 
-parallel::GradientCompression compressionOf(const run::RunConfig& config) {
-    switch (config.compression) {
-        case run::Compression::kBFloat16:
-            return parallel::GradientCompression::kBFloat16;
-        case run::Compression::kTopK:
-            return parallel::GradientCompression::kTopK;
-        case run::Compression::kNone:
-            break;
-    }
-    return parallel::GradientCompression::kNone;
-}
-
 }  // namespace
 
 parallel::Placement placementOf(const run::RunConfig& config, at::Device device) {
@@ -48,7 +36,7 @@ std::unique_ptr<parallel::Partitioning> makePartitioning(const run::RunConfig& c
     const auto ddp = [&](parallel::GradientExchange exchange) {
         return parallel::makeDdp(
             units, placement, communicator, observer,
-            {exchange, theory::bucketElements(config), compressionOf(config), config.keptFraction});
+            {exchange, theory::bucketElements(config), config.compression, config.keptFraction});
     };
     switch (config.strategy) {
         case Strategy::kSingle:
