@@ -2,8 +2,8 @@
 // give what they should. Step thread; each rank runs its own beside the others.
 //
 // A step for each operation and size of the plan. Every round begins when all ranks are there, by
-// an agreement that does not count. What counts is told to the observer with Cause::kNone by the
-// communicator itself, all else with Cause::kStart, so that who reads the recording knows them
+// an agreement that does not count. What counts is reported to the observer with Cause::kNone by
+// the communicator itself, all else with Cause::kStart, so that who reads the recording knows them
 // apart. Elements are fp32.
 //
 // Results are looked at outside of the timing, of the first round of a step and of its last: rank r
@@ -22,7 +22,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 namespace shardscope::worker {
@@ -41,7 +40,7 @@ struct SweepParts {
 struct SweepOutcome {
     bool stopped = false;       ///< on request; steps after it were not begun
     std::int32_t cutShort = 0;  ///< steps with fewer rounds than planned, for time
-    std::vector<run::MeasurementPlan::Item> skipped;  ///< for want of memory
+    std::vector<run::MeasurementPlan::Item> skipped;  ///< too little memory
     std::int64_t leastFreeBytes = 0;                  ///< of any rank
 };
 

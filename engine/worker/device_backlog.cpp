@@ -13,13 +13,13 @@ public:
         : m_backlog(backlog), m_level(level), m_phases(std::move(phases)) {}
     /// Marks that are still to be looked at stay what they are.
     ~RecordedPhases() override {
-        if (!m_replay || m_replay->told) m_backlog.release(m_phases);
+        if (!m_replay || m_replay->reported) m_backlog.release(m_phases);
     }
     RecordedPhases(const RecordedPhases&) = delete;
     RecordedPhases& operator=(const RecordedPhases&) = delete;
 
-    void awaitTold() override {
-        if (m_replay) m_backlog.awaitTold(*m_replay);
+    void awaitReported() override {
+        if (m_replay) m_backlog.awaitReported(*m_replay);
         m_replay.reset();
     }
     void beforeLaunch() override {}
@@ -32,7 +32,7 @@ private:
     DeviceBacklog& m_backlog;
     const StepLevel& m_level;
     const CapturedPhases m_phases;
-    std::shared_ptr<PhaseReplay> m_replay;  ///< the last one; null: it was told of
+    std::shared_ptr<PhaseReplay> m_replay;  ///< the last one; null: it was reported
 };
 
 }  // namespace
@@ -75,8 +75,8 @@ DeviceBacklog::Replay DeviceBacklog::addReplay(const CapturedPhases& phases, Ste
     return replay;
 }
 
-void DeviceBacklog::awaitTold(PhaseReplay& replay) {
-    if (replay.told) return;
+void DeviceBacklog::awaitReported(PhaseReplay& replay) {
+    if (replay.reported) return;
     m_timeline.await(replay.end);
     tellPassed(false);
 }
@@ -121,7 +121,7 @@ void DeviceBacklog::tell(const Replay& replay) {
         tell(phase, captured.begin, captured.end);
     }
     m_timeline.release(replay->end);
-    replay->told = true;
+    replay->reported = true;
 }
 
 void DeviceBacklog::tell(const Marked& marked) {

@@ -1,5 +1,6 @@
 // What has ended on the host but not on the device: a GPU's step thread only queues work, so its
-// phases and steps are timed by marks on the device's timeline and told once it has passed them.
+// phases and steps are timed by marks on the device's timeline and reported once it has passed
+// them.
 //
 // The step thread sets marks; the outbox thread, or at the end the step thread, tells.
 #pragma once
@@ -33,12 +34,12 @@ struct PhaseReplay {
     StepIndex step;
     CaptureLevel level = CaptureLevel::kFull;
     control::DeviceEvent end;  ///< behind the launch
-    std::atomic<bool> told{false};
+    std::atomic<bool> reported{false};
 };
 
 class DeviceBacklog {
 public:
-    /// Both outlive the calls of it. From here on nobody else calls `teller`.
+    /// Both outlive the calls of it. From here on nothing else calls `teller`.
     DeviceBacklog(DeviceTimeline& timeline, StepTeller& teller)
         : m_timeline(timeline), m_teller(teller) {}
 
@@ -55,8 +56,8 @@ public:
     /// After a launch, on its stream: its phases are those of `step`.
     [[nodiscard]] std::shared_ptr<PhaseReplay> addReplay(const CapturedPhases& phases,
                                                          StepIndex step, CaptureLevel level);
-    /// Blocks until its phases were told.
-    void awaitTold(PhaseReplay& replay);
+    /// Blocks until its phases were reported.
+    void awaitReported(PhaseReplay& replay);
     /// The graph is not launched again.
     void release(const CapturedPhases& phases) noexcept;
 
@@ -92,8 +93,8 @@ private:
     std::deque<Marked> m_marked SHARDSCOPE_GUARDED_BY(m_mutex);
 };
 
-// Phases inside device graphs: marked once, when a graph is captured, and told of at each replay as
-// those of the replay's step. Step thread.
+// Phases inside device graphs: marked once, when a graph is captured, and reported at each replay
+// as those of the replay's step. Step thread.
 
 class GraphPhases final : public control::GraphRecorder {
 public:

@@ -1,4 +1,4 @@
-// What a GPU rank has to say, in words. Pure.
+// Sentences of a rank: what a GPU has to say, and what ends a training step. Pure.
 #pragma once
 
 #include "engine/run/config/run_config.h"

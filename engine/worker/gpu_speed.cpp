@@ -3,7 +3,6 @@
 #include "engine/kernels/attention.h"
 #include "engine/kernels/operator_scope.h"
 #include "engine/run/theory/device_peaks.h"
-#include "engine/worker/device_timeline.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
@@ -13,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 
 namespace shardscope::worker {
@@ -72,8 +70,7 @@ at::Tensor attentionInput(const run::RunConfig& config, at::Device device) {
 
 bool cudnnIsFaster(const run::RunConfig& config, at::Device device, DeviceTimeline& timeline) {
     const at::AutoGradMode gradient(true);
-    const at::DisableRecordFunctionGuard
-        bookkeeping;  // thousands of operators that nobody asks for
+    const at::DisableRecordFunctionGuard bookkeeping;  // of thousands of operators
     const std::int64_t cudnn =
         nsOfOnePass(kernels::DeviceAttention::kCudnn, config, device, timeline);
     return cudnn < nsOfOnePass(kernels::DeviceAttention::kFlash2, config, device, timeline);

@@ -1,4 +1,4 @@
-// Which attention kernel a device runs faster at a run's own shapes.
+// How fast a device is: which attention kernel is faster at a run's own shapes, and its peak.
 #pragma once
 
 #include "engine/run/config/run_config.h"

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
 #include <utility>
 
 namespace shardscope::worker {

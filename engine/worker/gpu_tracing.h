@@ -124,7 +124,7 @@ public:
     /// Before the first CUDA call that creates a context. Notes in the device's facts what traces
     /// it, or why nothing does.
     void start(GpuDevice& device, std::int32_t ranks);
-    /// Between steps, on an idle device: what was traced until here is told.
+    /// Between steps, on an idle device: what was traced until here is reported.
     void setCaptured(bool captured);
     /// An idle device is a good moment to fetch what it has finished; is it time for one?
     [[nodiscard]] bool wantsIdle() const { return m_collector && m_collector->wantsIdle(); }
@@ -134,7 +134,7 @@ public:
     bool flush(std::chrono::milliseconds atMost);
     /// Everything is collected: tells what was lost, and ends the collector.
     void finish();
-    /// Nobody calls in from NCCL or from launches any more; what was traced is still told.
+    /// Nothing calls in from NCCL or from launches any more; what was traced is still reported.
     void disconnect();
 
     /// Collectives wait here for their kernels; any thread.

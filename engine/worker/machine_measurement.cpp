@@ -120,7 +120,8 @@ double MachineMeasurement::productsIn(Precision precision) {
     return best;
 }
 
-/// Threads that wait for each other are slowed down by whoever takes a core from one of them.
+/// Threads that wait for each other are slowed down by any process that takes a core from one of
+/// them.
 void MachineMeasurement::warnOfBusyCores(double together) const {
     constexpr std::int64_t kSide = 512;
     constexpr int kTries = 5;

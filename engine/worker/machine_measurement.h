@@ -3,7 +3,7 @@
 // wait.
 //
 // On a CPU with all threads that the host's ranks may use together, on a GPU by its own; a figure
-// is sampled a few times, and each sample is told.
+// is sampled a few times, and each sample is reported.
 #pragma once
 
 #include "engine/run/config/machine_figure.h"
@@ -21,7 +21,7 @@ namespace shardscope::worker {
 class MachineMeasurement {
 public:
     explicit MachineMeasurement(MachineParts parts);
-    /// Stops early when asked to; what was told stays. Throws what LibTorch throws.
+    /// Stops early when asked to; what was reported stays. Throws what LibTorch throws.
     void run();
 
 private:

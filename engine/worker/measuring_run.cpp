@@ -29,13 +29,14 @@ std::string listOf(const std::vector<run::MeasurementPlan::Item>& items) {
 
 Result<void> MeasuringRun::run() {
     const auto plan = run::measurementPlan(m_config);
-    if (!plan) return fail(plan.error());
+    if (!plan) return m_parts.outbox.fail({ErrorCode::kRank, plan.error().message}, "wrong-result");
     if (plan->startsWithMachine()) measureMachine(*plan);
     CollectiveSweep sweep({m_parts.communicator, m_parts.observer, m_parts.device, freeBytes(),
                            m_parts.beforeStep, [this] { return m_parts.commands.stopWanted(); }},
                           *plan);
     const auto outcome = sweep.run();
-    if (!outcome) return fail(outcome.error());
+    if (!outcome)
+        return m_parts.outbox.fail({ErrorCode::kRank, outcome.error().message}, "wrong-result");
     tell(*outcome);
     return {};
 }
@@ -74,19 +75,20 @@ void MeasuringRun::onThisMachine(const run::MeasurementPlan& plan) {
             {run::metricName(figure), StepIndex{0}, m_parts.session.at(hostNow()), value}});
     };
     machine.warn = [this](const std::string& sentence) {
-        postNote(m_parts, "measured-busy", sentence,
-                 "Measure again when the machine has nothing else to do.");
+        m_parts.outbox.raise(Severity::kNote, "measured-busy", sentence,
+                             "Measure again when the machine has nothing else to do.");
     };
     machine.stopWanted = [this] { return m_parts.commands.stopWanted(); };
     if (plan.machine) MachineMeasurement(machine).run();
     machine.warn = [this](const std::string& sentence) {
-        postNote(m_parts, "measured-without", sentence, "Use smaller shapes, or free memory.");
+        m_parts.outbox.raise(Severity::kNote, "measured-without", sentence,
+                             "Use smaller shapes, or free memory.");
     };
     NormMeasurement(machine, m_config.precision).run(plan.norms);
     at::set_num_threads(m_config.threads);
 }
 
-/// That this rank may take where it computes; everything where nobody knows.
+/// That this rank may take where it computes; everything where that is unknown.
 std::int64_t MeasuringRun::freeBytes() const {
     double free = 1e18;
     std::int32_t sharers = m_parts.start.localSize();
@@ -102,27 +104,21 @@ std::int64_t MeasuringRun::freeBytes() const {
 void MeasuringRun::tell(const SweepOutcome& outcome) {
     if (m_parts.start.rank != 0) return;
     if (!outcome.skipped.empty())
-        postNote(m_parts, "measured-without",
-                 fmt::format("not measured, out of memory: {}; a rank would take {} times as much, "
-                             "and the one with least may take {}",
-                             listOf(outcome.skipped), kPayloadCopies,
-                             sizeText({outcome.leastFreeBytes})),
-                 "Use smaller sizes or fewer ranks, or free memory.");
+        m_parts.outbox.raise(
+            Severity::kNote, "measured-without",
+            fmt::format("not measured, out of memory: {}; a rank would take {} times as much, "
+                        "and the one with least may take {}",
+                        listOf(outcome.skipped), kPayloadCopies,
+                        sizeText({outcome.leastFreeBytes})),
+            "Use smaller sizes or fewer ranks, or free memory.");
     if (outcome.cutShort > 0)
-        postNote(m_parts, "measured-shorter",
-                 fmt::format("{} operation{} and size{} had fewer than {} rounds: {} s were over",
-                             outcome.cutShort, outcome.cutShort == 1 ? "" : "s",
-                             outcome.cutShort == 1 ? "" : "s", m_config.measureRounds,
-                             m_config.measureSeconds),
-                 "");
-}
-
-Result<void> MeasuringRun::fail(const Error& error) {
-    run::RankFailed failed;
-    failed.message = error.message;
-    failed.code = "wrong-result";
-    m_parts.outbox.post(failed);
-    return failure(ErrorCode::kRank, error.message);
+        m_parts.outbox.raise(
+            Severity::kNote, "measured-shorter",
+            fmt::format("{} operation{} and size{} had fewer than {} rounds: {} s were over",
+                        outcome.cutShort, outcome.cutShort == 1 ? "" : "s",
+                        outcome.cutShort == 1 ? "" : "s", m_config.measureRounds,
+                        m_config.measureSeconds),
+            "");
 }
 
 }  // namespace shardscope::worker

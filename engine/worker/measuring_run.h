@@ -1,5 +1,5 @@
 // Measuring from the first step to the last (run/config/measurement_plan.h): what the machine does,
-// then collectives, and what is told of both. Step thread.
+// then collectives, and what is reported of both. Step thread.
 #pragma once
 
 #include "engine/run/config/measurement_plan.h"
@@ -8,7 +8,6 @@
 #include "storage/model/result.h"
 
 #include <cstdint>
-#include <string>
 
 namespace shardscope::worker {
 
@@ -24,7 +23,6 @@ private:
     void onThisMachine(const run::MeasurementPlan& plan);
     [[nodiscard]] std::int64_t freeBytes() const;
     void tell(const SweepOutcome& outcome);
-    Result<void> fail(const Error& error);
 
     const RunParts m_parts;
     const run::RunConfig& m_config;

@@ -15,7 +15,6 @@
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
-#include <functional>
 #include <tuple>
 #include <utility>
 

@@ -16,11 +16,11 @@ void ActivityTeller::see(std::int64_t nowNs) {
 }
 
 bool ActivityTeller::isDue(std::int64_t nowNs) const {
-    return !m_toldNs || nowNs / kEveryNs != *m_toldNs / kEveryNs;
+    return !m_reportedNs || nowNs / kEveryNs != *m_reportedNs / kEveryNs;
 }
 
 void ActivityTeller::tell(std::int64_t nowNs, bool queues, const MemoryNow& memory) {
-    m_toldNs = nowNs;
+    m_reportedNs = nowNs;
     m_outbox.post(run::RankActivity{m_seen.step, m_seen.phase, m_seen.layer,
                                     Duration{nowNs - m_sinceNs}, queues, memory.tensors,
                                     memory.residentSet});

@@ -1,5 +1,5 @@
 // Tells the recorder about once a second what a rank is at. Outbox thread: the step thread neither
-// waits nor reads a clock for it, and one that hangs is told of as well.
+// waits nor reads a clock for it, and one that hangs is reported as well.
 #pragma once
 
 #include "engine/run/protocol/messages.h"
@@ -76,7 +76,7 @@ private:
     Outbox& m_outbox;
     StepPlace::Seen m_seen;
     std::int64_t m_sinceNs = 0;  ///< m_seen was first seen
-    std::optional<std::int64_t> m_toldNs;
+    std::optional<std::int64_t> m_reportedNs;
 };
 
 }  // namespace shardscope::worker

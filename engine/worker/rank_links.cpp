@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -51,16 +50,16 @@ RankLinks onOneHost(const run::RankStart& start, SegmentPointer segment, bool gp
         return links;
     }
     const bool models = config.linkGigabytesPerSecond > 0;
-    control::Observer* told = models ? nullptr : &observer;
+    control::Observer* reportTo = models ? nullptr : &observer;
     if (config.transport == run::Transport::kGloo) {
         links.agreement = overMemory(start, std::move(segment), nullptr);
         links.training = comm::makeGlooCommunicator({.host = links.agreement.get(),
                                                      .interface = config.interface,
-                                                     .observer = told,
+                                                     .observer = reportTo,
                                                      .memory = &observer,
                                                      .timeout = timeoutOf(start)});
     } else {
-        links.training = overMemory(start, std::move(segment), told);
+        links.training = overMemory(start, std::move(segment), reportTo);
     }
     if (models) links.training = modelled(config, std::move(links.training), observer);
     return links;

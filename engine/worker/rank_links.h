@@ -36,7 +36,7 @@ struct RankLinks {
     }
 };
 
-/// Blocks until all ranks are there. `observer` is told of what CPU ranks gather and reduce. Errors
+/// Blocks until all ranks are there. `observer` hears of what CPU ranks gather and reduce. Errors
 /// are of the segment; throws CommunicationError.
 [[nodiscard]] Result<RankLinks> linkRanks(const run::RankStart& start, bool gpu,
                                           control::Observer& observer);
@@ -52,7 +52,7 @@ struct NcclParts {
 };
 
 /// `links` join the same ranks already: through them NCCL's id travels, and in the memory of a host
-/// its ranks see what the others call, so they outlive the result. `failed` is told, once and on
+/// its ranks see what the others call, so they outlive the result. `failed` is called, once and on
 /// the watcher thread, when a peer is lost or an operation takes longer than `timeout`. Throws
 /// CommunicationError.
 [[nodiscard]] std::unique_ptr<comm::Communicator> startNccl(

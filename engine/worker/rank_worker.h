@@ -55,7 +55,6 @@ private:
     void giveUp();
     void captureStep(std::int32_t step);
     void changeCapture();
-    void reportFailure(const Error& error, const std::string& code);
 
     const run::RankStart m_start;
     at::Device m_device = at::kCPU;

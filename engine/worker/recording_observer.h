@@ -79,7 +79,7 @@ private:
     CollectiveRecorder m_collectives;
     StepTeller m_teller;
     std::optional<DeviceBacklog>
-        m_backlog;                        ///< on a device; else phases and steps are told at once
+        m_backlog;  ///< on a device; else phases and steps are reported at once
     std::optional<GraphPhases> m_graphs;  ///< with it
     std::function<bool()> m_wantsIdle;
     std::function<void()> m_whenIdle;

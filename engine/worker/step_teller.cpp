@@ -4,12 +4,10 @@
 #include "profiler/collectors/host/process_usage.h"
 #include "storage/model/lanes.h"
 
-#include <utility>
-
 namespace shardscope::worker {
 namespace {
 
-/// A stretch or a step as a phase is told.
+/// A stretch or a step, written as a phase is.
 EndedPhase between(std::int64_t startNs, std::int64_t endNs, StepIndex step) {
     EndedPhase whole;
     whole.report.startNs = startNs;

@@ -24,7 +24,7 @@
 
 namespace shardscope::worker {
 
-/// `level`: the one in force when it ended, which on a GPU is long before it is told.
+/// `level`: the one in force when it ended, which on a GPU is long before it is reported.
 struct EndedPhase {
     control::PhaseReport report;
     StepIndex step;
