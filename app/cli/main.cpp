@@ -107,7 +107,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace shardscope::cli
 
-/// Started by ssh to ask something (launch/ssh/key_answer.h).
+/// Started by ssh to ask something (launch/ssh/ssh_command.h).
 int answerSsh(const char* question, const char* accepted) {
     const std::string answer = shardscope::launch::answerTo(question, accepted);
     if (answer.empty()) return 1;

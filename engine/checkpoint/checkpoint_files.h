@@ -1,4 +1,4 @@
-// Names inside a folder of checkpoints. Internal to engine/checkpoint.
+// Names in a folder of checkpoints, and files that are durable. Internal to engine/checkpoint.
 #pragma once
 
 #include "storage/model/result.h"
@@ -25,7 +25,7 @@ inline constexpr const char* kSchema = "shardscope.checkpoint/1";
 /// Unfinished ones.
 [[nodiscard]] std::vector<std::string> partialCheckpoints(const std::string& folder);
 
-// Files and folders whose contents are on the disk before anybody is told of them.
+// Files and folders whose contents are on the disk before they are announced.
 
 /// A file being written. Removed again unless it is closed.
 class DurableFile {

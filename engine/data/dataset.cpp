@@ -11,7 +11,7 @@
 namespace shardscope::data {
 namespace {
 
-/// Told apart from the training part's, which begin at place 0.
+/// Distinct from the training part's, which begin at place 0.
 constexpr std::uint64_t kValidation = std::uint64_t{1} << 63;
 
 std::int64_t placeOf(const BatchPlace& place, std::int64_t row) {

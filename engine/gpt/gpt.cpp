@@ -3,7 +3,6 @@
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cross_entropy.h"
 #include "engine/kernels/embedding.h"
-#include "engine/kernels/feed_forward.h"
 #include "engine/kernels/heads.h"
 #include "engine/kernels/linear.h"
 #include "engine/kernels/matmul.h"

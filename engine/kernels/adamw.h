@@ -5,7 +5,6 @@
 #include "engine/kernels/everywhere.h"
 
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 

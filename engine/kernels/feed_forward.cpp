@@ -4,7 +4,6 @@
 #include "engine/kernels/device_kernels.h"
 #include "engine/kernels/matmul.h"
 #include "engine/kernels/operator_scope.h"
-#include "engine/kernels/parameter.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>

@@ -3,8 +3,6 @@
 #include "engine/kernels/matmul.h"
 #include "engine/run/config/model_tensors.h"
 
-#include <cstdint>
-
 namespace shardscope::kernels {
 namespace {
 

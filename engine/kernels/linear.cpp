@@ -2,7 +2,6 @@
 
 #include "engine/kernels/matmul.h"
 #include "engine/kernels/operator_scope.h"
-#include "engine/kernels/parameter.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>

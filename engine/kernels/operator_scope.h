@@ -13,7 +13,6 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <array>
 #include <cstdint>
 
 namespace shardscope::kernels {
@@ -64,8 +63,8 @@ private:
     return c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
 }
 
-/// Operators with a backward of their own remember parameters by address: these outlive every graph,
-/// as they belong to the model.
+/// Operators with a backward of their own remember parameters by address: these outlive every
+/// graph, as they belong to the model.
 inline void keep(torch::autograd::AutogradContext* context, const char* key, Parameter* parameter) {
     context->saved_data[key] = reinterpret_cast<std::int64_t>(parameter);
 }

@@ -15,7 +15,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,7 +38,7 @@ struct AgentTimes {
 
 class Agent {
 public:
-    /// `product` is this build's name and version, told to the recorder. `sumWords` are a program
+    /// `product` is this build's name and version, sent to the recorder. `sumWords` are a program
     /// and its arguments which, given a path besides, prints the run::DataChecked of it. `terms`:
     /// of an agent that a task has started for a recorder on another host (tasks/agent_terms.h);
     /// none: the recorder is this user's, on this host or through ssh, and may ask for anything.

@@ -50,7 +50,8 @@ std::vector<pid_t> endStaleAgents(const std::string& folder);
 /// /tmp/shardscope-UID. Need not be there.
 [[nodiscard]] std::string userFolder();
 
-/// Makes it where it is missing, or a folder below it; nobody else may have prepared it (kFailure).
+/// Makes it where it is missing, or a folder below it; no other user may have prepared it
+/// (kFailure).
 Result<std::string> makeUserFolder(const std::string& below = {});
 
 }  // namespace shardscope::launch

@@ -34,7 +34,7 @@ public:
     /// none after the last.
     [[nodiscard]] std::optional<run::ClockAsked> ask(std::int64_t nowNs);
     /// An answer that was heard of at `nowNs`; one to another question is passed over.
-    void take(const run::ClockTold& told, std::int64_t nowNs);
+    void take(const run::ClockAnswer& answer, std::int64_t nowNs);
     [[nodiscard]] bool done() const { return m_left == 0 && !m_asked; }
 
     /// Their clock less ours; 0 before the first answer.
@@ -72,7 +72,7 @@ public:
     /// The next question, if one is to be asked at `nowNs`.
     [[nodiscard]] std::optional<run::ClockAsked> ask(std::int64_t nowNs);
     /// At the end of a round that says something: what it says.
-    std::optional<ClockUpdate> take(const run::ClockTold& told, std::int64_t nowNs);
+    std::optional<ClockUpdate> take(const run::ClockAnswer& answer, std::int64_t nowNs);
 
     /// One more round at once, the last.
     void askLastTime(std::int64_t nowNs);

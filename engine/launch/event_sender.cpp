@@ -7,13 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 namespace shardscope::launch {
 namespace {
@@ -22,7 +18,7 @@ namespace {
 constexpr std::size_t kLargestOutbox = 64u << 20;
 /// In the channel, where nothing is overtaken.
 constexpr std::size_t kMostAhead = 1u << 20;
-constexpr std::chrono::milliseconds kTellInterval{500};
+constexpr std::chrono::milliseconds kReportInterval{500};
 
 /// Given back to the disk in pieces, not at each frame.
 constexpr std::int64_t kFreedAtOnce = 8 << 20;
@@ -79,7 +75,7 @@ bool EventSender::full() const {
 
 void EventSender::discard() {
     m_givenUp += m_backlog.bytes();
-    m_toldBytes = std::max<std::int64_t>(m_toldBytes, m_backlog.bytes());
+    m_reportedBytes = std::max<std::int64_t>(m_reportedBytes, m_backlog.bytes());
     m_backlog.clear();
     tell();
 }
@@ -110,11 +106,12 @@ void EventSender::pump() {
 
 void EventSender::tell() {
     const auto now = Clock::now();
-    const bool emptied = m_backlog.empty() && m_toldBytes > 0;
-    if (!emptied && (now < m_nextTold || m_backlog.bytes() == m_toldBytes)) return;
-    m_nextTold = now + kTellInterval;
-    m_toldBytes = m_backlog.bytes();
-    m_recorder.send(run::kNoRank, run::Backlog{m_toldBytes, m_backlog.bytesOnDisk(), m_givenUp});
+    const bool emptied = m_backlog.empty() && m_reportedBytes > 0;
+    if (!emptied && (now < m_nextReport || m_backlog.bytes() == m_reportedBytes)) return;
+    m_nextReport = now + kReportInterval;
+    m_reportedBytes = m_backlog.bytes();
+    m_recorder.send(run::kNoRank,
+                    run::Backlog{m_reportedBytes, m_backlog.bytesOnDisk(), m_givenUp});
 }
 
 bool ChunkBacklog::full() const {

@@ -136,8 +136,8 @@ private:
     SendWindow m_window{Clock::now()};
     std::int64_t m_givenUp = 0;
     bool m_saidTrouble = false;
-    std::int64_t m_toldBytes = 0;
-    Clock::time_point m_nextTold{};
+    std::int64_t m_reportedBytes = 0;
+    Clock::time_point m_nextReport{};
 };
 
 }  // namespace shardscope::launch

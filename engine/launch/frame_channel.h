@@ -79,7 +79,7 @@ private:
 
 // How long the ends of a run wait for a word of each other.
 
-/// Whoever has nothing to say says so as often.
+/// An end with nothing to send sends a heartbeat as often.
 inline constexpr std::chrono::seconds kHeartbeatInterval{2};
 /// After so much silence the other end counts as lost.
 inline constexpr std::chrono::seconds kLease{15};

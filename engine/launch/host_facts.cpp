@@ -11,7 +11,6 @@
 #include <fstream>
 #include <set>
 #include <sstream>
-#include <string>
 #include <vector>
 
 namespace shardscope::launch {

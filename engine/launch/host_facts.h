@@ -1,4 +1,4 @@
-// What this machine is, for the recording.
+// What this machine is, for the recording, and what of it a process may use.
 #pragma once
 
 #include "storage/model/recording.h"
@@ -13,7 +13,7 @@ namespace shardscope::launch {
 [[nodiscard]] HostFacts hostFacts();
 
 /// Memory that new processes can have without swapping, as the kernel estimates it; nothing where
-/// that cannot be told.
+/// that is unknown.
 [[nodiscard]] std::optional<Bytes> freeMemory();
 
 // Whether this host's processor can run a rank at all.

@@ -30,7 +30,7 @@ public:
     /// The token that parts texts, where there is one.
     [[nodiscard]] std::optional<std::uint32_t> endOfText() const { return m_endOfText; }
 
-    /// Errors (kUnreadable): an id that no token has, told by its place, counted from `first`.
+    /// Errors (kUnreadable): an id that no token has, named by its place, counted from `first`.
     [[nodiscard]] Result<std::string> decode(std::span<const std::uint32_t> ids,
                                              std::size_t first = 0) const;
 

@@ -1,6 +1,5 @@
 #include "engine/tokens/vocabulary.h"
 
-#include <algorithm>
 #include <cstddef>
 
 namespace shardscope::tokens {

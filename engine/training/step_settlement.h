@@ -1,5 +1,5 @@
 // Norm, loss and votes of steps: summed over ranks and decided on where the optimizer runs, and
-// brought to the host. On a GPU nobody waits for that: the host queues the next step meanwhile.
+// brought to the host. On a GPU the host does not wait for that: it queues the next step meanwhile.
 //
 // In this order, step after step: begin(), the step's sums, sum(), decide(), send() before or
 // behind the update, receive(); one step later where it runs ahead. Lives on the step thread; the

@@ -90,7 +90,7 @@ public:
     /// to change something between two steps, which all ranks do at once.
     Result<StepResults> step(std::int32_t step, bool stopWanted, AfterStep next,
                              bool changeWaits = false);
-    /// Whether what step() queues is told by the next call.
+    /// Whether what step() queues is reported by the next call.
     [[nodiscard]] bool runsAhead() const { return m_settlement.runsAhead(); }
     /// Whether a step was queued whose result is to come.
     [[nodiscard]] bool owesResult() const { return !m_queued.empty(); }

@@ -49,11 +49,11 @@ void messages(benchmark::State& state) {
         while (const auto asked = exchange.ask(hostNow())) {
             const auto question = run::encodeMessage(run::kNoRank, run::encode(*asked));
             const auto heard = run::decode(run::encode(*asked));
-            const run::ClockTold told{std::get<run::ClockAsked>(*heard).sentNs, hostNow(),
-                                      hostNow()};
+            const run::ClockAnswer told{std::get<run::ClockAsked>(*heard).sentNs, hostNow(),
+                                        hostNow()};
             const auto answer = run::encodeMessage(run::kNoRank, run::encode(told));
             const auto answered = run::decode(run::encode(told));
-            exchange.take(std::get<run::ClockTold>(*answered), hostNow());
+            exchange.take(std::get<run::ClockAnswer>(*answered), hostNow());
             bytes += question.size() + answer.size();
         }
         benchmark::DoNotOptimize(exchange.aheadNs());

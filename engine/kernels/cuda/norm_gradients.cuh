@@ -1,6 +1,6 @@
 // Gradients of weight and bias from what the blocks of norm_backward.cuh have summed, in its own
 // launch: the last block of a group adds up the group's parts, the last of those the groups. Each
-// sum is taken in the order of its parts, whoever comes last; no block waits for another.
+// sum is taken in the order of its parts, whichever comes last; no block waits for another.
 #pragma once
 
 #include "engine/kernels/cuda/pack.cuh"

@@ -2,7 +2,6 @@
 
 #include "engine/launch/ssh/host_look.h"
 #include "engine/launch/ssh/login_shell.h"
-#include "engine/launch/ssh/ssh_session.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -21,7 +19,7 @@ namespace {
 /// Of one turn of the loop, so that one host does not starve the others.
 constexpr std::int64_t kTurnBytes = 4 << 20;
 
-/// What was left by those that were cut off, and programs that nobody has started for a day but
+/// What was left by those that were cut off, and programs that were not started for a day but
 /// the last three. By time alone: on a network file system no process can be asked for.
 constexpr const char* kTidy =
     "{ cd \"$s\" && find . -maxdepth 1 -name '.new-*' -mtime +0 -exec rm -rf '{}' +; n=0; "
@@ -42,7 +40,7 @@ std::string placeLine(const Package& package, PackageKind kind) {
                   "if [ -e \"$d\" ] && ! ( same \"$d\" ); then rm -rf \"$d{0}\"; "
                   "mv \"$d\" \"$d{0}\"; fi; ",
                   kChangedFolder);
-    // What lacks its first file is in the way. Whoever was faster has put the same there; mv then
+    // What lacks its first file is in the way. A faster process has put the same there; mv then
     // moves ours into theirs, where it is removed.
     return "cd /; " + changed + "if [ -e \"$d\" ] && [ ! -e \"$d\"/" + proof +
            " ]; then mv \"$d\" \"$f.old\"; rm -rf \"$f.old\"; fi; [ -e \"$d\"/" + proof +

@@ -6,14 +6,12 @@
 #include "engine/launch/ssh/payload.h"
 #include "engine/launch/ssh/ssh_command.h"
 #include "engine/launch/ssh/ssh_options.h"
-#include "engine/launch/ssh/ssh_session.h"
 #include "engine/launch/ssh/ssh_words.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <random>
-#include <string>
 #include <utility>
 
 namespace shardscope::launch {
@@ -160,8 +158,8 @@ void HostConnector::noConnection() {
 
 void HostConnector::askForKey() {
     readAvailable(m_keyProbe->errors, m_keyWords, kMostWords);
-    const bool told = !fingerprintIn(m_keyWords).empty() && m_keyWords.ends_with('\n');
-    if (!told && m_keyProbe->errors.valid() && Clock::now() < m_until) return;
+    const bool known = !fingerprintIn(m_keyWords).empty() && m_keyWords.ends_with('\n');
+    if (!known && m_keyProbe->errors.valid() && Clock::now() < m_until) return;
     const std::string key = fingerprintIn(m_keyWords);
     m_connection.unknownKey = key.substr(std::min(key.size(), key.find(' ') + 1));
     fail(connectError(m_options, m_host, m_refusal, key));

@@ -1,4 +1,4 @@
-// Text that passes shells unharmed.
+// What passes login shells: text that they leave alone, and a mark behind their own noise.
 #pragma once
 
 #include "storage/model/shell_word.h"
@@ -16,8 +16,8 @@ using shardscope::typedWord;
 /// becomes /bin/sh with `line`, which holds no line break.
 [[nodiscard]] std::string throughLoginShell(std::string_view line);
 
-// A word nobody else prints: what comes before it is a login shell's noise, what comes after it is
-// ours.
+// A word that nothing else prints: what comes before it is a login shell's noise, what comes after
+// it is ours.
 
 class Token {
 public:

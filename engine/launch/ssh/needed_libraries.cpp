@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -17,7 +16,6 @@
 #include <optional>
 #include <sstream>
 #include <type_traits>
-#include <vector>
 
 namespace shardscope::launch {
 namespace {

@@ -1,4 +1,4 @@
-// Which libraries programs of this host load, by ldd.
+// What programs of this host need on another: libraries, by ldd, and a version of glibc.
 #pragma once
 
 #include "storage/model/result.h"
@@ -27,7 +27,7 @@ Result<SharedLibraries> sharedLibraries(const std::vector<std::string>& programs
 
 // Which glibc a host has, and which one a program asks for.
 
-/// {0, 0}: none, or it cannot be told.
+/// {0, 0}: none, or unknown.
 struct GlibcVersion {
     int major = 0;
     int minor = 0;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
-#include <string>
 
 namespace shardscope::launch {
 namespace {

@@ -39,7 +39,7 @@ std::string baseFolder() {
     return fits ? base : "/tmp";
 }
 
-/// Nobody listens there any more. ssh gives a socket its name only once it listens.
+/// No process listens there any more. ssh gives a socket its name only once it listens.
 bool isDead(const std::string& socketPath) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;

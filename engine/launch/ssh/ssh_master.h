@@ -9,7 +9,6 @@
 
 #include <poll.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,5 @@
 #include "engine/launch/ssh/ssh_session.h"
 
-#include "engine/launch/ssh/child_process.h"
-#include "engine/launch/ssh/login_shell.h"
 #include "engine/launch/ssh/ssh_command.h"
 
 #include <fmt/format.h>
@@ -61,7 +59,7 @@ std::string statusText(const std::string& host, const std::string& folder, Remot
                 host);
         case RemoteStatus::kCannotFetch:
         case RemoteStatus::kNotFetched:
-            break;  // told where there is LibTorch to speak of
+            break;  // said where there is LibTorch to speak of
     }
     return {};
 }
@@ -86,7 +84,7 @@ void SshSession::proceed(Token token, const std::string& line) {
     m_token = std::move(token);
     m_output.clear();
     noteProgress();
-    // A new pipe takes it whole. Whoever does not read it any more tells by ending.
+    // A new pipe takes it whole. A process that does not read it any more shows it by ending.
     const std::string text = line + "\n";
     [[maybe_unused]] const auto written = ::write(m_child.input.get(), text.data(), text.size());
 }
@@ -142,7 +140,8 @@ std::string exitWith(RemoteStatus status) {
 }
 
 std::string programCheck() {
-    // 126: found, and not executable. Whoever may not run it is told before anything depends on it.
+    // 126: found, and not executable. A user who may not run it learns that before anything depends
+    // on it.
     return "LD_LIBRARY_PATH=\"$f/lib\" \"$f/bin/shardscope\" --version </dev/null >/dev/null; "
            "r=$?; "
            "[ $r -eq 126 ] && " +

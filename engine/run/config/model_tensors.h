@@ -44,7 +44,7 @@ struct ModelUnit {
 };
 
 /// All units in the order in which forward first needs them: the root, pieces of the token table,
-/// blocks, pieces of a head of its own. Without pieces (control/vocabulary_pieces.h) the root is
+/// blocks, pieces of a head of its own. Without pieces (see below) the root is
 /// all of rootTensors().
 [[nodiscard]] std::vector<ModelUnit> modelUnits(const RunConfig& config);
 

@@ -91,7 +91,7 @@ struct CudaPart {
     std::map<std::string, std::string> loadedFrom;  ///< file, by the library asked for
 };
 
-/// Told where a device can be used.
+/// Present where a device can be used.
 struct TracingPart {
     bool started = false;
     Obstacle problem;  ///< why it did not start

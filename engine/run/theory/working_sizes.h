@@ -1,4 +1,4 @@
-// How many logits the fused head holds at a time: its kernels work by it, memory theory counts it.
+// Sizes that the engine works by and memory theory counts.
 #pragma once
 
 #include "engine/run/config/model_tensors.h"
@@ -10,9 +10,9 @@
 
 namespace shardscope::theory {
 
-/// 8 MiB of fp32, so that they stay near the core.
+/// Logits that the fused head holds at a time: 8 MiB of fp32, so that they stay near the core.
 inline constexpr std::int64_t kHostLogitChunk = std::int64_t{2} << 20;
-/// 256 MiB of bf16: enough rows to fill a GPU.
+/// The same on a GPU: 256 MiB of bf16, enough rows to fill it.
 inline constexpr std::int64_t kDeviceLogitChunk = std::int64_t{128} << 20;
 
 struct LogitBuffer {
@@ -73,7 +73,7 @@ inline constexpr std::int64_t kPiecesInFlight = 4;
     return std::min(kRailPieceBytes, kMostStagingBytes / kPiecesInFlight / others / kLine * kLine);
 }
 
-/// Shared memory in which a rank lays down what it gathers from other hosts; 0 where nobody is
+/// Shared memory in which a rank lays down what it gathers from other hosts; 0 where no rank is
 /// there to share it with.
 [[nodiscard]] constexpr std::int64_t railStagingBytes(std::int64_t hosts, std::int64_t perHost) {
     if (hosts == 1 || perHost == 1) return 0;

@@ -10,8 +10,6 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 namespace shardscope::tokens {
 namespace {
 

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <utility>
 
 namespace shardscope::worker {
