@@ -9,7 +9,7 @@
 #include "engine/training/verification.h"
 #include "engine/worker/failure_sentences.h"
 #include "engine/worker/instruction_sets.h"
-#include "engine/worker/measuring_run.h"
+#include "engine/worker/measuring/measuring_run.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
 #include "profiler/collectors/host/process_usage.h"
 #include "storage/model/host_clock.h"

@@ -1,4 +1,4 @@
-#include "engine/worker/norm_measurement.h"
+#include "engine/worker/measuring/norm_measurement.h"
 
 #include "engine/kernels/norm.h"
 #include "engine/kernels/norm_rows.h"

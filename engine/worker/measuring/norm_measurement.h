@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/run/config/measurement_plan.h"
-#include "engine/worker/figure_sampler.h"
+#include "engine/worker/measuring/figure_sampler.h"
 
 #include <ATen/core/Tensor.h>
 

@@ -1,4 +1,4 @@
-#include "engine/worker/figure_sampler.h"
+#include "engine/worker/measuring/figure_sampler.h"
 
 #include "storage/model/host_clock.h"
 

@@ -1,4 +1,4 @@
-#include "engine/worker/collective_sweep.h"
+#include "engine/worker/measuring/collective_sweep.h"
 
 #include "storage/model/host_clock.h"
 #include "storage/model/size_limit.h"

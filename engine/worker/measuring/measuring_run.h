@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/run/config/measurement_plan.h"
-#include "engine/worker/collective_sweep.h"
+#include "engine/worker/measuring/collective_sweep.h"
 #include "engine/worker/training_run.h"
 #include "storage/model/result.h"
 

@@ -1,8 +1,8 @@
-#include "engine/worker/measuring_run.h"
+#include "engine/worker/measuring/measuring_run.h"
 
 #include "engine/launch/host_facts.h"
-#include "engine/worker/machine_measurement.h"
-#include "engine/worker/norm_measurement.h"
+#include "engine/worker/measuring/machine_measurement.h"
+#include "engine/worker/measuring/norm_measurement.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/size_limit.h"
 

@@ -1,4 +1,4 @@
-#include "engine/worker/machine_measurement.h"
+#include "engine/worker/measuring/machine_measurement.h"
 
 #include "engine/kernels/matmul.h"
 #include "engine/worker/gpu_speed.h"

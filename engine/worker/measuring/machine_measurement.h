@@ -7,7 +7,7 @@
 #pragma once
 
 #include "engine/run/config/machine_figure.h"
-#include "engine/worker/figure_sampler.h"
+#include "engine/worker/measuring/figure_sampler.h"
 
 #include <cstdint>
 #include <functional>
