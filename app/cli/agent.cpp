@@ -5,9 +5,9 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/version.h"
+#include "engine/launch/agent_file.h"
 #include "engine/launch/process.h"
 #include "engine/launch/tasks/task_member.h"
-#include "engine/launch/user_folder.h"
 
 #include <CLI/CLI.hpp>
 

@@ -9,7 +9,7 @@
 #include "app/cli/run_flags.h"
 #include "app/cli/shared_options.h"
 #include "engine/launch/host_facts.h"
-#include "engine/run/config/held_instructions.h"
+#include "engine/run/config/machine_figure.h"
 #include "engine/run/config/measurement_plan.h"
 #include "profiler/planning/calibration_store.h"
 

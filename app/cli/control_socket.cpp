@@ -1,6 +1,6 @@
 #include "app/cli/control_socket.h"
 
-#include "engine/launch/user_folder.h"
+#include "engine/launch/agent_file.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -2,8 +2,6 @@
 
 #include "app/cli/report_table.h"
 #include "engine/launch/host_facts.h"
-#include "engine/launch/processor_level.h"
-#include "engine/launch/usable_cores.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>

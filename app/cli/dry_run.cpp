@@ -4,7 +4,7 @@
 #include "app/cli/report_table.h"
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/host_list.h"
-#include "engine/run/config/vocabulary_pieces.h"
+#include "engine/run/config/model_tensors.h"
 #include "engine/run/theory/theory.h"
 
 #include <fmt/format.h>

@@ -6,7 +6,7 @@
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "engine/run/config/measurement_plan.h"
-#include "engine/run/config/modelled_link.h"
+#include "engine/run/config/run_settings.h"
 #include "profiler/analysis/host_clocks.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"

@@ -1,7 +1,7 @@
 // `shardscope`: finds the subcommand, runs it, turns its outcome into an exit status.
 #include "app/cli/console.h"
 #include "app/cli/root_command.h"
-#include "engine/launch/ssh/key_answer.h"
+#include "engine/launch/ssh/ssh_command.h"
 #include "engine/run/config/near_miss.h"
 #include "storage/model/result.h"
 
@@ -107,7 +107,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace shardscope::cli
 
-/// Started by ssh to ask something (launch/ssh/key_answer.h).
+/// Started by ssh to ask something (launch/ssh/ssh_command.h).
 int answerSsh(const char* question, const char* accepted) {
     const std::string answer = shardscope::launch::answerTo(question, accepted);
     if (answer.empty()) return 1;

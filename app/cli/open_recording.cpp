@@ -2,7 +2,7 @@
 
 #include "app/cli/console.h"
 #include "engine/launch/process.h"
-#include "engine/launch/ssh/shell_quoting.h"
+#include "engine/launch/ssh/login_shell.h"
 #include "storage/recording/file/writer_lock.h"
 #include "storage/recording/remote/remote_address.h"
 #include "storage/recording/remote/remote_reader.h"

@@ -15,7 +15,7 @@
 #include "app/cli/version.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/control/observer.h"
-#include "engine/launch/usable_cores.h"
+#include "engine/launch/host_facts.h"
 #include "engine/run/theory/theory.h"
 
 #include <CLI/CLI.hpp>

@@ -2,9 +2,8 @@
 
 #include "app/cli/run_environment.h"
 #include "app/cli/ssh_hosts.h"
+#include "engine/launch/host_facts.h"
 #include "engine/launch/process.h"
-#include "engine/launch/processor_level.h"
-#include "engine/launch/usable_cores.h"
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/theory/theory.h"

@@ -4,7 +4,7 @@
 #include "engine/launch/process.h"
 #include "engine/launch/ssh/connect_hosts.h"
 #include "engine/launch/ssh/host_checks.h"
-#include "engine/run/config/command_words.h"
+#include "engine/run/config/run_commands.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "app/cli/tokenize_work.h"
-#include "engine/launch/usable_cores.h"
+#include "engine/launch/host_facts.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

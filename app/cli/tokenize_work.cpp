@@ -2,10 +2,10 @@
 
 #include "app/cli/tokenize_files.h"
 #include "engine/tokens/bpe_trainer.h"
+#include "engine/tokens/encoder.h"
 #include "engine/tokens/mapped_file.h"
-#include "engine/tokens/parallel_encoder.h"
 #include "engine/tokens/token_stream.h"
-#include "engine/tokens/tokenizer_file.h"
+#include "engine/tokens/tokenizer.h"
 #include "storage/interchange/output_kind.h"
 
 #include <fmt/format.h>

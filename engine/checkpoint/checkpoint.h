@@ -11,7 +11,7 @@
 //
 // Order of writing: rank 0 makes the partial folder; every rank writes its file and brings it to
 // the disk; rank 0, once all have, writes the manifest, renames the folder and only then removes
-// old ones. So whatever is called step-* is whole, whenever anybody is killed.
+// old ones. So whatever is called step-* is whole, whenever a process is killed.
 #pragma once
 
 #include "engine/checkpoint/safetensors.h"
@@ -19,7 +19,6 @@
 #include "storage/model/result.h"
 #include "storage/model/words.h"
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>

@@ -1,5 +1,5 @@
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/checkpoint/checkpoint_paths.h"
+#include "engine/checkpoint/checkpoint_files.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #include "engine/checkpoint/safetensors.h"
 
-#include "engine/checkpoint/durable_file.h"
+#include "engine/checkpoint/checkpoint_files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,6 +1,5 @@
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/checkpoint/checkpoint_paths.h"
-#include "engine/checkpoint/durable_file.h"
+#include "engine/checkpoint/checkpoint_files.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -81,7 +80,7 @@ Result<void> prepare(const std::string& folder, std::int32_t nextStep) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (!error) {
-        // Whoever left these behind is dead: a folder belongs to one run at a time.
+        // The process that left these behind is dead: a folder belongs to one run at a time.
         std::error_code ignored;
         for (const std::string& path : partialCheckpoints(folder)) fs::remove_all(path, ignored);
         fs::create_directory(partialPath(folder, nextStep), error);

@@ -23,6 +23,15 @@ control::CollectiveReport request(CollectiveOp operation, DataType dtype, std::s
     return report;
 }
 
+Call callOf(const HostWork& work, std::int32_t detail, std::uint64_t offset) {
+    const control::CollectiveReport& report = work.report;
+    return {{report.operation, report.dtype, detail, static_cast<std::uint64_t>(report.sizeBytes),
+             offset},
+            report.sequence,
+            report.layer,
+            report.group};
+}
+
 CommunicationThread::CommunicationThread(control::Observer* observer, std::uint32_t group)
     : m_observer(observer), m_group(group), m_thread([this] { run(); }) {
     pthread_setname_np(m_thread.native_handle(), "communication");

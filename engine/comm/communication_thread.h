@@ -1,16 +1,19 @@
-// The thread on which a communicator of CPU ranks works, behind the caller's compute: one
-// operation after another, each timed and reported to the observer.
+// What communicators of CPU ranks have in common. Above all the thread on which one works, behind
+// the caller's compute: one operation after another, each timed and reported to the observer.
 #pragma once
 
 #include "engine/comm/communicator.h"
+#include "engine/comm/operation.h"
 #include "storage/model/mutex.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -32,7 +35,7 @@ public:
         m_finished.notify_all();
     }
 
-    /// Written by the communication thread; anybody's once the work is ready.
+    /// Written by the communication thread; any thread's once the work is ready.
     control::CollectiveReport report;
     std::vector<std::int64_t> arrivals;        ///< by rank; empty where peers cannot be seen
     std::vector<control::LevelReport> levels;  ///< empty on one host
@@ -89,5 +92,32 @@ private:
 [[nodiscard]] control::CollectiveReport request(CollectiveOp operation, DataType dtype,
                                                 std::size_t bytes, const CollectiveTag& tag,
                                                 const char* algorithm, const char* protocol);
+
+/// What its ranks compare and sentences name, of an operation that a communication thread works at.
+/// `detail` and `offset`: OperationDescriptor's.
+[[nodiscard]] Call callOf(const HostWork& work, std::int32_t detail = OperationDescriptor::kNone,
+                          std::uint64_t offset = 0);
+
+/// What an operation is about where ranks bring no buffer of their own.
+[[nodiscard]] inline SymmetricBuffer unplaced(std::size_t count, DataType dtype) {
+    return {0, count, dtype, nullptr};
+}
+/// The buffer that shards of all `ranks` make together, for its size.
+[[nodiscard]] inline SymmetricBuffer wholeOf(const SymmetricBuffer& shard, std::size_t ranks) {
+    return {shard.offset, shard.count * ranks, shard.dtype, shard.local};
+}
+
+/// values[i] = value(0, i) + value(1, i) + ... over `count` ranks in that order, or the largest.
+template <class Value>
+void combine(std::span<double> values, Reduction reduction, int count, const Value& value) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        double result = value(0, i);
+        for (int rank = 1; rank < count; ++rank) {
+            const double next = value(rank, i);
+            result = reduction == Reduction::kSum ? result + next : std::max(result, next);
+        }
+        values[i] = result;
+    }
+}
 
 }  // namespace shardscope::comm

@@ -25,7 +25,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// A peer is gone or has given up, and somebody else may know why.
+/// A peer is gone or has given up, and another rank may know why.
 class PeerGone : public CommunicationError {
 public:
     using CommunicationError::CommunicationError;
@@ -130,7 +130,7 @@ public:
                                 CollectiveTag tag) = 0;
 
     /// As many values that lie where this rank computes, on a GPU in its memory: become the sum
-    /// over ranks, and nobody waits on the host. CPU ranks: allReduceSmall().
+    /// over ranks, and the host does not wait. CPU ranks: allReduceSmall().
     virtual Work sumInPlace(std::span<double> values, CollectiveTag tag) {
         return allReduceSmall(values, Reduction::kSum, tag);
     }
@@ -141,7 +141,7 @@ public:
     /// rewritten once any later collective of this communicator has completed.
     virtual Work allToAll(const SymmetricBuffer& send, void* out, CollectiveTag tag) = 0;
 
-    /// To one rank, which receives as many of the same type; nobody else takes part. A send ends
+    /// To one rank, which receives as many of the same type; no other rank takes part. A send ends
     /// when its receiver has it, and operations of a communicator take turns: of two ranks that
     /// exchange something one sends first, the other receives first.
     virtual Work send(const SymmetricBuffer& buffer, int to, CollectiveTag tag) = 0;

@@ -1,6 +1,5 @@
 #include "engine/comm/direct_communicator.h"
 
-#include "engine/comm/arena.h"
 #include "engine/comm/arguments.h"
 #include "engine/comm/communication_thread.h"
 #include "engine/comm/copy.h"
@@ -11,10 +10,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <utility>
-#include <vector>
 
 namespace shardscope::comm {
 
@@ -47,8 +44,7 @@ public:
     }
 
     Work allGather(const SymmetricBuffer& shard, void* out, CollectiveTag tag) override {
-        const std::size_t bytes = shard.bytes() * world();
-        return collective(CollectiveOp::kAllGather, shard, bytes, kNobody, tag, [=, this] {
+        return collective(CollectiveOp::kAllGather, wholeOf(shard, world()), tag, [=, this] {
             auto* to = static_cast<std::byte*>(out);
             for (int p = 0; p < size(); ++p, to += shard.bytes()) {
                 copyRow(to, input(p), shard.bytes());
@@ -57,7 +53,7 @@ public:
     }
 
     Work allGatherInPlace(const SymmetricBuffer& whole, CollectiveTag tag) override {
-        return collective(CollectiveOp::kAllGather, whole, whole.bytes(), kNobody, tag, [=, this] {
+        return collective(CollectiveOp::kAllGather, whole, tag, [=, this] {
             const std::size_t bytes = whole.bytes() / world();
             auto* local = static_cast<std::byte*>(whole.local);
             for (int p = 0; p < size(); ++p) {
@@ -70,50 +66,47 @@ public:
     Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
                        CollectiveTag tag) override {
         requireSummable(full.dtype);
-        return collective(CollectiveOp::kReduceScatter, full, full.bytes(), kNobody, tag,
-                          [=, this] {
-                              const std::size_t n = full.count / world();
-                              sumSources(sources(n * own(), full.dtype), full.dtype, out, n,
-                                         accumulate == Accumulate::kYes);
-                          });
+        return collective(CollectiveOp::kReduceScatter, full, tag, [=, this] {
+            const std::size_t n = full.count / world();
+            sumSources(sources(n * own(), full.dtype), full.dtype, out, n,
+                       accumulate == Accumulate::kYes);
+        });
     }
 
     Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) override {
         requireSummable(buffer.dtype);
-        Call call = makeCall(CollectiveOp::kAllReduce, buffer, buffer.bytes(), kNobody, tag);
-        return submit(call, tag, [=, this](HostWork& work) mutable {
-            call.sequence = work.report.sequence;
-            meetAlike(call, work);
-            sumOwnSlice(buffer);
-            m_meeting.meet(call);  // everybody's slice is there
-            gatherSlices(buffer);
-        });
+        return submit(CollectiveOp::kAllReduce, buffer, tag,
+                      [=, this](HostWork& work, const Call& call) {
+                          meetAlike(call, work);
+                          sumOwnSlice(buffer);
+                          m_meeting.meet(call);  // all slices are there
+                          gatherSlices(buffer);
+                      });
     }
 
     Work allReduceSmall(std::span<double> values, Reduction reduction, CollectiveTag tag) override {
         requireSmall(values.size());
-        SymmetricBuffer none;
-        none.dtype = DataType::kFloat64;
-        Call call = makeCall(CollectiveOp::kAllReduce, none, values.size_bytes(),
-                             static_cast<std::int32_t>(reduction), tag);
-        return submit(call, tag, [=, this](HostWork& work) mutable {
-            call.sequence = work.report.sequence;
+        auto body = [=, this](HostWork& work, const Call& call) {
             std::copy(values.begin(), values.end(), m_meeting.scratch(rank(), m_meeting.next()));
             meetAlike(call, work);
-            reduceScratch(values, reduction, work.meeting);
-        });
+            combine(values, reduction, size(),
+                    [&](int p, std::size_t i) { return m_meeting.scratch(p, work.meeting)[i]; });
+        };
+        return submit(CollectiveOp::kAllReduce, unplaced(values.size(), DataType::kFloat64), tag,
+                      std::move(body), static_cast<std::int32_t>(reduction));
     }
 
     Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) override {
         requireRank(root, size());
-        const int named = m_meeting.worldRank(root);
-        return collective(CollectiveOp::kBroadcast, buffer, buffer.bytes(), named, tag, [=, this] {
+        auto move = [=, this] {
             if (root != rank()) copyRow(buffer.local, input(root), buffer.bytes());
-        });
+        };
+        return collective(CollectiveOp::kBroadcast, buffer, tag, std::move(move),
+                          m_meeting.worldRank(root));
     }
 
     Work allToAll(const SymmetricBuffer& send, void* out, CollectiveTag tag) override {
-        return collective(CollectiveOp::kAllToAll, send, send.bytes(), kNobody, tag, [=, this] {
+        return collective(CollectiveOp::kAllToAll, send, tag, [=, this] {
             const std::size_t part = send.bytes() / world();
             auto* to = static_cast<std::byte*>(out);
             for (int p = 0; p < size(); ++p, to += part) {
@@ -124,31 +117,27 @@ public:
 
     Work send(const SymmetricBuffer& buffer, int to, CollectiveTag tag) override {
         requirePeer(to, rank(), size());
-        Call call =
-            makeCall(CollectiveOp::kSend, buffer, buffer.bytes(), m_meeting.worldRank(to), tag);
-        call.sequence = m_messages.sentTo(to);
-        return submit(call, tag, [=, this](HostWork& work) {
+        auto body = [=, this](HostWork& work, const Call& call) {
             noteArrivals(work, m_meeting.offer(call, to), to);
-        });
+        };
+        return submit(CollectiveOp::kSend, buffer, tag, std::move(body), m_meeting.worldRank(to),
+                      m_messages.sentTo(to));
     }
 
     Work receive(const SymmetricBuffer& buffer, int from, CollectiveTag tag) override {
         requirePeer(from, rank(), size());
-        Call call = makeCall(CollectiveOp::kReceive, buffer, buffer.bytes(),
-                             m_meeting.worldRank(from), tag);
-        call.sequence = m_messages.receivedFrom(from);
-        return submit(call, tag, [=, this](HostWork& work) {
+        auto body = [=, this](HostWork& work, const Call& call) {
             OperationDescriptor found;
             noteArrivals(work, m_meeting.await(call, from, found), from);
             copyRow(buffer.local, peerArena(from) + found.offset, buffer.bytes());
             m_meeting.announceTaken(from);
-        });
+        };
+        return submit(CollectiveOp::kReceive, buffer, tag, std::move(body),
+                      m_meeting.worldRank(from), m_messages.receivedFrom(from));
     }
 
     Work barrier(CollectiveTag tag) override {
-        SymmetricBuffer none;
-        none.dtype = DataType::kByte;
-        return collective(CollectiveOp::kBarrier, none, 0, kNobody, tag, [] {});
+        return collective(CollectiveOp::kBarrier, unplaced(0, DataType::kByte), tag, [] {});
     }
 
     std::unique_ptr<Communicator> split(std::span<const int> members,
@@ -181,12 +170,7 @@ public:
         work.wait();
         const auto& done = static_cast<const HostWork&>(stateOf(work));
         if (done.meeting == 0) return;  // between two ranks: both have done with it
-        Call call;
-        call.wanted.operation = done.report.operation;
-        call.sequence = done.report.sequence;
-        call.layer = done.report.layer;
-        call.group = m_setup.group;
-        m_meeting.awaitDone(call, done.meeting);
+        m_meeting.awaitDone(callOf(done), done.meeting);
     }
 
     void abort() override { m_meeting.abort(); }
@@ -196,8 +180,6 @@ public:
     }
 
 private:
-    static constexpr std::int32_t kNobody = OperationDescriptor::kNone;
-
     [[nodiscard]] std::size_t world() const { return static_cast<std::size_t>(size()); }
     [[nodiscard]] std::size_t own() const { return static_cast<std::size_t>(rank()); }
     /// What rank `p` brought to the last meeting.
@@ -212,35 +194,30 @@ private:
         return m_sources;
     }
 
-    Call makeCall(CollectiveOp operation, const SymmetricBuffer& buffer, std::size_t bytes,
-                  std::int32_t detail, const CollectiveTag& tag) const {
-        Call call;
-        call.wanted = {operation, buffer.dtype, detail, bytes, buffer.offset};
-        call.layer = tag.layer;
-        call.group = m_setup.group;
-        return call;
-    }
+    using Body = std::function<void(HostWork&, const Call&)>;
 
-    Work submit(const Call& call, const CollectiveTag& tag, CommunicationThread::Body body) {
+    /// `number`: of a message, else 0.
+    Work submit(CollectiveOp operation, const SymmetricBuffer& buffer, const CollectiveTag& tag,
+                Body body, std::int32_t detail = OperationDescriptor::kNone,
+                std::uint64_t number = 0) {
         control::CollectiveReport report =
-            request(call.wanted.operation, call.wanted.dtype, call.wanted.bytes, tag, "direct",
-                    m_setup.protocol);
-        report.sequence = call.sequence;
-        return m_thread.submit(report, [this, body = std::move(body)](HostWork& work) {
-            body(work);
-            if (work.meeting != 0) m_meeting.announceDone();
-        });
+            request(operation, buffer.dtype, buffer.bytes(), tag, "direct", m_setup.protocol);
+        report.sequence = number;
+        return m_thread.submit(
+            report, [this, detail, offset = buffer.offset, body = std::move(body)](HostWork& work) {
+                body(work, callOf(work, detail, offset));
+                if (work.meeting != 0) m_meeting.announceDone();
+            });
     }
 
     /// An operation with one meeting, after which `move` has all inputs.
-    Work collective(CollectiveOp operation, const SymmetricBuffer& buffer, std::size_t bytes,
-                    std::int32_t detail, const CollectiveTag& tag, std::function<void()> move) {
-        Call call = makeCall(operation, buffer, bytes, detail, tag);
-        return submit(call, tag, [this, call, move = std::move(move)](HostWork& work) mutable {
-            call.sequence = work.report.sequence;
+    Work collective(CollectiveOp operation, const SymmetricBuffer& buffer, const CollectiveTag& tag,
+                    std::function<void()> move, std::int32_t detail = OperationDescriptor::kNone) {
+        auto body = [this, move = std::move(move)](HostWork& work, const Call& call) {
             meetAlike(call, work);
             move();
-        });
+        };
+        return submit(operation, buffer, tag, std::move(body), detail);
     }
 
     void meetAlike(const Call& call, HostWork& work) {
@@ -250,7 +227,7 @@ private:
         for (int p = 0; p < size(); ++p) m_meeting.requireSame(call, p);
     }
 
-    /// Those who do not take part kept nobody waiting.
+    /// Ranks that do not take part kept no other waiting.
     void noteArrivals(HostWork& work, const Meeting::Pair& pair, int peer) const {
         work.report.startNs = pair.ownNs;
         work.arrivals.assign(world(), pair.ownNs);
@@ -261,7 +238,7 @@ private:
         return buffer.count * p / world();
     }
 
-    /// Rank r sums slice r into its own buffer, which nobody else reads there.
+    /// Rank r sums slice r into its own buffer, which no other rank reads there.
     void sumOwnSlice(const SymmetricBuffer& buffer) {
         const std::size_t begin = sliceBegin(buffer, own());
         sumSourcesRounded(
@@ -277,17 +254,6 @@ private:
             const std::size_t begin = sliceBegin(buffer, p) * each;
             copyRow(static_cast<std::byte*>(buffer.local) + begin,
                     input(static_cast<int>(p)) + begin, sliceBegin(buffer, p + 1) * each - begin);
-        }
-    }
-
-    void reduceScratch(std::span<double> values, Reduction reduction, std::uint32_t meeting) const {
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            double result = m_meeting.scratch(0, meeting)[i];
-            for (int p = 1; p < size(); ++p) {
-                const double value = m_meeting.scratch(p, meeting)[i];
-                result = reduction == Reduction::kSum ? result + value : std::max(result, value);
-            }
-            values[i] = result;
         }
     }
 

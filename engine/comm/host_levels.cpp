@@ -1,12 +1,11 @@
 #include "engine/comm/host_levels.h"
 
-#include "engine/comm/peer_late.h"
+#include "engine/comm/peer_process.h"
 
 #include <fmt/format.h>
 
 #include <string>
 #include <thread>
-#include <utility>
 
 namespace shardscope::comm {
 namespace {
@@ -85,7 +84,7 @@ void HostLevels::giveUp(const CommunicationError& error) {
     }
     const auto* late = dynamic_cast<const PeerLate*>(&error);
     if (first.empty())
-        first = m_mesh->blame(error.what(), late == nullptr ? WaitWatch::kNobody : late->rank());
+        first = m_mesh->blame(error.what(), late == nullptr ? WaitWatch::kNoRank : late->rank());
     m_segment->blame(first);
     m_inside.abort();
     m_mesh->close();
@@ -94,7 +93,7 @@ void HostLevels::giveUp(const CommunicationError& error) {
 
 void HostLevels::abort() {
     m_segment->blame(m_mesh->blame(fmt::format("rank {} has given up", m_inside.worldRank(place())),
-                                   WaitWatch::kNobody));
+                                   WaitWatch::kNoRank));
     m_inside.abort();
     m_mesh->close();
 }

@@ -1,6 +1,5 @@
 #include "engine/comm/host_ring_communicator.h"
 
-#include "engine/comm/arena.h"
 #include "engine/comm/arguments.h"
 #include "engine/comm/communication_thread.h"
 #include "engine/comm/copy.h"
@@ -36,14 +35,13 @@ public:
     }
 
     Work allGather(const SymmetricBuffer& shard, void* out, CollectiveTag tag) override {
-        const std::size_t bytes = shard.bytes() * world();
-        return collective(CollectiveOp::kAllGather, shard, bytes, kNobody, tag, [=, this] {
+        return collective(CollectiveOp::kAllGather, wholeOf(shard, world()), tag, [=, this] {
             m_rails.gather(static_cast<std::byte*>(out), shard.bytes());
         });
     }
 
     Work allGatherInPlace(const SymmetricBuffer& whole, CollectiveTag tag) override {
-        return collective(CollectiveOp::kAllGather, whole, whole.bytes(), kNobody, tag, [=, this] {
+        return collective(CollectiveOp::kAllGather, whole, tag, [=, this] {
             m_rails.gatherInPlace(static_cast<std::byte*>(whole.local),
                                   evenParts(whole.bytes(), world()));
         });
@@ -52,36 +50,29 @@ public:
     Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
                        CollectiveTag tag) override {
         requireSummable(full.dtype);
-        return collective(CollectiveOp::kReduceScatter, full, full.bytes(), kNobody, tag,
-                          [=, this] {
-                              m_rails.reduce(full.dtype, evenParts(full.count, world()), out,
-                                             accumulate == Accumulate::kYes);
-                          });
+        return collective(CollectiveOp::kReduceScatter, full, tag, [=, this] {
+            m_rails.reduce(full.dtype, evenParts(full.count, world()), out,
+                           accumulate == Accumulate::kYes);
+        });
     }
 
     Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) override {
         requireSummable(buffer.dtype);
-        return collective(
-            CollectiveOp::kAllReduce, buffer, buffer.bytes(), kNobody, tag, [=, this] {
-                const std::size_t each = elementBytes(buffer.dtype);
-                const Parts parts = evenParts(buffer.count, world());
-                auto* local = static_cast<std::byte*>(buffer.local);
-                const auto own = static_cast<std::size_t>(rank());
-                m_rails.reduceRounded(buffer.dtype, parts, local + parts.begin(own) * each);
-                m_levels.meetAgain();  // everybody's part is there
-                m_rails.gatherInPlace(local, parts.scaled(each));
-            });
+        return collective(CollectiveOp::kAllReduce, buffer, tag, [=, this] {
+            const std::size_t each = elementBytes(buffer.dtype);
+            const Parts parts = evenParts(buffer.count, world());
+            auto* local = static_cast<std::byte*>(buffer.local);
+            const auto own = static_cast<std::size_t>(rank());
+            m_rails.reduceRounded(buffer.dtype, parts, local + parts.begin(own) * each);
+            m_levels.meetAgain();  // all parts are there
+            m_rails.gatherInPlace(local, parts.scaled(each));
+        });
     }
 
     Work allReduceSmall(std::span<double> values, Reduction reduction, CollectiveTag tag) override {
         requireSmall(values.size());
-        SymmetricBuffer none;
-        none.dtype = DataType::kFloat64;
-        Call call = makeCall(CollectiveOp::kAllReduce, none, values.size_bytes(),
-                             static_cast<std::int32_t>(reduction), tag);
-        return submit(call, tag, [=, this](HostWork& work) mutable {
+        auto body = [=, this](HostWork& work, const Call& call) {
             Meeting& inside = m_levels.inside();
-            call.sequence = work.report.sequence;
             std::copy(values.begin(), values.end(), inside.scratch(inside.own(), inside.next()));
             meetInside(call, work);
             combine(values, reduction, m_levels.perHost(), [&](int place, std::size_t i) {
@@ -90,19 +81,22 @@ public:
             m_levels.meetAcross(values);
             combine(values, reduction, m_levels.hosts(),
                     [&](int host, std::size_t i) { return m_levels.rail().value(host, i); });
-        });
+        };
+        return submit(CollectiveOp::kAllReduce, unplaced(values.size(), DataType::kFloat64), tag,
+                      std::move(body), static_cast<std::int32_t>(reduction));
     }
 
     Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) override {
         requireRank(root, size());
-        const int named = m_levels.worldRank(root);
-        return collective(CollectiveOp::kBroadcast, buffer, buffer.bytes(), named, tag, [=, this] {
+        auto move = [=, this] {
             m_rails.broadcast(static_cast<std::byte*>(buffer.local), buffer.bytes(), root);
-        });
+        };
+        return collective(CollectiveOp::kBroadcast, buffer, tag, std::move(move),
+                          m_levels.worldRank(root));
     }
 
     Work allToAll(const SymmetricBuffer& send, void* out, CollectiveTag tag) override {
-        return collective(CollectiveOp::kAllToAll, send, send.bytes(), kNobody, tag, [=, this] {
+        return collective(CollectiveOp::kAllToAll, send, tag, [=, this] {
             m_rails.exchange(static_cast<const std::byte*>(send.local),
                              static_cast<std::byte*>(out), send.bytes() / world());
         });
@@ -110,10 +104,7 @@ public:
 
     Work send(const SymmetricBuffer& buffer, int to, CollectiveTag tag) override {
         requirePeer(to, rank(), size());
-        Call call =
-            makeCall(CollectiveOp::kSend, buffer, buffer.bytes(), m_levels.worldRank(to), tag);
-        call.sequence = m_messages.sentTo(to);
-        return submit(call, tag, [=, this](HostWork& work) {
+        auto body = [=, this](HostWork& work, const Call& call) {
             if (m_levels.isNear(to)) {
                 work.report.startNs = m_levels.inside().offer(call, placeOf(to)).ownNs;
             } else {
@@ -121,15 +112,14 @@ public:
                 const BetweenHosts between(m_levels.clock());
                 m_levels.all().send(buffer.local, buffer.bytes(), to);
             }
-        });
+        };
+        return submit(CollectiveOp::kSend, buffer, tag, std::move(body), m_levels.worldRank(to),
+                      m_messages.sentTo(to));
     }
 
     Work receive(const SymmetricBuffer& buffer, int from, CollectiveTag tag) override {
         requirePeer(from, rank(), size());
-        Call call =
-            makeCall(CollectiveOp::kReceive, buffer, buffer.bytes(), m_levels.worldRank(from), tag);
-        call.sequence = m_messages.receivedFrom(from);
-        return submit(call, tag, [=, this](HostWork& work) {
+        auto body = [=, this](HostWork& work, const Call& call) {
             if (m_levels.isNear(from)) {
                 work.report.startNs = take(call, buffer, placeOf(from));
             } else {
@@ -137,13 +127,13 @@ public:
                 const BetweenHosts between(m_levels.clock());
                 m_levels.all().receive(buffer.local, buffer.bytes(), from);
             }
-        });
+        };
+        return submit(CollectiveOp::kReceive, buffer, tag, std::move(body),
+                      m_levels.worldRank(from), m_messages.receivedFrom(from));
     }
 
     Work barrier(CollectiveTag tag) override {
-        SymmetricBuffer none;
-        none.dtype = DataType::kByte;
-        return collective(CollectiveOp::kBarrier, none, 0, kNobody, tag, [] {});
+        return collective(CollectiveOp::kBarrier, unplaced(0, DataType::kByte), tag, [] {});
     }
 
     std::unique_ptr<Communicator> split(std::span<const int> members, std::uint32_t group) override;
@@ -152,13 +142,8 @@ public:
         work.wait();
         const auto& done = static_cast<const HostWork&>(stateOf(work));
         if (done.meeting == 0) return;  // between two ranks: both have done with it
-        Call call;
-        call.wanted.operation = done.report.operation;
-        call.sequence = done.report.sequence;
-        call.layer = done.report.layer;
-        call.group = m_group;
         try {
-            m_levels.inside().awaitDone(call, done.meeting);
+            m_levels.inside().awaitDone(callOf(done), done.meeting);
         } catch (const CommunicationError& error) {
             m_levels.giveUp(error);
         }
@@ -167,33 +152,27 @@ public:
     void abort() override { m_levels.abort(); }
 
 private:
-    static constexpr std::int32_t kNobody = OperationDescriptor::kNone;
-
     [[nodiscard]] std::size_t world() const { return static_cast<std::size_t>(size()); }
     [[nodiscard]] int placeOf(int rank) const { return rank % m_levels.perHost(); }
 
-    Call makeCall(CollectiveOp operation, const SymmetricBuffer& buffer, std::size_t bytes,
-                  std::int32_t detail, const CollectiveTag& tag) const {
-        Call call;
-        call.wanted = {operation, buffer.dtype, detail, bytes, buffer.offset};
-        call.layer = tag.layer;
-        call.group = m_group;
-        return call;
-    }
+    using Body = std::function<void(HostWork&, const Call&)>;
 
-    Work submit(const Call& call, const CollectiveTag& tag, CommunicationThread::Body body) {
+    /// `number`: of a message, else 0.
+    Work submit(CollectiveOp operation, const SymmetricBuffer& buffer, const CollectiveTag& tag,
+                Body body, std::int32_t detail = OperationDescriptor::kNone,
+                std::uint64_t number = 0) {
         control::CollectiveReport report =
-            request(call.wanted.operation, call.wanted.dtype, call.wanted.bytes, tag, "rails",
-                    m_setup.protocol);
-        report.sequence = call.sequence;
-        return m_thread.submit(report, guarded([this, body = std::move(body)](HostWork& work) {
-                                   body(work);
+            request(operation, buffer.dtype, buffer.bytes(), tag, "rails", m_setup.protocol);
+        report.sequence = number;
+        return m_thread.submit(report, guarded([this, detail, offset = buffer.offset,
+                                                body = std::move(body)](HostWork& work) {
+                                   body(work, callOf(work, detail, offset));
                                    if (work.meeting != 0) m_levels.inside().announceDone();
                                    if (m_levels.hosts() > 1) work.levels = m_levels.clock().take();
                                }));
     }
 
-    /// What goes wrong is told to all ranks.
+    /// What goes wrong is passed on to all ranks.
     CommunicationThread::Body guarded(CommunicationThread::Body body) {
         return [this, body = std::move(body)](HostWork& work) {
             try {
@@ -205,15 +184,14 @@ private:
     }
 
     /// An operation with one meeting of all ranks, after which `move` has the inputs of this host.
-    Work collective(CollectiveOp operation, const SymmetricBuffer& buffer, std::size_t bytes,
-                    std::int32_t detail, const CollectiveTag& tag, std::function<void()> move) {
-        Call call = makeCall(operation, buffer, bytes, detail, tag);
-        return submit(call, tag, [this, call, move = std::move(move)](HostWork& work) mutable {
-            call.sequence = work.report.sequence;
+    Work collective(CollectiveOp operation, const SymmetricBuffer& buffer, const CollectiveTag& tag,
+                    std::function<void()> move, std::int32_t detail = OperationDescriptor::kNone) {
+        auto body = [this, move = std::move(move)](HostWork& work, const Call& call) {
             meetInside(call, work);
             m_levels.meetAcross({});
             move();
-        });
+        };
+        return submit(operation, buffer, tag, std::move(body), detail);
     }
 
     void meetInside(const Call& call, HostWork& work) {
@@ -236,18 +214,6 @@ private:
                 buffer.bytes());
         inside.announceTaken(place);
         return pair.ownNs;
-    }
-
-    template <class Value>
-    static void combine(std::span<double> values, Reduction reduction, int count, Value value) {
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            double result = value(0, i);
-            for (int p = 1; p < count; ++p) {
-                const double next = value(p, i);
-                result = reduction == Reduction::kSum ? result + next : std::max(result, next);
-            }
-            values[i] = result;
-        }
     }
 
     [[nodiscard]] std::vector<int> neighboursAmong(std::span<const int> members) const;
@@ -277,7 +243,7 @@ std::vector<int> HostRingCommunicator::neighboursAmong(std::span<const int> memb
     return even ? near : std::vector<int>{rank()};
 }
 
-/// The memory in which a group's ranks meet is theirs, and told to the others by the meeting here.
+/// The memory in which a group's ranks meet is theirs; the others learn of it by the meeting here.
 std::unique_ptr<Communicator> HostRingCommunicator::split(std::span<const int> members,
                                                           std::uint32_t group) {
     LevelsPlace part;

@@ -4,10 +4,11 @@
 // Before any data moves, the ranks of a host meet in shared memory, and each tells its rail what
 // they ask for: ranks that do not fit together are named before a size can be wrong. Then, for H
 // hosts of L ranks and S bytes, each rank
-//   all-gather      sends (H - 1) S/(H L) along its rail, and copies what the others of its host
-//   got reduce-scatter  sums its host's rows for the ranks of its rail, who add theirs and pass it
-//   on all-reduce      both broadcast       passes on S/L, and copies what the others of its host
-//   got all-to-all      sends to each rank of another host directly
+//   all-gather      sends (H - 1) S/(H L) along its rail, and copies from its host what it lacks
+//   reduce-scatter  sums its host's rows for the ranks of its rail, who add theirs and pass it on
+//   all-reduce      both
+//   broadcast       passes on S/L, and copies from its host what it lacks
+//   all-to-all      sends to each rank of another host directly
 // so that a host's network carries (H - 1)/H S each way, where one ring of all ranks carries
 // (H L - 1)/(H L) S over every connection, inside a host too.
 //
@@ -36,8 +37,8 @@ struct HostRingSetup {
     /// Of all ranks; those of a host follow each other, and each host has as many.
     std::shared_ptr<Mesh> mesh;
     // Both may be null and outlive the communicator.
-    control::Observer* observer = nullptr;  ///< is told of collectives
-    control::Observer* memory = nullptr;    ///< is told of the communicator's own buffers
+    control::Observer* observer = nullptr;  ///< hears of collectives
+    control::Observer* memory = nullptr;    ///< hears of the communicator's own buffers
     const char* protocol = "";              ///< static string for the reports
     std::chrono::milliseconds timeout{60'000};
 };

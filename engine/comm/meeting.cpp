@@ -1,6 +1,5 @@
 #include "engine/comm/meeting.h"
 
-#include "engine/comm/peer_late.h"
 #include "engine/comm/peer_process.h"
 #include "storage/model/host_clock.h"
 
@@ -131,8 +130,8 @@ void Meeting::awaitDone(const Call& call, std::uint32_t meeting) const {
 }
 
 void Meeting::abort() const {
-    std::uint32_t nobody = 0;
-    m_segment->aborted().compare_exchange_strong(nobody,
+    std::uint32_t none = 0;
+    m_segment->aborted().compare_exchange_strong(none,
                                                  1 + static_cast<std::uint32_t>(worldRank(m_own)));
     for (const Member& member : m_members) {  // the rest look around by themselves
         wake(member.slot->arrived);
@@ -145,7 +144,7 @@ void Meeting::until(std::atomic<std::uint32_t>& word, std::uint32_t number,
     const std::int64_t timeoutNs = std::chrono::nanoseconds(m_timeout + wait.more).count();
     std::int64_t begin = 0;
     bool slept = false;
-    WaitWatch::Waiting told;
+    WaitWatch::Waiting reported;
     for (;;) {
         const std::uint32_t seen = word.load(std::memory_order_acquire);
         if (reached(seen, number)) return;
@@ -159,7 +158,7 @@ void Meeting::until(std::atomic<std::uint32_t>& word, std::uint32_t number,
         }
         const std::int64_t time = hostNow();
         if (begin == 0) begin = time;
-        if (slept && m_mesh && !told) told = m_mesh->waitsFor(worldRank(wait.peer));
+        if (slept && m_mesh && !reported) reported = m_mesh->waitsFor(worldRank(wait.peer));
         const std::int64_t leftNs = timeoutNs - (time - begin);
         if (leftNs <= 0) throw PeerLate(hung(wait), worldRank(wait.peer));
         const timespec slice{0, std::min(leftNs, kSliceNs)};
@@ -185,22 +184,22 @@ std::string Meeting::whyGone(const Wait& wait) const {
 /// will not come to this one.
 std::string Meeting::whyParted(const Wait& wait) const {
     if (wait.watch == Watch::kCompletion || wait.peer == m_own) return {};
-    const auto told = [&](const OperationDescriptor& theirs) {
+    const auto described = [&](const OperationDescriptor& theirs) {
         return mismatch(wait.call, worldRank(m_own), theirs, worldRank(wait.peer));
     };
     const std::size_t peer = at(wait.peer);
     PairCell& theirs = slot(wait.peer).with(m_own);
     const std::uint32_t offered = theirs.offered.load(std::memory_order_acquire);
     if (wait.watch != Watch::kAwait && !reached(m_received[peer], offered)) {
-        return told(theirs.offers[offered % 2].wanted);
+        return described(theirs.offers[offered % 2].wanted);
     }
     const std::uint32_t awaited = theirs.awaited.load(std::memory_order_acquire);
     if (wait.watch != Watch::kOffer && !reached(m_sent[peer], awaited)) {
-        return told(theirs.awaits[awaited % 2].wanted);
+        return described(theirs.awaits[awaited % 2].wanted);
     }
     const std::uint32_t arrived = slot(wait.peer).arrived.load(std::memory_order_acquire);
     if (wait.watch != Watch::kMeeting && !reached(m_meeting, arrived)) {
-        return told(slot(wait.peer).operations[arrived % RankSlot::kRing]);
+        return described(slot(wait.peer).operations[arrived % RankSlot::kRing]);
     }
     return {};
 }

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 namespace shardscope::comm {
@@ -25,7 +24,7 @@ public:
     };
 
     /// `own`: this rank's place in `members`. Tells peers which process it is. `mesh`, which may be
-    /// null, is told of waits.
+    /// null, hears of waits.
     Meeting(std::shared_ptr<Segment> segment, std::vector<Member> members, int own,
             std::chrono::milliseconds timeout, std::shared_ptr<Mesh> mesh = nullptr);
     ~Meeting();

@@ -69,8 +69,8 @@ public:
     }
 
     Work allGather(const SymmetricBuffer& shard, void* out, CollectiveTag tag) override {
-        return slowed(m_inner->allGather(shard, out, tag), CollectiveOp::kAllGather, shard.dtype,
-                      shard.bytes() * static_cast<std::size_t>(size()), tag);
+        return slowed(m_inner->allGather(shard, out, tag), CollectiveOp::kAllGather,
+                      wholeOf(shard, static_cast<std::size_t>(size())), tag);
     }
     Work allGatherInPlace(const SymmetricBuffer& whole, CollectiveTag tag) override {
         return slowed(m_inner->allGatherInPlace(whole, tag), CollectiveOp::kAllGather, whole, tag);
@@ -85,7 +85,7 @@ public:
     }
     Work allReduceSmall(std::span<double> values, Reduction reduction, CollectiveTag tag) override {
         return slowed(m_inner->allReduceSmall(values, reduction, tag), CollectiveOp::kAllReduce,
-                      DataType::kFloat64, values.size_bytes(), tag);
+                      unplaced(values.size(), DataType::kFloat64), tag);
     }
     Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) override {
         return slowed(m_inner->broadcast(buffer, root, tag), CollectiveOp::kBroadcast, buffer, tag);
@@ -95,16 +95,16 @@ public:
     }
     Work send(const SymmetricBuffer& buffer, int to, CollectiveTag tag) override {
         Work moved = m_inner->send(buffer, to, tag);  // says so when there is no such rank
-        return slowed(std::move(moved), CollectiveOp::kSend, buffer.dtype, buffer.bytes(), tag,
-                      m_messages.sentTo(to));
+        return slowed(std::move(moved), CollectiveOp::kSend, buffer, tag, m_messages.sentTo(to));
     }
     Work receive(const SymmetricBuffer& buffer, int from, CollectiveTag tag) override {
         Work moved = m_inner->receive(buffer, from, tag);
-        return slowed(std::move(moved), CollectiveOp::kReceive, buffer.dtype, buffer.bytes(), tag,
+        return slowed(std::move(moved), CollectiveOp::kReceive, buffer, tag,
                       m_messages.receivedFrom(from));
     }
     Work barrier(CollectiveTag tag) override {
-        return slowed(m_inner->barrier(tag), CollectiveOp::kBarrier, DataType::kByte, 0, tag);
+        return slowed(m_inner->barrier(tag), CollectiveOp::kBarrier, unplaced(0, DataType::kByte),
+                      tag);
     }
 
     std::unique_ptr<Communicator> split(std::span<const int> members,
@@ -121,14 +121,9 @@ public:
 
 private:
     Work slowed(Work moved, CollectiveOp operation, const SymmetricBuffer& buffer,
-                const CollectiveTag& tag) {
-        return slowed(std::move(moved), operation, buffer.dtype, buffer.bytes(), tag);
-    }
-
-    Work slowed(Work moved, CollectiveOp operation, DataType dtype, std::size_t bytes,
                 const CollectiveTag& tag, std::uint64_t number = 0) {
         control::CollectiveReport report =
-            request(operation, dtype, bytes, tag, "modelled", m_protocol->c_str());
+            request(operation, buffer.dtype, buffer.bytes(), tag, "modelled", m_protocol->c_str());
         report.algorithm = "modelled";  // whatever else the data went through
         // When it was asked for: what moves the data may have begun since.
         report.issueNs = seen(moved).report.issueNs;

@@ -4,6 +4,8 @@
 // reaped, and one that another program got the number of.
 #pragma once
 
+#include "engine/comm/communicator.h"
+
 #include <cstdint>
 #include <string>
 
@@ -21,5 +23,17 @@ enum class ProcessState : std::uint8_t { kRuns, kStopped, kGone, kUnknown };
 
 /// kRuns for this very process: its ranks are threads, which cannot go without it.
 [[nodiscard]] ProcessState stateOf(const ProcessIdentity& process);
+
+// A peer did not come in time. It may itself wait for another.
+
+class PeerLate : public CommunicationError {
+public:
+    /// `rank`: of the run.
+    PeerLate(const std::string& what, int rank) : CommunicationError(what), m_rank(rank) {}
+    [[nodiscard]] int rank() const { return m_rank; }
+
+private:
+    int m_rank;
+};
 
 }  // namespace shardscope::comm

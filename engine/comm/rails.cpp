@@ -2,7 +2,6 @@
 
 #include "engine/comm/copy.h"
 #include "engine/comm/reduce.h"
-#include "engine/run/theory/rail_pieces.h"
 #include "storage/model/host_clock.h"
 
 #include <algorithm>
@@ -20,7 +19,7 @@ Rails::~Rails() {
     if (m_stages) tellStaging(MemoryAction::kFree);
 }
 
-/// Pages that nobody has written to are none.
+/// Pages that were never written to take no memory.
 void Rails::tellStaging(MemoryAction action) {
     const std::size_t bytes = stagingBytes(m_levels.hosts(), m_levels.perHost());
     if (m_memory == nullptr || bytes == 0) return;

@@ -10,8 +10,8 @@
 #pragma once
 
 #include "engine/comm/host_levels.h"
-#include "engine/comm/staging_buffer.h"
-#include "engine/run/theory/rail_pieces.h"
+#include "engine/comm/host_memory.h"
+#include "engine/run/theory/working_sizes.h"
 
 #include <array>
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace shardscope::comm {
 
 class Rails {
 public:
-    /// Both outlive it. `memory`, which may be null, is told of its buffers.
+    /// Both outlive it. `memory`, which may be null, hears of its buffers.
     Rails(HostLevels& levels, control::Observer* memory);
     ~Rails();
     Rails(const Rails&) = delete;

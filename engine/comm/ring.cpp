@@ -1,7 +1,7 @@
 #include "engine/comm/ring.h"
 
 #include "engine/comm/arguments.h"
-#include "engine/comm/peer_late.h"
+#include "engine/comm/peer_process.h"
 #include "engine/comm/reduce.h"
 #include "storage/model/host_clock.h"
 

@@ -1,15 +1,14 @@
 // The algorithms of a ring communicator, in terms of messages. Communication thread only.
 #pragma once
 
+#include "engine/comm/host_memory.h"
 #include "engine/comm/mesh.h"
 #include "engine/comm/operation.h"
-#include "engine/comm/staging_buffer.h"
 
 #include <array>
 #include <atomic>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace shardscope::comm {
@@ -53,7 +52,7 @@ struct RingPlace {
 
 class Ring {
 public:
-    /// `observer`, which may be null, is told of the ring's buffers.
+    /// `observer`, which may be null, hears of the ring's buffers.
     Ring(std::shared_ptr<Mesh> mesh, RingPlace place, std::chrono::milliseconds timeout,
          control::Observer* observer);
 

@@ -35,46 +35,42 @@ public:
     }
 
     Work allGather(const SymmetricBuffer& shard, void* out, CollectiveTag tag) override {
-        const std::size_t bytes = shard.bytes() * world();
-        return submit(CollectiveOp::kAllGather, shard.dtype, bytes, kNobody, tag, [=, this] {
+        return submit(CollectiveOp::kAllGather, wholeOf(shard, world()), tag, [=, this] {
             auto* whole = static_cast<std::byte*>(out);
             std::memcpy(whole + own() * shard.bytes(), shard.local, shard.bytes());
-            m_ring.gather(whole, evenParts(bytes, world()));
+            m_ring.gather(whole, evenParts(shard.bytes() * world(), world()));
         });
     }
 
     Work allGatherInPlace(const SymmetricBuffer& whole, CollectiveTag tag) override {
-        return submit(CollectiveOp::kAllGather, whole.dtype, whole.bytes(), kNobody, tag,
-                      [=, this] {
-                          m_ring.gather(static_cast<std::byte*>(whole.local),
-                                        evenParts(whole.bytes(), world()));
-                      });
+        return submit(CollectiveOp::kAllGather, whole, tag, [=, this] {
+            m_ring.gather(static_cast<std::byte*>(whole.local), evenParts(whole.bytes(), world()));
+        });
     }
 
     Work reduceScatter(const SymmetricBuffer& full, float* out, Accumulate accumulate,
                        CollectiveTag tag) override {
         requireSummable(full.dtype);
-        return submit(
-            CollectiveOp::kReduceScatter, full.dtype, full.bytes(), kNobody, tag, [=, this] {
-                const std::size_t n = full.count / world();
-                const Parts parts = evenParts(full.count, world());
-                const bool add = accumulate == Accumulate::kYes;
-                if (full.dtype != DataType::kFloat32) {
-                    sumSources(exchanged(full, parts), full.dtype, out, n, add);
-                    return;
-                }
-                // What comes around is the others' sum.
-                const float* others = m_ring.reduce(static_cast<const float*>(full.local), parts);
-                const float* mine = static_cast<const float*>(full.local) + n * own();
-                const void* rows[] = {others, mine};
-                const auto used = std::span(rows).last(others != nullptr ? 2 : 1);
-                sumSources(used, DataType::kFloat32, out, n, add);
-            });
+        return submit(CollectiveOp::kReduceScatter, full, tag, [=, this] {
+            const std::size_t n = full.count / world();
+            const Parts parts = evenParts(full.count, world());
+            const bool add = accumulate == Accumulate::kYes;
+            if (full.dtype != DataType::kFloat32) {
+                sumSources(exchanged(full, parts), full.dtype, out, n, add);
+                return;
+            }
+            // What comes around is the others' sum.
+            const float* others = m_ring.reduce(static_cast<const float*>(full.local), parts);
+            const float* mine = static_cast<const float*>(full.local) + n * own();
+            const void* rows[] = {others, mine};
+            const auto used = std::span(rows).last(others != nullptr ? 2 : 1);
+            sumSources(used, DataType::kFloat32, out, n, add);
+        });
     }
 
     Work allReduce(const SymmetricBuffer& buffer, CollectiveTag tag) override {
         requireSummable(buffer.dtype);
-        return submit(CollectiveOp::kAllReduce, buffer.dtype, buffer.bytes(), kNobody, tag,
+        return submit(CollectiveOp::kAllReduce, buffer, tag,
                       [=, this] { allReduceInPlace(buffer); });
     }
 
@@ -84,7 +80,8 @@ public:
         const auto detail = static_cast<std::int32_t>(reduction);
         auto body = [=, this](HostWork& work) {
             meet(work, detail, values);
-            combine(values, reduction);
+            combine(values, reduction, size(),
+                    [&](int p, std::size_t i) { return m_ring.value(p, i); });
         };
         return m_thread.submit(request(CollectiveOp::kAllReduce, DataType::kFloat64, bytes, tag,
                                        "exchange", m_setup.protocol),
@@ -93,15 +90,15 @@ public:
 
     Work broadcast(const SymmetricBuffer& buffer, int root, CollectiveTag tag) override {
         requireRank(root, size());
-        const int named = m_ring.meshRank(root);
-        return submit(
-            CollectiveOp::kBroadcast, buffer.dtype, buffer.bytes(), named, tag, [=, this] {
-                m_ring.passOn(static_cast<std::byte*>(buffer.local), buffer.bytes(), root);
-            });
+        auto move = [=, this] {
+            m_ring.passOn(static_cast<std::byte*>(buffer.local), buffer.bytes(), root);
+        };
+        return submit(CollectiveOp::kBroadcast, buffer, tag, std::move(move),
+                      m_ring.meshRank(root));
     }
 
     Work allToAll(const SymmetricBuffer& send, void* out, CollectiveTag tag) override {
-        return submit(CollectiveOp::kAllToAll, send.dtype, send.bytes(), kNobody, tag, [=, this] {
+        return submit(CollectiveOp::kAllToAll, send, tag, [=, this] {
             const Parts parts = evenParts(send.bytes(), world());
             const std::size_t part = parts.size(own());
             auto* to = static_cast<std::byte*>(out);
@@ -124,7 +121,7 @@ public:
     }
 
     Work barrier(CollectiveTag tag) override {
-        return submit(CollectiveOp::kBarrier, DataType::kByte, 0, kNobody, tag, [] {});
+        return submit(CollectiveOp::kBarrier, unplaced(0, DataType::kByte), tag, [] {});
     }
 
     std::unique_ptr<Communicator> split(std::span<const int> members,
@@ -145,38 +142,27 @@ public:
     void abort() override { m_setup.mesh->close(); }
 
 private:
-    static constexpr std::int32_t kNobody = OperationDescriptor::kNone;
-
     [[nodiscard]] std::size_t world() const { return static_cast<std::size_t>(size()); }
     [[nodiscard]] std::size_t own() const { return static_cast<std::size_t>(rank()); }
-
-    [[nodiscard]] Call callOf(const HostWork& work, std::int32_t detail) const {
-        Call call;
-        call.wanted = {work.report.operation, work.report.dtype, detail,
-                       static_cast<std::uint64_t>(work.report.sizeBytes), 0};
-        call.sequence = work.report.sequence;
-        call.layer = work.report.layer;
-        call.group = m_ring.place().group;
-        return call;
-    }
 
     void meet(HostWork& work, std::int32_t detail, std::span<const double> values) {
         work.report.startNs = m_ring.meet(callOf(work, detail), values);
         if (m_setup.sharedClock) work.arrivals = m_ring.arrivals();
     }
 
-    Work submit(CollectiveOp operation, DataType dtype, std::size_t bytes, std::int32_t detail,
-                const CollectiveTag& tag, std::function<void()> move) {
-        const bool halves = dtype == DataType::kBFloat16 || dtype == DataType::kFloat16;
+    Work submit(CollectiveOp operation, const SymmetricBuffer& buffer, const CollectiveTag& tag,
+                std::function<void()> move, std::int32_t detail = OperationDescriptor::kNone) {
+        const bool halves =
+            buffer.dtype == DataType::kBFloat16 || buffer.dtype == DataType::kFloat16;
         const bool reduces =
             operation == CollectiveOp::kReduceScatter || operation == CollectiveOp::kAllReduce;
         const bool direct = operation == CollectiveOp::kAllToAll || (halves && reduces);
-        return m_thread.submit(
-            request(operation, dtype, bytes, tag, direct ? "exchange" : "ring", m_setup.protocol),
-            [this, detail, move = std::move(move)](HostWork& work) {
-                meet(work, detail, {});
-                move();
-            });
+        return m_thread.submit(request(operation, buffer.dtype, buffer.bytes(), tag,
+                                       direct ? "exchange" : "ring", m_setup.protocol),
+                               [this, detail, move = std::move(move)](HostWork& work) {
+                                   meet(work, detail, {});
+                                   move();
+                               });
     }
 
     Work message(CollectiveOp operation, const SymmetricBuffer& buffer, int peer,
@@ -188,7 +174,7 @@ private:
             const Call call = callOf(work, m_ring.meshRank(peer));
             work.report.startNs = m_ring.meetOne(call, peer);
             if (m_setup.sharedClock) {
-                // Those who do not take part kept nobody waiting.
+                // Ranks that do not take part kept no other waiting.
                 work.arrivals.assign(world(), work.report.startNs);
                 const auto at = static_cast<std::size_t>(peer);
                 work.arrivals[at] = m_ring.arrivals()[at];
@@ -224,17 +210,6 @@ private:
             sumSourcesRounded(rows, DataType::kFloat32, mine, n);
         }
         m_ring.gather(static_cast<std::byte*>(buffer.local), parts.scaled(each));
-    }
-
-    void combine(std::span<double> values, Reduction reduction) const {
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            double result = m_ring.value(0, i);
-            for (int p = 1; p < size(); ++p) {
-                const double next = m_ring.value(p, i);
-                result = reduction == Reduction::kSum ? result + next : std::max(result, next);
-            }
-            values[i] = result;
-        }
     }
 
     const RingSetup m_setup;

@@ -28,8 +28,8 @@ namespace shardscope::comm {
 struct RingSetup {
     std::shared_ptr<Mesh> mesh;
     // Both may be null and outlive the communicator.
-    control::Observer* observer = nullptr;  ///< is told of collectives
-    control::Observer* memory = nullptr;    ///< is told of the communicator's own buffers
+    control::Observer* observer = nullptr;  ///< hears of collectives
+    control::Observer* memory = nullptr;    ///< hears of the communicator's own buffers
     const char* protocol = "";              ///< static string for the reports
     std::chrono::milliseconds timeout{60'000};
     /// Whether ranks read one clock, as those of one host do: arrivals are reported then.

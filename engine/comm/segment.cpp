@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace shardscope::comm {
 namespace {
@@ -18,11 +19,11 @@ std::size_t slotsEnd(int worldSize) {
     return (bytes + kPage - 1) / kPage * kPage;
 }
 
-enum VerdictState : std::uint32_t { kNobody = 0, kBeingSaid = 1, kSaid = 2 };
+enum VerdictState : std::uint32_t { kUnsaid = 0, kBeingSaid = 1, kSaid = 2 };
 
 }  // namespace
 
-/// In the header, behind the word of whoever gave up.
+/// In the header, behind the word of the rank that gave up.
 struct Segment::Verdict {
     static constexpr std::size_t kOffset = 64;
     static constexpr std::size_t kTextBytes = 1024;
@@ -84,8 +85,8 @@ Segment::Verdict& Segment::verdict() const {
 
 void Segment::blame(std::string_view sentence) const {
     Verdict& said = verdict();
-    std::uint32_t nobody = kNobody;
-    if (!said.state.compare_exchange_strong(nobody, kBeingSaid)) return;
+    std::uint32_t none = kUnsaid;
+    if (!said.state.compare_exchange_strong(none, kBeingSaid)) return;
     said.bytes = static_cast<std::uint32_t>(sentence.copy(said.text.data(), said.text.size()));
     said.state.store(kSaid, std::memory_order_release);
 }
@@ -98,6 +99,31 @@ std::string Segment::blamed() const {
 
 std::atomic<std::uint32_t>& Segment::aborted() const {
     return *reinterpret_cast<std::atomic<std::uint32_t>*>(m_base);
+}
+
+Arena::Arena(std::shared_ptr<Segment> segment, int place, int rank)
+    : m_segment(std::move(segment)), m_place(place), m_rank(rank) {}
+
+std::size_t Arena::allocate(std::size_t bytes, std::size_t alignment) {
+    const std::size_t offset = (m_allocated + alignment - 1) / alignment * alignment;
+    if (offset + bytes > m_segment->arenaBytes()) {
+        throw CommunicationError(fmt::format(
+            "the shared-memory arena of rank {} ({} bytes) has no room for another {} bytes",
+            m_rank, m_segment->arenaBytes(), bytes));
+    }
+    m_allocated = offset + bytes;
+    return offset;
+}
+
+SymmetricBuffer Arena::allocateBuffer(std::size_t count, DataType dtype) {
+    constexpr std::size_t kLine = 64;
+    const std::size_t bytes = (count * elementBytes(dtype) + kLine - 1) / kLine * kLine;
+    const std::size_t offset = allocate(bytes, kLine);
+    return {offset, count, dtype, at(offset)};
+}
+
+std::byte* Arena::at(std::size_t offset) const {
+    return m_segment->arena(m_place) + offset;
 }
 
 }  // namespace shardscope::comm

@@ -74,7 +74,7 @@ public:
 
     /// Why ranks give up, as the first one to say so puts it; what comes later is not kept.
     void blame(std::string_view sentence) const;
-    [[nodiscard]] std::string blamed() const;  ///< empty: nobody has said anything
+    [[nodiscard]] std::string blamed() const;  ///< empty: no rank has said anything
 
 private:
     struct Verdict;
@@ -86,6 +86,26 @@ private:
     std::size_t m_bytes;
     int m_worldSize;
     std::size_t m_arenaBytes;
+};
+
+// A rank's part of a segment, from which buffers are taken and never given back. Step thread.
+
+/// Shared by a communicator and those split from it.
+class Arena {
+public:
+    /// `place` in the segment of rank `rank` of the run, which sentences name.
+    Arena(std::shared_ptr<Segment> segment, int place, int rank);
+
+    /// The offset of `bytes` bytes, zero as long as no rank has written there. Throws
+    /// CommunicationError when there is no room.
+    std::size_t allocate(std::size_t bytes, std::size_t alignment);
+    SymmetricBuffer allocateBuffer(std::size_t count, DataType dtype);
+    [[nodiscard]] std::byte* at(std::size_t offset) const;
+
+private:
+    const std::shared_ptr<Segment> m_segment;
+    const int m_place, m_rank;
+    std::size_t m_allocated = 0;
 };
 
 }  // namespace shardscope::comm

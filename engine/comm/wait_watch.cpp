@@ -1,6 +1,7 @@
 #include "engine/comm/wait_watch.h"
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -8,7 +9,7 @@
 namespace shardscope::comm {
 namespace {
 
-/// Whoever is told may hang, which holds nobody up for longer.
+/// The receiver may hang, which holds up no thread for longer.
 constexpr std::chrono::seconds kPatience{2};
 
 }  // namespace
@@ -53,9 +54,9 @@ void WaitWatch::run(const std::shared_ptr<Shared>& shared) {
         int looks = 0;
     };
     std::array<Seen, kSlots> seen{};
-    int told = kNobody;
+    int lastSaid = kNoRank;
     while (shared->sleep()) {
-        int longest = kNobody, most = 2;
+        int longest = kNoRank, most = 2;
         for (std::size_t i = 0; i < kSlots; ++i) {
             const std::uint64_t number = shared->slots[i].number.load(std::memory_order_acquire);
             seen[i] = {number, seen[i].number == number ? seen[i].looks + 1 : 0};
@@ -63,7 +64,7 @@ void WaitWatch::run(const std::shared_ptr<Shared>& shared) {
             most = seen[i].looks;
             longest = shared->slots[i].rank.load(std::memory_order_relaxed);
         }
-        if (longest != told) shared->tell(told = longest);
+        if (longest != lastSaid) shared->tell(lastSaid = longest);
     }
 }
 

@@ -1,11 +1,10 @@
-// Tells somebody whom this process waits for, once that takes long.
+// Reports which rank this process waits for, once that takes long.
 //
 // Ranks that wait for each other in a chain give up at the same moment. Who gives up looks along
-// the chain, which is known from what each rank told while it still waited (Mesh::blame()), and
+// the chain, which is known from what each rank reported while it still waited (Mesh::blame()), and
 // names the rank at its end.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -19,12 +18,12 @@ namespace shardscope::comm {
 
 class WaitWatch {
 public:
-    static constexpr int kNobody = -1;
-    /// Called on a thread of the watch, with a rank or kNobody. May take long, and outlive it.
+    static constexpr int kNoRank = -1;
+    /// Called on a thread of the watch, with a rank or kNoRank. May take long, and outlive it.
     using Tell = std::function<void(int rank)>;
 
-    /// Waits that last between `longWait` and one and a half of it are told, and when they end, by
-    /// half of it later.
+    /// Waits that last between `longWait` and one and a half of it are reported, and when they end,
+    /// by half of it later.
     WaitWatch(std::chrono::milliseconds longWait, Tell tell);
     ~WaitWatch();
     WaitWatch(const WaitWatch&) = delete;
@@ -34,10 +33,10 @@ private:
     /// A wait that is going on. Its number, which changes with each, is odd while it does.
     struct Slot {
         std::atomic<bool> taken{false};
-        std::atomic<int> rank{kNobody};
+        std::atomic<int> rank{kNoRank};
         std::atomic<std::uint64_t> number{0};
     };
-    /// A rank waits in a few threads at once; of more than these some are not told.
+    /// A rank waits in a few threads at once; of more than these some are not reported.
     static constexpr std::size_t kSlots = 16;
     struct Shared;
 

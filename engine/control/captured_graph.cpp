@@ -1,7 +1,5 @@
 #include "engine/control/captured_graph.h"
 
-#include <cstddef>
-
 namespace shardscope::control {
 namespace {
 
@@ -44,12 +42,12 @@ CapturedGraph::CapturedGraph(DeviceRuntime& runtime, std::span<GraphRecorder* co
     m_graph = capture.end(m_recorded);
 }
 
-void CapturedGraph::awaitTold() {
-    for (const auto& recorded : m_recorded) recorded->awaitTold();
+void CapturedGraph::awaitReported() {
+    for (const auto& recorded : m_recorded) recorded->awaitReported();
 }
 
 void CapturedGraph::launch(std::int32_t step) {
-    awaitTold();
+    awaitReported();
     for (const auto& recorded : m_recorded) recorded->beforeLaunch();
     m_graph->launch();
     for (const auto& recorded : m_recorded) recorded->launched(step);

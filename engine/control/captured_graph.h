@@ -22,10 +22,10 @@ public:
     CapturedGraph(DeviceRuntime& runtime, std::span<GraphRecorder* const> recorders,
                   const std::string& name, const std::function<void()>& work);
 
-    /// Queues all of it on the current stream, once the last launch was told of.
+    /// Queues all of it on the current stream, once the last launch was reported.
     void launch(std::int32_t step);
-    /// Blocks until the last launch was told of.
-    void awaitTold();
+    /// Blocks until the last launch was reported.
+    void awaitReported();
 
 private:
     std::vector<std::unique_ptr<RecordedGraph>> m_recorded;

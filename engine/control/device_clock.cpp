@@ -1,7 +1,6 @@
 #include "engine/control/device_clock.h"
 
 #include "engine/control/observer.h"
-#include "storage/model/host_clock.h"
 
 #include <algorithm>
 

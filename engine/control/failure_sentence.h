@@ -9,7 +9,7 @@ namespace shardscope::control {
 /// Without the C++ stack that LibTorch appends to its words.
 [[nodiscard]] std::string sentenceOf(const std::exception& error);
 
-/// From now on an exception that nobody catches, on any thread, ends the process with its sentence
+/// From now on an uncaught exception, on any thread, ends the process with its sentence
 /// on standard error behind `program`, and with this status. Instead of abort() and a stack.
 void endWithSentence(const char* program, int status);
 

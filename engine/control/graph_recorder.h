@@ -1,9 +1,9 @@
-// Who takes note of what is captured into a device graph, so that every replay is told of as the
+// Takes note of what is captured into a device graph, so that every replay is reported as the
 // same work queued piece by piece would be.
 //
 // While a capture runs, calls of the recorder describe work of the graph. Times lie in events that
-// each replay records anew (DeviceRuntime::recordInGraph), so a replay has to be told of before the
-// graph is launched again. Step thread.
+// each replay records anew (DeviceRuntime::recordInGraph), so a replay has to be reported before
+// the graph is launched again. Step thread.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace shardscope::control {
 class RecordedGraph {
 public:
     virtual ~RecordedGraph() = default;
-    /// Blocks until the last launch was told of. Rethrows what went wrong meanwhile.
-    virtual void awaitTold() = 0;
+    /// Blocks until the last launch was reported. Rethrows what went wrong meanwhile.
+    virtual void awaitReported() = 0;
     /// Right before a launch: the current stream waits for what the recorder queued elsewhere.
     virtual void beforeLaunch() = 0;
     /// Right after it. `step`: whose work the replay is.

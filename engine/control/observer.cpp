@@ -1,7 +1,5 @@
 #include "engine/control/observer.h"
 
-#include "storage/model/host_clock.h"
-
 namespace shardscope::control {
 
 MemoryUse& threadMemoryUse() {

@@ -112,7 +112,7 @@ public:
     virtual void collective(const CollectiveReport& report) = 0;
     virtual void buffer(const BufferReport& report) = 0;
     virtual void metric(Metric metric, std::int32_t step, double value) = 0;
-    /// Tells of phases inside device graphs; null: nobody does. Belongs to the observer.
+    /// Reports phases inside device graphs; null: they are not reported. Belongs to the observer.
     [[nodiscard]] virtual GraphRecorder* graphs() { return nullptr; }
 };
 

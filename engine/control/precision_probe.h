@@ -1,4 +1,4 @@
-// Where tensors are made, their type is told to whoever listens: what `--precision-report` lists
+// Where tensors are made, their type is reported to a listener: what `--precision-report` lists
 // is what ran, not what was asked for. A thread's listener is null but in the step that is
 // reported; then a note costs one branch. Torch-free.
 #pragma once

@@ -34,7 +34,7 @@ void Prefetcher::work(const std::stop_token& stop) {
         lock.unlock();
         Made made = make(index);
         lock.lock();
-        // Somebody may have asked for another one meanwhile.
+        // Another one may have been asked for meanwhile.
         if (m_next != index) continue;
         m_ready.push_back(std::move(made));
         ++m_next;

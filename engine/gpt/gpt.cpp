@@ -3,18 +3,19 @@
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cross_entropy.h"
 #include "engine/kernels/embedding.h"
-#include "engine/kernels/feed_forward.h"
 #include "engine/kernels/heads.h"
 #include "engine/kernels/linear.h"
 #include "engine/kernels/matmul.h"
-#include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
-#include "engine/kernels/split_cross_entropy.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace shardscope::gpt {
 namespace {
@@ -45,6 +46,13 @@ kernels::Parameter* find(Unit& unit, std::string_view ending) {
 
 kernels::Norm findNorm(Unit& unit, const std::string& name) {
     return {find(unit, name + ".weight"), find(unit, name + ".bias")};
+}
+
+/// FNV-1a: ties a parameter's random stream to its name, not to the order of creation.
+std::uint64_t hash(std::string_view text) {
+    std::uint64_t value = 14695981039346656037ULL;
+    for (char c : text) value = (value ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    return value;
 }
 
 }  // namespace
@@ -181,6 +189,21 @@ at::Tensor Gpt::logits(const at::Tensor& x, std::size_t piece) const {
     const at::Tensor logits = at::empty({x.size(0), weight.size(0)}, x.options());
     kernels::matmul(state.value, weight.t(), logits);
     return logits.to(at::kFloat);
+}
+
+at::Tensor initialValue(const kernels::Parameter& parameter, const run::ModelConfig& config,
+                        std::uint64_t seed) {
+    const std::string_view name = parameter.name;
+    if (!parameter.decays()) {
+        return name.ends_with("weight") ? at::ones(parameter.shape) : at::zeros(parameter.shape);
+    }
+    double deviation = 0.02;
+    if (name.ends_with("proj.weight") || name.ends_with("out.weight")) {
+        deviation /= std::sqrt(2.0 * static_cast<double>(config.layers));
+    }
+    at::Tensor value = at::empty(parameter.wholeShape());
+    value.normal_(0.0, deviation, at::detail::createCPUGenerator(seed ^ hash(name)));
+    return value;
 }
 
 }  // namespace shardscope::gpt

@@ -4,7 +4,7 @@
 // Shapes: B rows, T context, N = B·T tokens, C hidden, H heads, D = C/H, V vocabulary, L layers.
 // Parameters come in units that are gathered and released together: the root (embeddings,
 // final norm) and one a block; token table and head in pieces of their own where they are cut
-// (control/vocabulary_pieces.h). A method may be called while the unit it needs is gathered
+// (run/config/model_tensors.h). A method may be called while the unit it needs is gathered
 // (Parameter::value defined), a backward one while its gradients are bound too.
 // Lives on the step thread.
 #pragma once

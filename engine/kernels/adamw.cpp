@@ -1,7 +1,6 @@
 #include "engine/kernels/adamw.h"
 
 #include "engine/control/multiversion.h"
-#include "engine/kernels/adamw_constants.h"
 
 namespace shardscope::kernels {
 namespace {

@@ -3,10 +3,9 @@
 #include "engine/control/observer.h"
 #include "engine/kernels/heads.h"
 #include "engine/kernels/matmul.h"
-#include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 #include "engine/kernels/softmax.h"
-#include "engine/run/theory/attention_scores.h"
+#include "engine/run/theory/working_sizes.h"
 #include "storage/model/host_clock.h"
 
 #include <ATen/Context.h>

@@ -1,16 +1,16 @@
 #include "engine/kernels/cross_entropy.h"
 
 #include "engine/kernels/device_kernels.h"
-#include "engine/kernels/device_stream.h"
 #include "engine/kernels/head_products.h"
-#include "engine/kernels/logit_chunks.h"
-#include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 #include "engine/kernels/softmax.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/log.h>
+#include <ATen/ops/zeros.h>
 
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -54,6 +54,63 @@ void softmaxLoss(const at::Tensor& logits, const at::Tensor& targets, double sca
     if (gradient && !wide.is_same(logits)) logits.copy_(wide);
 }
 
+/// Rows of logits (n, V') of the columns from `firstColumn` on.
+struct LogitRows {
+    at::Tensor logits;
+    at::Tensor targets;     ///< (n)
+    at::Tensor statistics;  ///< (n, 3)
+    std::int64_t firstColumn = 0;
+};
+
+/// Calls visit(row of logits, width, target, statistics) for all rows, fp32 in host memory.
+template <class Visit>
+void forEachRow(const LogitRows& rows, const at::Tensor& wide, const Visit& visit) {
+    const std::int64_t width = wide.size(1);
+    float* logits = wide.mutable_data_ptr<float>();
+    const std::int64_t* targets = rows.targets.const_data_ptr<std::int64_t>();
+    auto* statistics = reinterpret_cast<RowStatistics*>(rows.statistics.mutable_data_ptr<float>());
+    at::parallel_for(0, wide.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i)
+            visit(logits + i * width, width, targets[i] - rows.firstColumn, statistics[i]);
+    });
+}
+
+// The device's kernels read and write narrow types themselves, and compute in fp32 too.
+
+void addRows(const LogitRows& rows) {
+    const at::Tensor& logits = rows.logits;
+    if (logits.is_cuda()) {
+        deviceKernels()->softmaxStatistics(
+            deviceLogits(logits), rows.firstColumn, rows.targets.const_data_ptr<std::int64_t>(),
+            rows.statistics.mutable_data_ptr<float>(), nativeStream(logits.device()));
+        return;
+    }
+    forEachRow(rows, logits.to(at::kFloat),
+               [](float* row, std::int64_t width, std::int64_t target, RowStatistics& statistics) {
+                   addToStatistics(row, width, target, statistics);
+               });
+}
+
+void toGradientsOnDevice(const LogitRows& rows, double scale) {
+    deviceKernels()->softmaxGradient(deviceLogits(rows.logits), rows.firstColumn,
+                                     rows.targets.const_data_ptr<std::int64_t>(),
+                                     rows.statistics.const_data_ptr<float>(),
+                                     static_cast<float>(scale), nativeStream(rows.logits.device()));
+}
+
+/// Logits become their gradients, taken in fp32 and rounded once.
+void toGradients(const LogitRows& rows, double scale) {
+    if (rows.logits.is_cuda()) return toGradientsOnDevice(rows, scale);
+    const at::Tensor wide = rows.logits.to(at::kFloat);
+    note(control::TensorRole::kLogitGradient, wide, "cross entropy, inside");
+    forEachRow(rows, wide,
+               [scale](float* row, std::int64_t width, std::int64_t target,
+                       const RowStatistics& statistics) {
+                   softmaxGradient(row, width, target, statistics, static_cast<float>(scale));
+               });
+    if (!wide.is_same(rows.logits)) rows.logits.copy_(wide);
+}
+
 }  // namespace
 
 void linearCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor& targets,
@@ -80,6 +137,55 @@ void linearCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor
     note(control::TensorRole::kParameter, weight.value, "head");
     note(control::TensorRole::kLoss, loss, "sum of cross entropies");
     if (dx.defined()) note(control::TensorRole::kGradient, weight.gradient, "head");
+}
+
+at::Tensor emptyStatistics(const at::Tensor& x) {
+    const at::Tensor statistics = at::zeros({x.size(0), 3}, x.options().dtype(at::kFloat));
+    statistics.select(1, 0).fill_(-std::numeric_limits<float>::infinity());
+    return statistics;
+}
+
+void addPieceStatistics(const at::Tensor& x, Parameter& weight, const at::Tensor& targets,
+                        const at::Tensor& statistics) {
+    const OperatorScope scope("softmax_statistics");
+    note(control::TensorRole::kParameter, weight.value, "head");
+    forEachLogitChunk(x, weight.value.size(0),
+                      [&](std::int64_t begin, const auto& part, const auto& logits) {
+                          productOfLogits(part, weight.value, logits);
+                          note(control::TensorRole::kLogits, logits, "head");
+                          addRows({logits, targets.narrow(0, begin, part.size(0)),
+                                   statistics.narrow(0, begin, part.size(0)), weight.firstRow});
+                      });
+}
+
+void addLoss(const at::Tensor& statistics, const at::Tensor& loss) {
+    const at::Tensor wide = statistics.to(at::kDouble);
+    loss.add_(wide.select(1, 1).log().add_(wide.select(1, 0)).sub_(wide.select(1, 2)).sum());
+    note(control::TensorRole::kLoss, loss, "sum of cross entropies");
+}
+
+void addPieceGradients(const at::Tensor& x, Parameter& weight, const at::Tensor& targets,
+                       const at::Tensor& statistics, double scale, const at::Tensor& dx,
+                       bool first) {
+    const OperatorScope scope("split_cross_entropy");
+    const std::int64_t width = weight.value.size(0);
+    // Several chunks are summed in fp32, whatever the gradient is kept in.
+    const bool sumsApart =
+        logitRows(x, width) < x.size(0) && weight.gradient.scalar_type() != at::kFloat;
+    at::Tensor sum = weight.gradient;
+    if (sumsApart) sum = at::empty(weight.value.sizes(), x.options().dtype(at::kFloat));
+    forEachLogitChunk(x, width, [&](std::int64_t begin, const auto& part, const auto& logits) {
+        const std::int64_t rows = part.size(0);
+        productOfLogits(part, weight.value, logits);
+        toGradients({logits, targets.narrow(0, begin, rows), statistics.narrow(0, begin, rows),
+                     weight.firstRow},
+                    scale);
+        note(control::TensorRole::kLogitGradient, logits, "cross entropy, to the head's products");
+        productOfInputs(logits, weight.value, dx.narrow(0, begin, rows), !first);
+        productOfWeights(logits, part, sum, begin > 0 || (weight.accumulate && !sumsApart));
+    });
+    if (sumsApart) weight.accumulate ? weight.gradient.add_(sum) : weight.gradient.copy_(sum);
+    note(control::TensorRole::kGradient, weight.gradient, "head");
 }
 
 }  // namespace shardscope::kernels

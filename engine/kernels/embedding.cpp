@@ -1,8 +1,7 @@
 #include "engine/kernels/embedding.h"
 
 #include "engine/kernels/device_kernels.h"
-#include "engine/kernels/device_stream.h"
-#include "engine/kernels/note_tensor.h"
+#include "engine/kernels/operator_scope.h"
 
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/embedding_dense_backward.h>

@@ -2,10 +2,7 @@
 
 #include "engine/kernels/activation.h"
 #include "engine/kernels/device_kernels.h"
-#include "engine/kernels/device_stream.h"
-#include "engine/kernels/kept_parameter.h"
 #include "engine/kernels/matmul.h"
-#include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 
 #include <ATen/Parallel.h>

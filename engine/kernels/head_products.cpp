@@ -1,9 +1,7 @@
 #include "engine/kernels/head_products.h"
 
 #include "engine/kernels/matmul.h"
-#include "engine/run/config/vocabulary_pieces.h"
-
-#include <cstdint>
+#include "engine/run/config/model_tensors.h"
 
 namespace shardscope::kernels {
 namespace {

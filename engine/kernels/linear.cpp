@@ -1,8 +1,6 @@
 #include "engine/kernels/linear.h"
 
-#include "engine/kernels/kept_parameter.h"
 #include "engine/kernels/matmul.h"
-#include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 
 #include <ATen/ops/empty.h>

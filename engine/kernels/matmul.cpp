@@ -1,24 +1,73 @@
 #include "engine/kernels/matmul.h"
 
 #include "engine/control/observer.h"
-#include "engine/kernels/onednn.h"
-#include "engine/kernels/widened_product.h"
 #include "storage/model/host_clock.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/randn.h>
+#include <dlfcn.h>
+#include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
+#include <memory>
 #include <optional>
 
 namespace shardscope::kernels {
 namespace {
+
+/// One fp32 matrix product, row-major: c = op(a) op(b) + beta c, with op the transpose where the
+/// word is 'T' and nothing where it is 'N'. c is m x n, k the summed extent; lda, ldb and ldc are
+/// the distances of rows as stored. Uses the calling thread's OpenMP threads; inside a parallel
+/// region one. Any thread.
+struct Sgemm {
+    char transposeA = 'N', transposeB = 'N';
+    std::int64_t m = 0, n = 0, k = 0;
+    std::int64_t lda = 0, ldb = 0, ldc = 0;
+    float beta = 0;
+
+    /// False when oneDNN cannot do it; c is then as it was. Only where oneDnn() is there.
+    [[nodiscard]] bool run(const float* a, const float* b, float* c) const;
+};
+
+bool multiplies(decltype(&dnnl_sgemm) sgemm) {
+    const std::array<float, 4> a{1, 2, 3, 4}, b{5, 6, 7, 8}, right{19, 22, 43, 50};
+    std::array<float, 4> c{};
+    const auto status = sgemm('N', 'N', 2, 2, 2, 1.0F, a.data(), 2, b.data(), 2, 0.0F, c.data(), 2);
+    return status == dnnl_success && c == right;
+}
+
+decltype(&dnnl_sgemm) load() {
+    void* const handle = ::dlopen("libdnnl.so.3", RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) return nullptr;
+    const auto sgemm = reinterpret_cast<decltype(&dnnl_sgemm)>(::dlsym(handle, "dnnl_sgemm"));
+    return sgemm != nullptr && multiplies(sgemm) ? sgemm : nullptr;
+}
+
+/// oneDNN's fp32 product, out of a release of oneDNN itself; null: libdnnl.so.3 was not found, or a
+/// small product by it is wrong. Loads it at the first call.
+///
+/// LibTorch carries a oneDNN too, but none of its public operators multiplies fp32 matrices of a
+/// CPU by it into memory that is already there, and what it calls inside refuses every CPU without
+/// AVX-512. The release's `dnnl_sgemm` (dnnl.h; its type has not changed since version 1) runs on
+/// all of them. It is loaded at run time, so that a machine without the library still trains, by
+/// MKL.
+decltype(&dnnl_sgemm) oneDnn() {
+    static decltype(&dnnl_sgemm) const loaded = load();
+    return loaded;
+}
+
+bool Sgemm::run(const float* a, const float* b, float* c) const {
+    return oneDnn()(transposeA, transposeB, m, n, k, 1.0F, a, lda, b, ldb, beta, c, ldc) ==
+           dnnl_success;
+}
 
 constexpr int kProbeRounds = 5;
 
@@ -85,10 +134,46 @@ void widenedMatmul(const at::Tensor& a, const at::Tensor& b, at::Tensor out, boo
     }
 }
 
+/// Large enough that widening, which reads every block again for each that it meets, is a few
+/// percent of the product; small enough for a second-level cache.
+constexpr std::int64_t kRows = 256, kInner = 512, kColumns = 512;
+
+/// fp32 blocks of the three matrices.
+class Workspace {
+public:
+    at::Tensor left(std::int64_t m, std::int64_t k) { return block(0, m, k); }
+    at::Tensor right(std::int64_t k, std::int64_t n) { return block(kRows * kInner, k, n); }
+    at::Tensor result(std::int64_t m, std::int64_t n) {
+        return block(kRows * kInner + kInner * kColumns, m, n);
+    }
+
+private:
+    at::Tensor block(std::int64_t offset, std::int64_t rows, std::int64_t columns) {
+        return at::from_blob(m_floats.get() + offset, {rows, columns});
+    }
+    static constexpr std::size_t kFloats = kRows * kInner + kInner * kColumns + kRows * kColumns;
+    std::unique_ptr<float[]> m_floats = std::make_unique<float[]>(kFloats);
+};
+
+/// A part of `t` in fp32. One that is stored by columns is copied so, and handed on transposed:
+/// a product takes either.
+at::Tensor widened(const at::Tensor& t, at::Tensor (Workspace::*place)(std::int64_t, std::int64_t),
+                   Workspace& workspace) {
+    const bool byColumns = t.stride(0) == 1 && t.stride(1) != 1;
+    const at::Tensor source = byColumns ? t.t() : t;
+    at::Tensor wide = (workspace.*place)(source.size(0), source.size(1));
+    wide.copy_(source);
+    return byColumns ? wide.t() : wide;
+}
+
+void put(const at::Tensor& product, const at::Tensor& out, bool accumulate) {
+    accumulate ? out.add_(product) : out.copy_(product);
+}
+
 }  // namespace
 
 void useMatmulLibrary(MatmulLibrary library) {
-    g_library = oneDnnIsThere() ? library : MatmulLibrary::kMkl;
+    g_library = oneDnn() != nullptr ? library : MatmulLibrary::kMkl;
 }
 
 MatmulLibrary matmulLibraryInUse() {
@@ -131,7 +216,7 @@ void batchedMatmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& o
 }
 
 MatmulLibrary fasterMatmulLibrary(std::int64_t tokens, std::int64_t hidden) {
-    if (!oneDnnIsThere()) return MatmulLibrary::kMkl;
+    if (oneDnn() == nullptr) return MatmulLibrary::kMkl;
     const at::Tensor a = at::randn({std::min<std::int64_t>(tokens, 1024), hidden});
     const at::Tensor b = at::randn({hidden, 4 * hidden});
     const at::Tensor out = at::empty({a.size(0), 4 * hidden});
@@ -173,6 +258,28 @@ MatmulBurst::MatmulBurst(std::int64_t n, at::ScalarType type)
 double MatmulBurst::run() const {
     const auto n = static_cast<double>(m_out.size(0));
     return 2.0 * n * n * n / bestSeconds(m_a, m_b, m_out, 1);
+}
+
+void widenedProduct(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out,
+                    bool accumulate) {
+    thread_local Workspace workspace;
+    const std::int64_t m = out.size(0), n = out.size(1), k = a.size(1);
+    for (std::int64_t row = 0; row < m; row += kRows) {
+        const std::int64_t rows = std::min(kRows, m - row);
+        for (std::int64_t column = 0; column < n; column += kColumns) {
+            const std::int64_t columns = std::min(kColumns, n - column);
+            const at::Tensor sum = workspace.result(rows, columns);
+            for (std::int64_t inner = 0; inner < k; inner += kInner) {
+                const std::int64_t depth = std::min(kInner, k - inner);
+                matmul(widened(a.narrow(0, row, rows).narrow(1, inner, depth), &Workspace::left,
+                               workspace),
+                       widened(b.narrow(0, inner, depth).narrow(1, column, columns),
+                               &Workspace::right, workspace),
+                       sum, inner > 0);
+            }
+            put(sum, out.narrow(0, row, rows).narrow(1, column, columns), accumulate);
+        }
+    }
 }
 
 }  // namespace shardscope::kernels

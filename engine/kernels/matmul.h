@@ -1,7 +1,7 @@
 // Matrix products into memory that is already there, by the faster of two libraries.
 //
 // MKL, by LibTorch's public operators, works everywhere and is fast on CPUs of its maker. oneDNN
-// (onednn.h) is not bound to one maker: on a core of an AMD EPYC with AVX-512 it does 205 to 235
+// (matmul.cpp) is not bound to one maker: on a core of an AMD EPYC with AVX-512 it does 205 to 235
 // GFLOP/s where MKL does 97 to 104, the same core held to AVX2 110 to 118 against 92 to 100. So
 // both are timed once, and the faster takes all products. OpenBLAS 0.3.34 and BLIS 0.9 were
 // measured beside them: 112 to 121 and 37 to 39 with AVX-512.
@@ -25,7 +25,7 @@ constexpr auto wordsOf(MatmulLibrary) {
 /// oneDNN is not there.
 [[nodiscard]] MatmulLibrary fasterMatmulLibrary(std::int64_t tokens, std::int64_t hidden);
 /// How a CPU multiplies bf16 and fp16: by LibTorch's operators, fast where there are instructions
-/// for it and up to 90 times slower than fp32 where there are none; or widened (widened_product.h).
+/// for it and up to 90 times slower than fp32 where there are none; or widened (see below).
 enum class NarrowProducts : std::uint8_t { kNative = 0, kWidened = 1 };
 /// How many times longer a product in `type` (bf16, fp16) takes on this CPU than an fp32 one by the
 /// library in use: well below 1 with AMX.
@@ -60,7 +60,7 @@ void matmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out,
 void batchedMatmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out);
 
 /// The n x n x n product of random data in `type`, with the library in use and the threads of
-/// whoever calls run().
+/// the thread that calls run().
 class MatmulBurst {
 public:
     MatmulBurst(std::int64_t n, at::ScalarType type);
@@ -70,5 +70,14 @@ public:
 private:
     at::Tensor m_a, m_b, m_out;
 };
+
+// Products of bf16 and fp16 on CPUs that are slow in them: operands are widened block by block and
+// multiplied in fp32. Works everywhere, at little more than the time of an fp32 product.
+
+/// out = a b (+ out when accumulate). a (m, k), b (k, n) of bf16 or fp16, contiguous or transposed;
+/// out (m, n) of any type. Sums are taken in fp32 and rounded once. Its workspace, 2 MB a thread
+/// that calls it, is no tensor's.
+void widenedProduct(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out,
+                    bool accumulate);
 
 }  // namespace shardscope::kernels

@@ -1,10 +1,8 @@
 #include "engine/kernels/norm.h"
 
-#include "engine/kernels/device_norm.h"
-#include "engine/kernels/kept_parameter.h"
+#include "engine/kernels/device_kernels.h"
 #include "engine/kernels/linear.h"
 #include "engine/kernels/norm_rows.h"
-#include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 
 #include <ATen/Parallel.h>
@@ -17,11 +15,86 @@
 #include <ATen/ops/rsqrt.h>
 #include <ATen/ops/zeros.h>
 
-#include <algorithm>
 #include <tuple>
 
 namespace shardscope::kernels {
 namespace {
+
+const void* untypedIn(const at::Tensor& t) {
+    return t.defined() ? t.const_data_ptr() : nullptr;
+}
+void* untypedOut(const at::Tensor& t) {
+    return t.defined() ? t.mutable_data_ptr() : nullptr;
+}
+const float* in(const at::Tensor& t) {
+    return t.defined() ? t.const_data_ptr<float>() : nullptr;
+}
+float* out(const at::Tensor& t) {
+    return t.defined() ? t.mutable_data_ptr<float>() : nullptr;
+}
+
+// By a device's own kernels.
+
+void takeGradients(DeviceNormBackward& norm, const Norm& parameters) {
+    Parameter& weight = *parameters.weight;
+    norm.gradientType = dataTypeOf(weight.gradient.scalar_type());
+    norm.dWeight = untypedOut(weight.gradient);
+    norm.addWeight = weight.accumulate;
+    note(control::TensorRole::kGradient, weight.gradient, "vector");
+    if (Parameter* const bias = parameters.bias; bias != nullptr) {
+        norm.dBias = untypedOut(bias->gradient);
+        norm.addBias = bias->accumulate;
+        note(control::TensorRole::kGradient, bias->gradient, "vector");
+    }
+}
+
+std::uint32_t* ticketsOf(const NormState& state) {
+    return reinterpret_cast<std::uint32_t*>(state.tickets.mutable_data_ptr<std::int32_t>());
+}
+
+/// x, delta (N, C) contiguous on a device; `copy`, where defined, receives the sum once more.
+NormState normForwardOnDevice(const at::Tensor& x, const at::Tensor& delta, const Norm& parameters,
+                              const at::Tensor& copy) {
+    NormState state;
+    state.stream = delta.defined() ? at::empty_like(x) : x;
+    state.value = at::empty_like(x);
+    state.rstd = at::empty({x.size(0)}, x.options().dtype(at::kFloat));
+    state.tickets = at::empty({normTickets(x.size(0))}, x.options().dtype(at::kInt));
+    DeviceNormForward norm{dataTypeOf(x.scalar_type()), x.size(0), x.size(1), untypedIn(x),
+                           untypedIn(delta)};
+    norm.weight = untypedIn(parameters.weight->value);
+    norm.value = untypedOut(state.value);
+    norm.rstd = state.rstd.mutable_data_ptr<float>();
+    norm.tickets = ticketsOf(state);
+    if (delta.defined()) norm.sum = untypedOut(state.stream);
+    norm.copy = untypedOut(copy);
+    if (parameters.bias != nullptr) {
+        state.mean = at::empty_like(state.rstd);
+        norm.bias = untypedIn(parameters.bias->value);
+        norm.mean = state.mean.mutable_data_ptr<float>();
+    }
+    deviceKernels()->normForward(norm, nativeStream(x.device()));
+    return state;
+}
+
+/// dy, skip (N, C) contiguous. Stores the parameters' gradients.
+at::Tensor normBackwardOnDevice(const at::Tensor& dy, const at::Tensor& skip,
+                                const NormState& state, const Norm& parameters) {
+    const at::Tensor dx = at::empty_like(dy);
+    const at::Tensor work =
+        at::empty({normWork(dy.size(0), dy.size(1))}, dy.options().dtype(at::kFloat));
+    DeviceNormBackward norm{dataTypeOf(dy.scalar_type()), dy.size(0),    dy.size(1),
+                            untypedIn(state.stream),      untypedIn(dy), untypedIn(skip)};
+    norm.weight = untypedIn(parameters.weight->value);
+    norm.mean = in(state.mean);
+    norm.rstd = in(state.rstd);
+    norm.dx = untypedOut(dx);
+    norm.work = work.mutable_data_ptr<float>();
+    norm.tickets = ticketsOf(state);
+    takeGradients(norm, parameters);
+    deviceKernels()->normBackward(norm, nativeStream(dy.device()));
+    return dx;
+}
 
 using torch::autograd::AutogradContext;
 using torch::autograd::Variable;
@@ -31,13 +104,6 @@ constexpr std::int64_t kRowsAThread = 16;
 
 bool ownLoops(const at::Tensor& x) {
     return x.is_cpu() && x.scalar_type() == at::kFloat;
-}
-
-const float* in(const at::Tensor& t) {
-    return t.defined() ? t.const_data_ptr<float>() : nullptr;
-}
-float* out(const at::Tensor& t) {
-    return t.defined() ? t.mutable_data_ptr<float>() : nullptr;
 }
 
 NormState ownForward(const at::Tensor& x, const at::Tensor& delta, const Norm& parameters) {

@@ -1,15 +1,47 @@
-// Makes our own operators visible to RecordFunction observers under a plain name, with the
-// autograd sequence number that links a forward operator to its backward node.
+// What operators of ours have in common beside their arithmetic: they appear to observers under a
+// plain name, report their tensors' precision, go to the stream of the calling thread, and remember
+// parameters for their backward.
 #pragma once
 
-#include <ATen/SequenceNumber.h>
-#include <ATen/record_function.h>
+#include "engine/control/precision_probe.h"
+#include "engine/kernels/parameter.h"
 
-#include <array>
+#include <ATen/SequenceNumber.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/record_function.h>
+#include <c10/core/Stream.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <torch/csrc/autograd/custom_function.h>
+
 #include <cstdint>
 
 namespace shardscope::kernels {
 
+[[nodiscard]] inline DataType dataTypeOf(at::ScalarType type) {
+    switch (type) {
+        case at::kBFloat16:
+            return DataType::kBFloat16;
+        case at::kHalf:
+            return DataType::kFloat16;
+        case at::kDouble:
+            return DataType::kFloat64;
+        case at::kLong:
+            return DataType::kInt64;
+        case at::kByte:
+            return DataType::kByte;
+        default:
+            return DataType::kFloat32;
+    }
+}
+
+/// Reports the tensor's precision, where a report is made.
+inline void note(control::TensorRole role, const at::Tensor& tensor, const char* where) {
+    if (control::threadPrecisionProbe() == nullptr || !tensor.defined()) return;
+    control::notePrecision(role, dataTypeOf(tensor.scalar_type()), where);
+}
+
+/// Makes an operator visible to RecordFunction observers under a plain name, with the autograd
+/// sequence number that links a forward operator to its backward node.
 class OperatorScope {
 public:
     /// `name` is a static string. Forward operators that create an autograd node right after
@@ -25,5 +57,21 @@ public:
 private:
     at::RecordFunction m_guard;
 };
+
+/// The native stream (cudaStream_t) that tensor operators of the calling thread go to.
+[[nodiscard]] inline void* nativeStream(c10::Device device) {
+    return c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
+}
+
+/// Operators with a backward of their own remember parameters by address: these outlive every
+/// graph, as they belong to the model.
+inline void keep(torch::autograd::AutogradContext* context, const char* key, Parameter* parameter) {
+    context->saved_data[key] = reinterpret_cast<std::int64_t>(parameter);
+}
+
+/// Null when null was kept.
+[[nodiscard]] inline Parameter* recall(torch::autograd::AutogradContext* context, const char* key) {
+    return reinterpret_cast<Parameter*>(context->saved_data[key].toInt());
+}
 
 }  // namespace shardscope::kernels

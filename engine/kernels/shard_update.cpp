@@ -1,9 +1,7 @@
 #include "engine/kernels/shard_update.h"
 
-#include "engine/kernels/adamw_constants.h"
+#include "engine/kernels/adamw.h"
 #include "engine/kernels/device_kernels.h"
-#include "engine/kernels/device_stream.h"
-#include "engine/kernels/note_tensor.h"
 #include "engine/kernels/operator_scope.h"
 
 #include <ATen/Parallel.h>

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "engine/kernels/adamw.h"
-#include "engine/kernels/adamw_constants.h"
 #include "engine/kernels/everywhere.h"
 
 #include <cmath>

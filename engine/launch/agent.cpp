@@ -3,7 +3,6 @@
 #include "engine/control/observer.h"
 #include "engine/launch/host_facts.h"
 #include "engine/launch/tasks/agent_terms.h"
-#include "engine/launch/usable_cores.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/plain_text.h"
 
@@ -38,7 +37,7 @@ Result<FileDescriptor> makeSegment(std::int64_t size) {
     return segment;
 }
 
-/// Where nobody hears it, nothing is to be done.
+/// Where that reaches no reader, nothing is to be done.
 void complain(const std::string& sentence) {
     std::fputs((printableLine("shardscope agent: " + sentence) + '\n').c_str(), stderr);
 }
@@ -92,7 +91,7 @@ int Agent::run() {
     }
     killRanks();
     if (m_closing) return static_cast<int>(ErrorCode::kLaunch);
-    // Until all is sent, or nobody is left to read it. A recorder elsewhere asks for the time once
+    // Until all is sent, or no reader is left. A recorder elsewhere asks for the time once
     // more and closes.
     bool done = false;
     const auto over = [&] {
@@ -155,7 +154,7 @@ void Agent::handle(const run::Frame& frame) {
     } else if (const auto* data = std::get_if<run::DataRequest>(&*message)) {
         sumUp(*data);
     } else if (const auto* asked = std::get_if<run::ClockAsked>(&*message)) {
-        m_recorder.send(run::kNoRank, run::ClockTold{asked->sentNs, receivedNs, hostNow()});
+        m_recorder.send(run::kNoRank, run::ClockAnswer{asked->sentNs, receivedNs, hostNow()});
     } else if (const auto* command = std::get_if<run::Command>(&*message)) {
         if (command->verb == "stop" || command->verb == "capture") tellRanks(*command);
         if (command->verb == "kill") killRanks();
@@ -235,10 +234,8 @@ void Agent::launch(const run::LaunchRequest& request) {
     }
     m_preparation.reset();
     if (!started) {
-        run::RankFailed failed;
-        failed.message = started.error().message;
-        failed.code = "launch";
-        m_recorder.send(run::kNoRank, failed);
+        m_recorder.send(run::kNoRank,
+                        run::RankFailed{.message = started.error().message, .code = "launch"});
         killRanks();
     }
 }
@@ -253,8 +250,8 @@ Result<void> Agent::keepToTerms(const run::LaunchRequest& request) {
     return allowed;
 }
 
-/// Slow steps are told from their events' neighbours as they arrive: there steps must not overtake
-/// events.
+/// Slow steps are recognised by their events' neighbours as they arrive: there steps must not
+/// overtake events.
 void Agent::setUp(const run::RunConfig& config) {
     if (config.hostLease > 0) m_times.lease = std::chrono::seconds(config.hostLease);
     if (m_file) m_file->setLease(std::chrono::duration_cast<std::chrono::seconds>(m_times.lease));
@@ -319,10 +316,10 @@ void Agent::takeFromRank(RankProcess& rank) {
         m_recorder.send(rank.rank(), run::LogLine{"info", line});
     }
     if (received) return;
-    run::RankFailed failed;
-    failed.message = "it sent something that is not a frame: " + received.error().message;
-    failed.code = "failure";
-    m_recorder.send(rank.rank(), failed);
+    m_recorder.send(rank.rank(),
+                    run::RankFailed{.message = "it sent something that is not a frame: " +
+                                               received.error().message,
+                                    .code = "failure"});
     rank.kill();
 }
 
@@ -341,7 +338,7 @@ void Agent::noteEnd(RankProcess& rank) {
 void Agent::keepTime() {
     const auto now = Clock::now();
     if (now >= m_nextHeartbeat) {
-        // Whoever still has words to read hears from us as it is.
+        // A recorder that has yet to read our words hears from us as it is.
         if (m_recorder.pendingBytes() == 0) m_recorder.send(run::kNoRank, run::Heartbeat{});
         m_nextHeartbeat = now + m_times.heartbeat;
     }

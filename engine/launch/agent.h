@@ -9,14 +9,12 @@
 #include "engine/launch/event_sender.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/host_preparation.h"
-#include "engine/launch/lease.h"
 #include "engine/launch/rank_process.h"
 #include "engine/launch/ssh/child_process.h"
 #include "engine/run/protocol/messages.h"
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,7 +38,7 @@ struct AgentTimes {
 
 class Agent {
 public:
-    /// `product` is this build's name and version, told to the recorder. `sumWords` are a program
+    /// `product` is this build's name and version, sent to the recorder. `sumWords` are a program
     /// and its arguments which, given a path besides, prints the run::DataChecked of it. `terms`:
     /// of an agent that a task has started for a recorder on another host (tasks/agent_terms.h);
     /// none: the recorder is this user's, on this host or through ssh, and may ask for anything.
@@ -83,8 +81,8 @@ private:
     AgentTimes m_times;
     std::vector<std::string> m_sumWords;
     std::optional<run::TaskTerms> m_terms;
-    bool m_refused = false;     ///< what goes beyond them
-    bool m_sawPeers = false;    ///< once is enough
+    bool m_refused = false;   ///< what goes beyond them
+    bool m_sawPeers = false;  ///< once is enough
     std::string m_reachedAt;
     std::optional<HostPreparation> m_preparation;  ///< of several hosts, until ranks start
     std::optional<AgentFile> m_file;

@@ -43,4 +43,15 @@ private:
 /// makes a file of its own.
 std::vector<pid_t> endStaleAgents(const std::string& folder);
 
+// A folder of this user's alone, on this host and until it is started anew: for sockets, and for
+// what processes leave there of themselves.
+
+/// $XDG_RUNTIME_DIR/shardscope where that variable names a folder of this user's, else
+/// /tmp/shardscope-UID. Need not be there.
+[[nodiscard]] std::string userFolder();
+
+/// Makes it where it is missing, or a folder below it; no other user may have prepared it
+/// (kFailure).
+Result<std::string> makeUserFolder(const std::string& below = {});
+
 }  // namespace shardscope::launch

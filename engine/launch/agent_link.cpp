@@ -51,13 +51,13 @@ void AgentLink::askTime() {
     }
 }
 
-std::optional<ClockUpdate> AgentLink::take(const run::ClockTold& told) {
+std::optional<ClockUpdate> AgentLink::take(const run::ClockAnswer& answer) {
     const std::int64_t nowNs = hostNow();
     std::optional<ClockUpdate> update;
     if (m_watch)
-        update = m_watch->take(told, nowNs);
+        update = m_watch->take(answer, nowNs);
     else
-        m_clock.take(told, nowNs);
+        m_clock.take(answer, nowNs);
     askTime();
     return update;
 }

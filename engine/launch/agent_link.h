@@ -3,7 +3,6 @@
 #pragma once
 
 #include "engine/launch/agent_transport.h"
-#include "engine/launch/clock_exchange.h"
 #include "engine/launch/clock_watch.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/run/protocol/messages.h"
@@ -67,7 +66,7 @@ public:
     /// Goes on asking for the time; done at once where it is our own.
     void askTime();
     /// What the clock of the host is found to be, at the end of each round of questions.
-    std::optional<ClockUpdate> take(const run::ClockTold& told);
+    std::optional<ClockUpdate> take(const run::ClockAnswer& answer);
     [[nodiscard]] bool knowsTime() const { return isLocal() || m_clock.done(); }
     /// The host's clock less ours, and the bound on its error.
     [[nodiscard]] std::int64_t aheadNs() const { return isLocal() ? 0 : m_clock.aheadNs(); }

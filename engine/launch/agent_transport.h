@@ -20,7 +20,7 @@ public:
     [[nodiscard]] virtual FrameChannel takeChannel() = 0;
     /// On this host: it reads our clock, writes to our standard error, and its end shows at once.
     [[nodiscard]] virtual bool isLocal() const { return false; }
-    /// By a signal (Ctrl-Z) or a debugger, as far as that can be told.
+    /// By a signal (Ctrl-Z) or a debugger, as far as that is known.
     [[nodiscard]] virtual bool isStopped() const { return false; }
 
     virtual void addPolls(std::vector<pollfd>&) const {}

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <span>
 #include <utility>
+#include <vector>
 
 namespace shardscope::launch {
 namespace {

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <vector>
 
 namespace shardscope::launch {
 

@@ -1,7 +1,5 @@
 #include "engine/launch/clock_watch.h"
 
-#include <algorithm>
-
 namespace shardscope::launch {
 namespace {
 
@@ -16,8 +14,11 @@ constexpr std::int64_t kLeadNs = kSecond / 10;
 constexpr std::int64_t kLongestRoundNs = 2 * kSecond;
 /// After so much silence it is begun anew: its answers count no more.
 constexpr std::int64_t kSilenceNs = 15 * kSecond;
-/// For the last round: nobody waits longer for the end of a run.
+/// For the last round: the end of a run waits no longer.
 constexpr std::int64_t kPatienceNs = kSecond;
+
+/// Half of a time by the largest drift, 500 ppm.
+constexpr std::int64_t kDriftShare = 4000;
 
 }  // namespace
 
@@ -52,9 +53,9 @@ bool ClockWatch::over(std::int64_t nowNs) const {
     return m_last && (!m_round || nowNs - m_roundSince > kPatienceNs);
 }
 
-std::optional<ClockUpdate> ClockWatch::take(const run::ClockTold& told, std::int64_t nowNs) {
+std::optional<ClockUpdate> ClockWatch::take(const run::ClockAnswer& answer, std::int64_t nowNs) {
     if (!m_round) return std::nullopt;
-    m_round->take(told, nowNs);
+    m_round->take(answer, nowNs);
     if (!m_round->done() && nowNs - m_roundSince < kLongestRoundNs) return std::nullopt;
     return conclude(nowNs);
 }
@@ -87,6 +88,37 @@ ClockUpdate ClockWatch::updateOf(const ClockEstimate& estimate, std::int64_t now
     m_theirs.correct({hostNs, m_recordingNs + estimate.aheadNs, estimate.driftPpb},
                      nowNs + estimate.aheadAt(nowNs));
     return update;
+}
+
+std::optional<run::ClockAsked> ClockExchange::ask(std::int64_t nowNs) {
+    if (m_asked || m_left == 0) return std::nullopt;
+    --m_left;
+    m_asked = nowNs;
+    return run::ClockAsked{nowNs};
+}
+
+void ClockExchange::take(const run::ClockAnswer& answer, std::int64_t nowNs) {
+    if (m_asked != answer.askedNs) return;
+    m_asked.reset();
+    const std::int64_t there = answer.sentNs - answer.receivedNs;
+    const std::int64_t way = nowNs - answer.askedNs - there;
+    // An answer from before the question says nothing.
+    if (there < 0 || way < 0) return;
+    // When on the way it was there is not known: what the clocks drift apart meanwhile.
+    const std::int64_t middleNs = answer.askedNs + (nowNs - answer.askedNs) / 2;
+    const std::int64_t slackNs = (nowNs - answer.askedNs) / kDriftShare + 1;
+    tighten({{middleNs, answer.sentNs - nowNs - slackNs},
+             {middleNs, answer.receivedNs - answer.askedNs + slackNs}});
+    const std::int64_t errorNs = (way + 1) / 2;
+    if (errorNs >= m_errorNs) return;
+    m_errorNs = errorNs;
+    m_aheadNs = ((answer.receivedNs - answer.askedNs) + (answer.sentNs - nowNs)) / 2;
+}
+
+void ClockExchange::tighten(const ClockMeasurement& answer) {
+    if (!m_bounds) m_bounds = answer;
+    if (answer.least.aheadNs > m_bounds->least.aheadNs) m_bounds->least = answer.least;
+    if (answer.most.aheadNs < m_bounds->most.aheadNs) m_bounds->most = answer.most;
 }
 
 }  // namespace shardscope::launch

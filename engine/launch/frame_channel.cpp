@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <string_view>
 
@@ -165,7 +164,7 @@ void FrameChannel::flush() {
         if (count < 0 && errno == EINTR) continue;
         if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
         if (count < 0) {
-            // Nobody reads any more. What they sent before may still be there to be received:
+            // The other end reads no more. What they sent before may still be there to be received:
             // the end of the stream follows and closes the channel.
             m_outbox.clear();
             m_pendingBytes = 0;

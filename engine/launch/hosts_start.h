@@ -7,7 +7,6 @@
 #include "engine/run/config/rank_places.h"
 #include "storage/model/result.h"
 
-#include <optional>
 #include <string>
 #include <vector>
 

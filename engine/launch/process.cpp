@@ -128,12 +128,12 @@ Result<pid_t> spawn(const SpawnRequest& request) {
     }
     writeEnd.reset();
     int error = 0;
-    ssize_t told = 0;
+    ssize_t count = 0;
     // A signal handed on before the program is there would meet our own handlers, and be lost.
     do {
-        told = ::read(readEnd.get(), &error, sizeof error);
-    } while (told < 0 && errno == EINTR);
-    if (told == sizeof error) {
+        count = ::read(readEnd.get(), &error, sizeof error);
+    } while (count < 0 && errno == EINTR);
+    if (count == sizeof error) {
         ::waitpid(pid, nullptr, 0);
         return failure(ErrorCode::kLaunch,
                        fmt::format("{} cannot be started: {}", request.program, reason(error)));

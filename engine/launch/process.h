@@ -45,7 +45,7 @@ struct ProcessEnd {
 /// Two connected stream sockets, both close-on-exec.
 Result<std::pair<FileDescriptor, FileDescriptor>> socketPair();
 
-/// Path of the running program; empty when it cannot be told.
+/// Path of the running program; empty when unknown.
 [[nodiscard]] std::string ownProgram();
 
 /// The last line of `text` that is not empty: what a process said last.

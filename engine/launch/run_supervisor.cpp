@@ -145,10 +145,8 @@ void RunSupervisor::handle(AgentLink& link, const run::Frame& frame) {
         handleMessage(link, frame.rank, *message);
     } else if (frame.rank != run::kNoRank) {
         // One rank that talks nonsense must not take the others' words along.
-        run::RankFailed failed;
-        failed.message = message.error().message;
-        failed.code = "failure";
-        handleMessage(link, frame.rank, failed);
+        handleMessage(link, frame.rank,
+                      run::RankFailed{.message = message.error().message, .code = "failure"});
     } else {
         agentLost(link, message.error().message);
     }
@@ -170,8 +168,8 @@ bool RunSupervisor::handleOwn(AgentLink& link, const run::Message& message) {
         if (link.askedForPeers) link.checked = *checked;
     } else if (const auto* data = std::get_if<run::DataChecked>(&message)) {
         if (link.askedForData) link.data = *data;
-    } else if (const auto* told = std::get_if<run::ClockTold>(&message)) {
-        takeTime(link, *told);
+    } else if (const auto* answer = std::get_if<run::ClockAnswer>(&message)) {
+        takeTime(link, *answer);
     } else if (const auto* held = std::get_if<run::Backlog>(&message)) {
         m_sink.backlog(link.host(), *held);
     } else if (std::holds_alternative<run::AgentDone>(message)) {
@@ -207,7 +205,7 @@ void RunSupervisor::advanceStart() {
 void RunSupervisor::launchRanks() {
     for (const AgentLink& link : m_agents) m_sink.hostReady(factsOf(link));
     // A stop that came in the same turn as the last host's answer, or from the sink, found no rank
-    // to tell: nobody would hear of it after the launch.
+    // to tell: it would be lost after the launch.
     if (m_outcome.failure || m_stopWanted) {
         m_outcome.stopped = m_stopWanted;
         m_done = true;
@@ -304,8 +302,8 @@ void RunSupervisor::finish() {
                                    [](const AgentLink& link) { return link.over; });
 }
 
-void RunSupervisor::takeTime(AgentLink& link, const run::ClockTold& told) {
-    if (const auto update = link.take(told)) {
+void RunSupervisor::takeTime(AgentLink& link, const run::ClockAnswer& answer) {
+    if (const auto update = link.take(answer)) {
         m_sink.clockCompared(update->facts);
         if (!link.done) link.send(update->correction);
     }

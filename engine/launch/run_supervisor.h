@@ -2,12 +2,12 @@
 // run.
 //
 // One thread, one poll loop, run(). What to do with the ranks' words is the sink's business;
-// why the run ended is told by RunOutcome.
+// RunOutcome says why the run ended.
 #pragma once
 
 #include "engine/launch/agent_link.h"
+#include "engine/launch/frame_channel.h"
 #include "engine/launch/hosts_start.h"
-#include "engine/launch/lease.h"
 #include "engine/run/protocol/messages.h"
 #include "storage/model/result.h"
 
@@ -106,7 +106,7 @@ private:
     void keepTime();
     void tellTaken(AgentLink& link);
     void compareClocks();
-    void takeTime(AgentLink& link, const run::ClockTold& told);
+    void takeTime(AgentLink& link, const run::ClockAnswer& answer);
     void tellAgents(const run::Message& message);
     void endAgents();
     [[nodiscard]] bool isOf(const AgentLink& link, RankId rank) const;

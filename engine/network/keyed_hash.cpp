@@ -6,7 +6,6 @@
 #include <nettle/pbkdf2.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 namespace shardscope::network {
@@ -57,7 +56,7 @@ bool equalSecrets(std::string_view a, std::string_view b) {
 
 std::string drawNonce() {
     std::array<std::uint8_t, kNonceLetters / 2> bytes;
-    // Linux has had it since 3.17; without random numbers nothing here would protect anybody.
+    // Linux has had it since 3.17; without random numbers nothing here would protect a run.
     if (::getentropy(bytes.data(), bytes.size()) != 0) std::abort();
     return toHex(bytes);
 }

@@ -14,8 +14,6 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <optional>
-#include <vector>
 
 namespace shardscope::network {
 namespace {

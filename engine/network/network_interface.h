@@ -22,7 +22,8 @@ Result<std::string> addressTowards(const std::string& address);
 /// Of all interfaces that are up, loopback too; IPv4 first.
 [[nodiscard]] std::vector<std::string> ownAddresses();
 
-/// A socket that listens on a free port of `address`; nobody can take the port in between.
+/// A socket that listens on a free port of `address`; no other process can take the port in
+/// between.
 struct Listener {
     int fd = -1;  ///< the caller's to close
     int port = 0;

@@ -1,7 +1,7 @@
 // Whether hosts reach each other over TCP at the addresses that their ranks are going to use.
 //
-// One side answers whoever connects and knows the token, the other connects to all at once. Both
-// live in a poll loop and never wait. One thread.
+// One side answers every peer that connects and knows the token, the other connects to all at once.
+// Both live in a poll loop and never wait. One thread.
 #pragma once
 
 #include "engine/network/network_interface.h"
@@ -38,7 +38,7 @@ private:
         int fd = -1;
         std::string heard;
     };
-    /// Nobody but peers is expected; who comes and says nothing makes room for the next.
+    /// Only peers are expected; a connection that says nothing makes room for the next.
     static constexpr std::size_t kMostGuests = 256;
 
     void acceptOne(int fd);

@@ -1,13 +1,10 @@
 #include "engine/parallel/distributed.h"
 
-#include "engine/parallel/views.h"
 #include "storage/model/host_clock.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/record_function.h>
-
-#include <stdexcept>
 
 namespace shardscope::parallel {
 
@@ -21,13 +18,6 @@ SymmetricBuffer sliceOf(const SymmetricBuffer& buffer, Slice slice) {
     part.count = static_cast<std::size_t>(slice.count);
     part.local = static_cast<std::byte*>(buffer.local) + skipped;
     return part;
-}
-
-DataType dtypeOf(at::ScalarType type) {
-    if (type == at::kFloat) return DataType::kFloat32;
-    if (type == at::kBFloat16) return DataType::kBFloat16;
-    if (type == at::kHalf) return DataType::kFloat16;
-    throw std::invalid_argument("parameters and gradients are fp32, bf16 or fp16");
 }
 
 namespace {

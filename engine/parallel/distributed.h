@@ -4,7 +4,7 @@
 
 #include "engine/kernels/shard_update.h"
 #include "engine/parallel/partitioning.h"
-#include "engine/parallel/shard_layout.h"
+#include "engine/parallel/views.h"
 
 #include <cstdint>
 
@@ -18,8 +18,6 @@ struct Slice {
 
 /// `slice` of `buffer`.
 [[nodiscard]] comm::SymmetricBuffer sliceOf(const comm::SymmetricBuffer& buffer, Slice slice);
-
-[[nodiscard]] DataType dtypeOf(at::ScalarType type);
 
 class Distributed : public Partitioning {
 public:

@@ -1,5 +1,6 @@
 #include "engine/parallel/gradients.h"
 
+#include "engine/kernels/operator_scope.h"
 #include "engine/parallel/views.h"
 
 #include <ATen/record_function.h>
@@ -28,14 +29,14 @@ void GradientStore::finish() {
         for (Unit& unit : m_units) {
             unit.slot = m_slots.size();
             makeSlot(unit.layout.padded(), DataType::kFloat32, unit.reference.layer);
-            // Of this rank's buffer nobody else reads its own part.
+            // Its own part of this rank's buffer is read by no other rank.
             const Slice own{m_communicator.rank() * unit.layout.shard, unit.layout.shard};
             unit.shardBuffer = sliceOf(m_slots.back().buffer, own);
             unit.shard = m_slots.back().flat.narrow(0, own.begin, own.count);
         }
         return;
     }
-    const DataType dtype = dtypeOf(m_owner.placement().gradient);
+    const DataType dtype = kernels::dataTypeOf(m_owner.placement().gradient);
     std::int64_t largest = 0;
     for (std::size_t i = 0; i < m_units.size(); ++i) {
         Unit& unit = m_units[i];

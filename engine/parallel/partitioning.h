@@ -135,11 +135,10 @@ enum class GradientExchange : std::uint8_t {
     kOverlapped,  ///< each parameter by itself, as soon as its unit is complete
     kBucketed,    ///< in pieces of a size, as soon as one is complete
 };
-enum class GradientCompression : std::uint8_t { kNone, kBFloat16, kTopK };
 struct DdpOptions {
     GradientExchange exchange = GradientExchange::kBucketed;
     std::int64_t bucketElements = 0;  ///< of fp32; kBucketed only, at least 1
-    GradientCompression compression = GradientCompression::kNone;
+    run::Compression compression = run::Compression::kNone;
     double keptFraction = 1;  ///< of a piece's elements that kTopK sends, (0, 1]
 };
 

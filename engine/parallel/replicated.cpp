@@ -1,5 +1,6 @@
 #include "engine/parallel/replicated.h"
 
+#include "engine/kernels/operator_scope.h"
 #include "engine/parallel/views.h"
 
 #include <ATen/ops/zeros.h>
@@ -26,7 +27,7 @@ void Replicated::addUnit(const UnitReference& reference) {
     unit.reference = reference;
     unit.layout = layOut(reference.parameters, m_communicator.size());
     const bool copies = m_placement.copies();
-    unit.whole = allocate(unit.layout.padded(), dtypeOf(m_placement.compute),
+    unit.whole = allocate(unit.layout.padded(), kernels::dataTypeOf(m_placement.compute),
                           MemoryCategory::kParameterShard, reference.layer, "parameters");
     unit.values = asTensor(unit.whole);
     const Slice own = ownPart(unit);

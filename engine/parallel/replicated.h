@@ -42,7 +42,7 @@ protected:
     [[nodiscard]] std::int64_t rank() const { return m_communicator.rank(); }
     /// The part of a unit that this rank updates.
     [[nodiscard]] Slice ownPart(const Unit& unit) const;
-    /// This rank's W-th of the unit, whoever updates it.
+    /// This rank's W-th of the unit, whichever rank updates it.
     [[nodiscard]] Slice share(const Unit& unit) const;
     /// Elements of a unit's reduced gradient that this rank answers for in the norm.
     [[nodiscard]] virtual at::Tensor shareOfGradient(const Unit& unit) const = 0;

@@ -5,8 +5,6 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 
-#include <algorithm>
-
 namespace shardscope::parallel {
 namespace {
 
@@ -61,6 +59,19 @@ at::Tensor zeros(MemoryCategory category, const char* owner, std::int64_t n,
                  const at::TensorOptions& options) {
     const control::MemoryScope scope(category, owner);
     return at::zeros({n}, options);
+}
+
+ShardLayout layOut(std::span<const kernels::Parameter> parameters, std::int64_t ranks) {
+    ShardLayout layout;
+    layout.ranks = ranks;
+    for (const kernels::Parameter& parameter : parameters) {
+        layout.offsets.push_back(layout.used);
+        layout.used += parameter.count();
+        if (parameter.decayed.value_or(parameter.decays())) layout.decaying = layout.used;
+    }
+    const std::int64_t step = ranks * kCacheLineFloats;
+    layout.shard = (layout.used + step - 1) / step * kCacheLineFloats;
+    return layout;
 }
 
 }  // namespace shardscope::parallel

@@ -1,3 +1,4 @@
+#include "engine/kernels/operator_scope.h"
 #include "engine/parallel/gradients.h"
 #include "engine/parallel/views.h"
 
@@ -205,8 +206,9 @@ private:
         unit.layout = layOut(reference.parameters, m_groups.shard().size());
         const std::int64_t n = unit.layout.shard;
         const bool copies = m_placement.copies();
-        unit.shard = allocate(n, dtypeOf(m_placement.compute), MemoryCategory::kParameterShard,
-                              reference.layer, copies ? "copy in use" : "parameter shard");
+        unit.shard =
+            allocate(n, kernels::dataTypeOf(m_placement.compute), MemoryCategory::kParameterShard,
+                     reference.layer, copies ? "copy in use" : "parameter shard");
         unit.state.compute = asTensor(unit.shard);
         const at::TensorOptions options = m_placement.optimizer();
         const auto make = [&](MemoryCategory category, const char* owner) {

@@ -1,7 +1,5 @@
 #include "engine/tokens/bpe_trainer.h"
 
-#include "engine/tokens/byte_alphabet.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

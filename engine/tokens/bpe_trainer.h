@@ -43,7 +43,8 @@ private:
 struct TrainingOptions {
     std::size_t vocabulary = 8192;  ///< tokens, with the 256 bytes and the end of text
     std::int64_t leastCount = 2;    ///< a pair that occurs less often becomes no token
-    /// Told of the tokens so far, now and then; false stops the training. May be empty.
+    /// Called with the number of tokens so far, now and then; false stops the training. May be
+    /// empty.
     std::function<bool(std::size_t tokens)> progress;
 };
 

@@ -1,10 +1,10 @@
 #include "engine/tokens/corpus.h"
 
+#include "engine/tokens/encoder.h"
 #include "engine/tokens/mapped_file.h"
-#include "engine/tokens/parallel_encoder.h"
 #include "engine/tokens/text_files.h"
 #include "engine/tokens/token_file.h"
-#include "engine/tokens/tokenizer_file.h"
+#include "engine/tokens/tokenizer.h"
 
 #include <fmt/format.h>
 

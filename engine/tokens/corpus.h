@@ -24,7 +24,7 @@ struct Corpus {
 /// --vocabulary (kUsage). Not for synthetic data.
 Result<Corpus> loadCorpus(const run::RunConfig& config);
 
-/// What of that can be told without reading or encoding a text: to be asked before ranks start.
+/// What of that can be checked without reading or encoding a text: to be asked before ranks start.
 Result<void> checkCorpus(const run::RunConfig& config);
 
 }  // namespace shardscope::tokens

@@ -11,7 +11,7 @@ namespace shardscope::tokens {
 
 class MappedFile {
 public:
-    /// Errors (kUnreadable) name the file and the cause. A file that somebody shortens while it
+    /// Errors (kUnreadable) name the file and the cause. A file that is shortened while it
     /// is mapped ends the process that reads the part cut off (SIGBUS).
     static Result<MappedFile> open(const std::string& path);
     MappedFile(MappedFile&& other) noexcept;

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -40,5 +39,10 @@ private:
 /// pieces, or its size: before an ASCII space or line end that follows some other ASCII
 /// character, since no piece runs from a non-space into a space.
 [[nodiscard]] std::size_t pieceBoundary(std::string_view text, std::size_t wanted);
+
+// Where bytes are UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing past U+10FFFF).
+
+/// Length of the longest valid UTF-8 at the front of `bytes`.
+[[nodiscard]] std::size_t validUtf8(std::string_view bytes);
 
 }  // namespace shardscope::tokens

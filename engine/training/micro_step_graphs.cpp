@@ -82,7 +82,7 @@ void MicroStepGraphs::forget() {
     if (!m_constant) return;
     m_runtime.synchronize(m_end);
     for (Graph& graph : m_graphs) {
-        if (graph) graph->awaitTold();
+        if (graph) graph->awaitReported();
         graph.reset();
     }
 }

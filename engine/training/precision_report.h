@@ -9,8 +9,8 @@
 //   }
 //   send(report.rows());
 //
-// Of blocks on a GPU, whose backward runs on a thread of LibTorch's, the gradients are not told of;
-// those of the root (head, embedding, final norm) are.
+// Of blocks on a GPU, whose backward runs on a thread of LibTorch's, the gradients are not
+// reported; those of the root (head, embedding, final norm) are.
 #pragma once
 
 #include "engine/control/observer.h"
@@ -34,7 +34,7 @@ struct PrecisionRow {
 class PrecisionReport final : public control::PrecisionProbe {
 public:
     void tensor(control::TensorRole role, DataType type, const char* where) override;
-    /// Notes the type in which gradients went over the link; an observer passes on what it is told
+    /// Notes the type in which gradients went over the link; an observer passes on what is reported
     /// of. Any thread.
     void collective(const control::CollectiveReport& report);
 

@@ -1,25 +1,13 @@
 #include "engine/training/session.h"
 
 #include "engine/data/prefetch.h"
-#include "engine/run/theory/gradient_pieces.h"
+#include "engine/run/theory/working_sizes.h"
 
 namespace shardscope::training {
 namespace {
 
 /// Batches made ahead; one would do, two bridge a slow read.
 constexpr std::size_t kPreparedBatches = 2;
-
-parallel::GradientCompression compressionOf(const run::RunConfig& config) {
-    switch (config.compression) {
-        case run::Compression::kBFloat16:
-            return parallel::GradientCompression::kBFloat16;
-        case run::Compression::kTopK:
-            return parallel::GradientCompression::kTopK;
-        case run::Compression::kNone:
-            break;
-    }
-    return parallel::GradientCompression::kNone;
-}
 
 }  // namespace
 
@@ -48,7 +36,7 @@ std::unique_ptr<parallel::Partitioning> makePartitioning(const run::RunConfig& c
     const auto ddp = [&](parallel::GradientExchange exchange) {
         return parallel::makeDdp(
             units, placement, communicator, observer,
-            {exchange, theory::bucketElements(config), compressionOf(config), config.keptFraction});
+            {exchange, theory::bucketElements(config), config.compression, config.keptFraction});
     };
     switch (config.strategy) {
         case Strategy::kSingle:

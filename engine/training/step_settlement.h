@@ -1,5 +1,5 @@
 // Norm, loss and votes of steps: summed over ranks and decided on where the optimizer runs, and
-// brought to the host. On a GPU nobody waits for that: the host queues the next step meanwhile.
+// brought to the host. On a GPU the host does not wait for that: it queues the next step meanwhile.
 //
 // In this order, step after step: begin(), the step's sums, sum(), decide(), send() before or
 // behind the update, receive(); one step later where it runs ahead. Lives on the step thread; the
@@ -12,6 +12,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -65,6 +66,31 @@ private:
     const at::Tensor m_values;  ///< a StepUpdate
     std::array<Arrival, kArrivals> m_arrivals;
     std::size_t m_sent = 0, m_received = 0;
+};
+
+// Dynamic loss scale of fp16 training (Micikevicius et al., arXiv 1710.03740; the constants of
+// torch.amp.GradScaler): halved when a gradient is not finite, doubled after a while without.
+
+struct LossScale {
+    static constexpr std::int32_t kGrowthInterval = 2000;  ///< finite steps until it doubles
+    static constexpr double kLeast = 1.0;
+
+    double value = 1.0;
+    std::int32_t finiteSteps = 0;  ///< since it last changed
+
+    /// After a step that was computed with `used`: more than `value` where it was queued before the
+    /// step ahead of it was found to overflow.
+    void accept(bool finite, double used) {
+        if (!finite) {
+            if (used <= value) value = std::max(kLeast, value / 2);
+            finiteSteps = 0;
+        } else if (++finiteSteps == kGrowthInterval) {
+            value *= 2;
+            finiteSteps = 0;
+        }
+    }
+    /// Nothing is left to halve: what is not finite is not the scale's fault.
+    [[nodiscard]] bool exhausted() const { return value <= kLeast; }
 };
 
 }  // namespace shardscope::training

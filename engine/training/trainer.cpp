@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <stdexcept>
 
 namespace shardscope::training {
@@ -266,7 +265,7 @@ void Trainer::update(bool another) {
     m_partitioning.update(m_settlement.update(), another && !m_config.graphs);
 }
 
-/// The update is queued before anybody knows whether it applies; the step before is known by now.
+/// The update is queued before it is known whether it applies; the step before is known by now.
 StepResults Trainer::settleAhead(AfterStep next) {
     update(next == AfterStep::kAnotherStep);
     m_settlement.send();

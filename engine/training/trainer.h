@@ -14,7 +14,6 @@
 #include "engine/parallel/partitioning.h"
 #include "engine/run/config/run_config.h"
 #include "engine/training/batch_staging.h"
-#include "engine/training/loss_scale.h"
 #include "engine/training/micro_step_graphs.h"
 #include "engine/training/outer_layers.h"
 #include "engine/training/step_settlement.h"
@@ -91,7 +90,7 @@ public:
     /// to change something between two steps, which all ranks do at once.
     Result<StepResults> step(std::int32_t step, bool stopWanted, AfterStep next,
                              bool changeWaits = false);
-    /// Whether what step() queues is told by the next call.
+    /// Whether what step() queues is reported by the next call.
     [[nodiscard]] bool runsAhead() const { return m_settlement.runsAhead(); }
     /// Whether a step was queued whose result is to come.
     [[nodiscard]] bool owesResult() const { return !m_queued.empty(); }

@@ -32,7 +32,7 @@ public:
 
     /// Collectives go to `taker` instead of store(); step thread, before the first.
     void handTo(Taker taker) { m_taker = std::move(taker); }
-    /// Told of every collective from now on, captured or not; null: nobody is. Step thread.
+    /// Hears of every collective from now on, captured or not; null: none. Step thread.
     /// Outlives the collectives that began before it is replaced.
     void listen(training::PrecisionReport* report) { m_precision.store(report); }
 

@@ -1,6 +1,6 @@
 // Reads what the agent sends: the start message first, then commands on a thread of its own.
 //
-// When the agent is gone there is nobody to train for: the process ends at once.
+// When the agent is gone there is nothing to train for: the process ends at once.
 #pragma once
 
 #include "engine/run/protocol/frame.h"
@@ -39,7 +39,7 @@ public:
     [[nodiscard]] run::CaptureChange takeCaptureChange();
 
     /// Corrections of the clock go to `taker` from now on, on the reading thread, those that came
-    /// before at once; null: to nobody, and none is on its way there when this returns.
+    /// before at once; null: to none, and none is on its way when this returns.
     void onClock(std::function<void(const run::ClockCorrection&)> taker);
 
 private:

@@ -1,7 +1,7 @@
 // Finds and loads libshardscope_cuda.so, which lies beside this program.
 #pragma once
 
-#include "engine/run/protocol/obstacle.h"
+#include "engine/run/protocol/probe_parts.h"
 #include "engine/worker/cuda_module.h"
 #include "storage/model/result.h"
 

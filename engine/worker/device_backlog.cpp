@@ -1,9 +1,41 @@
 #include "engine/worker/device_backlog.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace shardscope::worker {
+namespace {
+
+class RecordedPhases final : public control::RecordedGraph {
+public:
+    RecordedPhases(DeviceBacklog& backlog, const StepLevel& level, CapturedPhases phases)
+        : m_backlog(backlog), m_level(level), m_phases(std::move(phases)) {}
+    /// Marks that are still to be looked at stay what they are.
+    ~RecordedPhases() override {
+        if (!m_replay || m_replay->reported) m_backlog.release(m_phases);
+    }
+    RecordedPhases(const RecordedPhases&) = delete;
+    RecordedPhases& operator=(const RecordedPhases&) = delete;
+
+    void awaitReported() override {
+        if (m_replay) m_backlog.awaitReported(*m_replay);
+        m_replay.reset();
+    }
+    void beforeLaunch() override {}
+    void launched(std::int32_t step) override {
+        if (m_phases->empty()) return;
+        m_replay = m_backlog.addReplay(m_phases, StepIndex{step}, m_level.level());
+    }
+
+private:
+    DeviceBacklog& m_backlog;
+    const StepLevel& m_level;
+    const CapturedPhases m_phases;
+    std::shared_ptr<PhaseReplay> m_replay;  ///< the last one; null: it was reported
+};
+
+}  // namespace
 
 control::DeviceEvent DeviceBacklog::mark() {
     return m_captured ? m_timeline.markInGraph() : m_timeline.mark();
@@ -43,8 +75,8 @@ DeviceBacklog::Replay DeviceBacklog::addReplay(const CapturedPhases& phases, Ste
     return replay;
 }
 
-void DeviceBacklog::awaitTold(PhaseReplay& replay) {
-    if (replay.told) return;
+void DeviceBacklog::awaitReported(PhaseReplay& replay) {
+    if (replay.reported) return;
     m_timeline.await(replay.end);
     tellPassed(false);
 }
@@ -89,7 +121,7 @@ void DeviceBacklog::tell(const Replay& replay) {
         tell(phase, captured.begin, captured.end);
     }
     m_timeline.release(replay->end);
-    replay->told = true;
+    replay->reported = true;
 }
 
 void DeviceBacklog::tell(const Marked& marked) {
@@ -110,6 +142,18 @@ void DeviceBacklog::tellPassed(bool everything) {
         tell(*marked);
         dropFirst();
     }
+}
+
+void GraphPhases::beginCapture(std::string) {
+    m_backlog.beginCapture();
+}
+
+std::unique_ptr<control::RecordedGraph> GraphPhases::endCapture() {
+    return std::make_unique<RecordedPhases>(m_backlog, m_level, m_backlog.endCapture());
+}
+
+void GraphPhases::abandonCapture() noexcept {
+    m_backlog.release(m_backlog.endCapture());
 }
 
 }  // namespace shardscope::worker

@@ -1,10 +1,13 @@
 // What has ended on the host but not on the device: a GPU's step thread only queues work, so its
-// phases and steps are timed by marks on the device's timeline and told once it has passed them.
+// phases and steps are timed by marks on the device's timeline and reported once it has passed
+// them.
 //
 // The step thread sets marks; the outbox thread, or at the end the step thread, tells.
 #pragma once
 
+#include "engine/control/graph_recorder.h"
 #include "engine/worker/device_timeline.h"
+#include "engine/worker/step_level.h"
 #include "engine/worker/step_teller.h"
 #include "storage/model/mutex.h"
 
@@ -12,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -30,12 +34,12 @@ struct PhaseReplay {
     StepIndex step;
     CaptureLevel level = CaptureLevel::kFull;
     control::DeviceEvent end;  ///< behind the launch
-    std::atomic<bool> told{false};
+    std::atomic<bool> reported{false};
 };
 
 class DeviceBacklog {
 public:
-    /// Both outlive the calls of it. From here on nobody else calls `teller`.
+    /// Both outlive the calls of it. From here on nothing else calls `teller`.
     DeviceBacklog(DeviceTimeline& timeline, StepTeller& teller)
         : m_timeline(timeline), m_teller(teller) {}
 
@@ -52,8 +56,8 @@ public:
     /// After a launch, on its stream: its phases are those of `step`.
     [[nodiscard]] std::shared_ptr<PhaseReplay> addReplay(const CapturedPhases& phases,
                                                          StepIndex step, CaptureLevel level);
-    /// Blocks until its phases were told.
-    void awaitTold(PhaseReplay& replay);
+    /// Blocks until its phases were reported.
+    void awaitReported(PhaseReplay& replay);
     /// The graph is not launched again.
     void release(const CapturedPhases& phases) noexcept;
 
@@ -87,6 +91,24 @@ private:
     Mutex m_telling;  ///< held while tellPassed() runs
     Mutex m_mutex;    ///< held for moments: the step thread does not wait for who tells
     std::deque<Marked> m_marked SHARDSCOPE_GUARDED_BY(m_mutex);
+};
+
+// Phases inside device graphs: marked once, when a graph is captured, and reported at each replay
+// as those of the replay's step. Step thread.
+
+class GraphPhases final : public control::GraphRecorder {
+public:
+    /// Both outlive it.
+    GraphPhases(DeviceBacklog& backlog, const StepLevel& level)
+        : m_backlog(backlog), m_level(level) {}
+
+    void beginCapture(std::string name) override;
+    std::unique_ptr<control::RecordedGraph> endCapture() override;
+    void abandonCapture() noexcept override;
+
+private:
+    DeviceBacklog& m_backlog;
+    const StepLevel& m_level;
 };
 
 }  // namespace shardscope::worker

@@ -9,6 +9,7 @@
 #include "storage/model/mutex.h"
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -54,5 +55,14 @@ private:
     Mutex m_mutex;
     std::vector<control::DeviceEvent> m_free SHARDSCOPE_GUARDED_BY(m_mutex);
 };
+
+// How long the device works at something, whatever the host needs to queue it.
+
+/// ns of the device for one `work`, which queues it; the mean of `times` in a row. They are queued
+/// while the device is still at `other`, of which as many are queued as that takes: a small kernel
+/// on an idle device lasts as long as the host needs for its launch, and several of them are no
+/// faster. Step thread; waits for the device. Throws control::DeviceError.
+[[nodiscard]] std::int64_t queuedNs(DeviceTimeline& timeline, const std::function<void()>& work,
+                                    const std::function<void()>& other, int times = 10);
 
 }  // namespace shardscope::worker

@@ -1,8 +1,11 @@
 // The GPU of a rank, found and chosen, and what is known of it. No CUDA context yet. Step thread.
 #pragma once
 
+#include "engine/control/device_clock.h"
+#include "engine/control/device_runtime.h"
 #include "engine/run/protocol/messages.h"
 #include "engine/worker/cuda_module.h"
+#include "engine/worker/device_timeline.h"
 #include "profiler/capture/device_sink.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
@@ -48,6 +51,20 @@ private:
     CudaProbe m_probe;
     std::int32_t m_index;
     DeviceFacts m_facts;
+};
+
+// The device of a rank once it is open: what runs on it, and the clock and timeline of that.
+
+struct GpuContext {
+    /// Makes the device the calling thread's and creates its context. Throws control::DeviceError.
+    explicit GpuContext(const GpuDevice& device)
+        : runtime(device.module().openDevice(device.index())),
+          clock(runtime),
+          timeline(runtime, clock) {}
+
+    control::DeviceRuntime& runtime;  ///< the module's; lives as long as the process
+    control::DeviceClock clock;
+    DeviceTimeline timeline;  ///< its marks are destroyed before the clock's
 };
 
 }  // namespace shardscope::worker

@@ -3,10 +3,8 @@
 #include "engine/control/failure_sentence.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/device_kernels.h"
-#include "engine/worker/device_attention.h"
-#include "engine/worker/gpu_peak.h"
-#include "engine/worker/gpu_sentences.h"
-#include "engine/worker/nccl_start.h"
+#include "engine/worker/failure_sentences.h"
+#include "engine/worker/gpu_speed.h"
 #include "storage/model/host_clock.h"
 
 #include <ATen/Context.h>
@@ -59,7 +57,7 @@ GpuRank::GpuRank(const run::RankStart& start, capture::CaptureSession& session, 
       m_device(std::move(device)),
       m_tracing(level, m_device.facts().rank, session, outbox) {}
 
-/// First nobody calls in any more: NCCL, launches, the allocator. Then what tells the tracing's
+/// First nothing calls in any more: NCCL, launches, the allocator. Then what tells the tracing's
 /// sink and what the tracer sees end: telemetry's thread, the device's events. The tracing itself,
 /// with the sink, is last: it still tells what came in between.
 GpuRank::~GpuRank() {
@@ -123,12 +121,9 @@ std::unique_ptr<comm::Communicator> GpuRank::join(const RankLinks& links) {
                      [this](const std::string& sentence) { endProcess(sentence); });
 }
 
-/// The step thread may hang in the driver for ever: what is known is told, then the process goes.
+/// The step thread may hang in the driver for ever: what is known is sent, then the process goes.
 void GpuRank::endProcess(const std::string& sentence) {
-    run::RankFailed failed;
-    failed.code = "peer-lost";
-    failed.message = sentence;
-    m_outbox.post(failed);
+    static_cast<void>(m_outbox.fail({ErrorCode::kRank, sentence}, "peer-lost"));
     m_abandoned = true;
     std::thread([] {
         std::this_thread::sleep_for(kLastWords);
@@ -219,20 +214,17 @@ bool GpuRank::salvage() {
 }
 
 std::optional<run::RankFailed> GpuRank::diagnose() {
-    run::RankFailed failed;
-    if (const auto outOfMemory = m_memory->takeOutOfMemory()) {
-        failed.code = "out-of-memory";
-        failed.message = outOfMemoryText(*outOfMemory, m_device.facts());
-        return failed;
-    }
+    if (const auto outOfMemory = m_memory->takeOutOfMemory())
+        return run::RankFailed{.message = outOfMemoryText(*outOfMemory, m_device.facts()),
+                               .code = "out-of-memory"};
     try {
         static_cast<void>(m_context->runtime.memory());
     } catch (const control::DeviceError& error) {
-        failed.code = "device-lost";
-        failed.message = fmt::format(
-            "{} failed: {}; `dmesg | grep -i xid` says why, and the process must be started anew",
-            deviceText(), control::sentenceOf(error));
-        return failed;
+        return run::RankFailed{
+            .message = fmt::format("{} failed: {}; `dmesg | grep -i xid` says why, and the process "
+                                   "must be started anew",
+                                   deviceText(), control::sentenceOf(error)),
+            .code = "device-lost"};
     }
     return std::nullopt;
 }

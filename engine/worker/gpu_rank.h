@@ -6,8 +6,6 @@
 
 #include "engine/comm/communicator.h"
 #include "engine/run/protocol/messages.h"
-#include "engine/worker/device_telemetry.h"
-#include "engine/worker/gpu_context.h"
 #include "engine/worker/gpu_device.h"
 #include "engine/worker/gpu_memory.h"
 #include "engine/worker/gpu_tracing.h"
@@ -74,7 +72,7 @@ public:
     /// False: a broken device holds the tracer, and this object cannot be destroyed.
     [[nodiscard]] bool salvage();
 
-    /// The run has failed: from now on nobody waits for the device. Any thread.
+    /// The run has failed: from now on no thread waits for the device. Any thread.
     void abandon() { m_abandoned = true; }
 
     /// Why a step failed, when the device knows: its memory ran out, or it is lost.
@@ -107,7 +105,7 @@ private:
     std::optional<GpuMemory> m_memory;
     std::unique_ptr<DeviceTelemetry> m_telemetry;  ///< null: no counters
 
-    std::atomic<bool> m_abandoned{false};  ///< nobody waits for the device any more
+    std::atomic<bool> m_abandoned{false};  ///< no thread waits for the device any more
     bool m_captured = true;                ///< step thread
     Mutex m_sampling;  ///< held by sample(): outbox thread, at the end the step's
 };

@@ -1,13 +1,12 @@
 #include "engine/worker/gpu_tracing.h"
 
-#include "engine/worker/gpu_sentences.h"
+#include "engine/worker/failure_sentences.h"
 #include "profiler/capture/device_annotation.h"
 #include "profiler/collectors/nccl/nccl_plugin.h"
 #include "storage/model/host_clock.h"
 
 #include <fmt/format.h>
 
-#include <string_view>
 #include <utility>
 
 namespace shardscope::worker {
@@ -105,6 +104,47 @@ void GpuTracing::tellLosses() {
 void GpuTracing::disconnect() {
     if (m_profiler != nullptr) m_profiler->setRecording(false);
     capture::deviceAnnotator().store(nullptr);
+}
+
+void CollectiveJoin::expect(bool kernels) {
+    const MutexLock lock(m_mutex);
+    m_expected = kernels;
+}
+
+void CollectiveJoin::report(const CollectiveEvent& event, std::uint64_t captured) {
+    const MutexLock lock(m_mutex);
+    m_reports.push_back({event, m_expected, captured});
+}
+
+void CollectiveJoin::kernel(const capture::CollectiveKernel& kernel) {
+    const MutexLock lock(m_mutex);
+    m_kernels.push_back(kernel);
+}
+
+collectors::NcclJoinCounts CollectiveJoin::counts() const {
+    const MutexLock collecting(m_collecting);
+    return m_join.counts();
+}
+
+void CollectiveJoin::collect(collectors::NcclProfiler* profiler, bool everything,
+                             const std::function<void(const CollectiveEvent&)>& store) {
+    const MutexLock collecting(m_collecting);
+    Reports reports;
+    Kernels kernels;
+    {
+        const MutexLock lock(m_mutex);
+        reports = std::exchange(m_reports, {});
+        kernels = std::exchange(m_kernels, {});
+    }
+    m_records.clear();
+    if (profiler != nullptr) profiler->drain(m_records);
+    for (const Report& report : reports)
+        m_join.report(report.event, report.expected, report.captured);
+    for (const collectors::NcclRecord& record : m_records) m_join.record(record);
+    for (const capture::CollectiveKernel& kernel : kernels) m_join.kernel(kernel);
+    m_complete.clear();
+    m_join.take(m_complete, everything);
+    for (const CollectiveEvent& event : m_complete) store(event);
 }
 
 }  // namespace shardscope::worker

@@ -1,8 +1,12 @@
 #include "engine/worker/host_peak.h"
 
+#include "engine/kernels/matmul.h"
+#include "engine/launch/host_facts.h"
+#include "engine/run/config/machine_figure.h"
 #include "storage/model/new_file.h"
 #include "storage/model/recording.h"
 
+#include <ATen/Version.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,7 +17,6 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 
 namespace shardscope::worker {
 namespace {
@@ -106,6 +109,14 @@ ChosenPeak choosePeak(const std::optional<HostPeak>& kept, const HostPeak& measu
         chosen.source =
             fmt::format("{}, since the cores were not free for it; {}", kUnsurePeak, chosen.source);
     return chosen;
+}
+
+std::string hostPeakKey(run::Precision precision, int threads) {
+    // A run that may use less of the processor has another peak.
+    const std::string held = run::heldInstructions();
+    return fmt::format("{}, {} {}, {} threads, {}{}{}", launch::hostFacts().cpu,
+                       toWord(kernels::matmulLibraryInUse()), toWord(precision), threads,
+                       at::get_cpu_capability(), held.empty() ? "" : ", ", held);
 }
 
 }  // namespace shardscope::worker

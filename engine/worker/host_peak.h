@@ -6,11 +6,12 @@
 // unless its clock does.
 #pragma once
 
+#include "engine/run/config/run_words.h"
+
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace shardscope::worker {
 
@@ -64,5 +65,11 @@ struct ChosenPeak {
 };
 [[nodiscard]] ChosenPeak choosePeak(const std::optional<HostPeak>& kept, const HostPeak& measured,
                                     const std::string& what);
+
+// Under which name a peak of this host is kept (host_peak.h): the processor, how its products are
+// made, and how many threads make them.
+
+/// By the matrix library in use.
+[[nodiscard]] std::string hostPeakKey(run::Precision precision, int threads);
 
 }  // namespace shardscope::worker

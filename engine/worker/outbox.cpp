@@ -96,18 +96,28 @@ void Outbox::writePosted() {
     if (lost > 0) tellOfLost(lost);
 }
 
+void Outbox::raise(Severity severity, std::string code, std::string message, std::string remedy) {
+    post(run::DiagnosticRaised{{severity, std::move(code), std::move(message), std::move(remedy),
+                                m_rank, m_session->at(hostNow()), 1}});
+}
+
+tl::unexpected<Error> Outbox::fail(const Error& error, std::string code) {
+    post(run::RankFailed{.message = error.message, .code = std::move(code)});
+    return tl::unexpected<Error>(error);
+}
+
 void Outbox::tellOfLost(std::int64_t lost) {
-    Diagnostic diagnostic;
-    diagnostic.severity = Severity::kWarning;
-    diagnostic.code = "reports-dropped";
-    diagnostic.message = fmt::format(
+    const std::string message = fmt::format(
         "rank {} dropped {} reports of steps, metrics and log lines: the recorder did "
         "not take them for too long",
         m_rank.value, lost);
-    diagnostic.remedy = "Let the recorder run (fg, or kill -CONT) while it records.";
-    diagnostic.rank = m_rank;
-    diagnostic.time = m_session->at(hostNow());
-    diagnostic.count = lost;
+    const Diagnostic diagnostic{Severity::kWarning,
+                                "reports-dropped",
+                                message,
+                                "Let the recorder run (fg, or kill -CONT) while it records.",
+                                m_rank,
+                                m_session->at(hostNow()),
+                                lost};
     write(run::encodeMessage(m_rank, run::encode(run::DiagnosticRaised{diagnostic})));
 }
 

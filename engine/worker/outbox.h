@@ -26,6 +26,11 @@ public:
     /// lines are dropped and counted; what ends a run is kept.
     void post(const run::Message& message);
 
+    /// Posts a diagnostic of this rank and moment; once started.
+    void raise(Severity severity, std::string code, std::string message, std::string remedy);
+    /// Posts why the rank ends, and returns it.
+    tl::unexpected<Error> fail(const Error& error, std::string code);
+
     /// Starts draining `session` a few times a second; `sample(last)` is called before each drain,
     /// with true before the last.
     void start(capture::CaptureSession& session, std::function<void(bool last)> sample);

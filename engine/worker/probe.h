@@ -1,8 +1,8 @@
 // What `shardscope-rank --probe` finds out about engine, driver, GPU part and tracing, for
 // `shardscope doctor` (engine/run/protocol/probe_parts.h).
 //
-// Each part is told before the next is begun: when one crashes or hangs, what was found before is
-// known, and so is where it happened. No device is opened, no memory taken.
+// Each part is printed before the next is begun: when one crashes or hangs, what was found before
+// is known, and so is where it happened. No device is opened, no memory taken.
 #pragma once
 
 #include "engine/run/protocol/probe_parts.h"

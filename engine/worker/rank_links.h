@@ -2,10 +2,17 @@
 #pragma once
 
 #include "engine/comm/communicator.h"
+#include "engine/control/device_clock.h"
+#include "engine/control/device_runtime.h"
+#include "engine/control/observer.h"
 #include "engine/run/protocol/messages.h"
+#include "engine/worker/gpu_device.h"
 #include "storage/model/result.h"
 
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <string>
 
 namespace shardscope::worker {
 
@@ -29,9 +36,27 @@ struct RankLinks {
     }
 };
 
-/// Blocks until all ranks are there. `observer` is told of what CPU ranks gather and reduce. Errors
+/// Blocks until all ranks are there. `observer` hears of what CPU ranks gather and reduce. Errors
 /// are of the segment; throws CommunicationError.
 [[nodiscard]] Result<RankLinks> linkRanks(const run::RankStart& start, bool gpu,
                                           control::Observer& observer);
+
+// How ranks come together over NCCL. Step thread.
+
+/// All outlive the communicator.
+struct NcclParts {
+    const GpuDevice& device;
+    control::DeviceRuntime& runtime;
+    control::DeviceClock& clock;
+    control::Observer& observer;
+};
+
+/// `links` join the same ranks already: through them NCCL's id travels, and in the memory of a host
+/// its ranks see what the others call, so they outlive the result. `failed` is called, once and on
+/// the watcher thread, when a peer is lost or an operation takes longer than `timeout`. Throws
+/// CommunicationError.
+[[nodiscard]] std::unique_ptr<comm::Communicator> startNccl(
+    const RankLinks& links, const NcclParts& parts, std::chrono::seconds timeout,
+    std::function<void(const std::string&)> failed);
 
 }  // namespace shardscope::worker

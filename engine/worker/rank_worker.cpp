@@ -4,13 +4,12 @@
 #include "engine/data/reference.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/matmul.h"
-#include "engine/launch/usable_cores.h"
+#include "engine/launch/host_facts.h"
 #include "engine/training/session.h"
 #include "engine/training/verification.h"
-#include "engine/worker/failure_words.h"
-#include "engine/worker/host_peak_key.h"
+#include "engine/worker/failure_sentences.h"
 #include "engine/worker/instruction_sets.h"
-#include "engine/worker/measuring_run.h"
+#include "engine/worker/measuring/measuring_run.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
 #include "profiler/collectors/host/process_usage.h"
 #include "storage/model/host_clock.h"
@@ -173,14 +172,8 @@ void RankWorker::chooseNarrowProducts() {
     const std::string sentence =
         fmt::format("a {} matrix product takes {:.1f} times as long as an fp32 one on this CPU",
                     toWord(m_start.config.precision), slowdown.of(way));
-    Diagnostic diagnostic;
-    diagnostic.severity = Severity::kWarning;
-    diagnostic.code = fmt::format("slow-{}", toWord(m_start.config.precision));
-    diagnostic.message = sentence;
-    diagnostic.remedy = "Use --precision fp32.";
-    diagnostic.rank = RankId{static_cast<std::uint32_t>(m_start.rank)};
-    diagnostic.time = m_session.at(hostNow());
-    m_outbox.post(run::DiagnosticRaised{diagnostic});
+    m_outbox.raise(Severity::kWarning, fmt::format("slow-{}", toWord(m_start.config.precision)),
+                   sentence, "Use --precision fp32.");
 }
 
 /// `narrow`: the run multiplies in less than fp32, which the blocked kernel does not know.
@@ -304,20 +297,12 @@ void RankWorker::reportTheory() {
     m_outbox.post(report);
 }
 
-void RankWorker::reportFailure(const Error& error, const std::string& code) {
-    run::RankFailed failed;
-    failed.message = error.message;
-    failed.code = code;
-    m_outbox.post(failed);
-}
-
 Result<void> RankWorker::run() {
     try {
         if (auto prepared = prepare(); !prepared) {
             const bool launch = prepared.error().code == ErrorCode::kLaunch && m_gpu == nullptr &&
                                 m_start.config.device == run::Device::kCuda;
-            reportFailure(prepared.error(), launch ? "launch" : "failure");
-            return prepared;
+            return m_outbox.fail(prepared.error(), launch ? "launch" : "failure");
         }
         const bool measures = m_start.config.work == run::Work::kMeasuring;
         if (!measures) chooseKernels();
@@ -333,8 +318,7 @@ Result<void> RankWorker::run() {
         giveUp();
         const auto memory = outOfMemorySentence(m_start.config, {});
         const std::string sentence = memory ? *memory : control::sentenceOf(error);
-        reportFailure({ErrorCode::kRank, sentence}, memory ? "out-of-memory" : "failure");
-        return failure(ErrorCode::kRank, sentence);
+        return m_outbox.fail({ErrorCode::kRank, sentence}, memory ? "out-of-memory" : "failure");
     }
     m_operators.reset();
     m_backward.reset();
@@ -404,16 +388,10 @@ RunParts RankWorker::runParts() {
 
 Result<void> RankWorker::followReference() {
     auto reference = data::Reference::load(m_start.config.reference);
-    if (!reference) {
-        reportFailure(reference.error(), "data");
-        return failure(reference);
-    }
+    if (!reference) return m_outbox.fail(reference.error(), "data");
     const run::RunConfig config = reference->apply(m_start.config);
     auto result = training::verify(*reference, config, m_device, *m_links.training, &m_observer);
-    if (!result) {
-        reportFailure(result.error(), "failure");
-        return failure(result);
-    }
+    if (!result) return m_outbox.fail(result.error(), "failure");
     if (m_start.rank == 0) m_outbox.post(*result);
     return {};
 }

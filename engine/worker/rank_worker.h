@@ -5,11 +5,11 @@
 #include "engine/comm/communicator.h"
 #include "engine/run/protocol/messages.h"
 #include "engine/training/trainer.h"
-#include "engine/worker/activity_teller.h"
 #include "engine/worker/command_reader.h"
 #include "engine/worker/gpu_rank.h"
 #include "engine/worker/host_peak.h"
 #include "engine/worker/outbox.h"
+#include "engine/worker/rank_activity.h"
 #include "engine/worker/rank_links.h"
 #include "engine/worker/recording_observer.h"
 #include "engine/worker/training_run.h"
@@ -55,7 +55,6 @@ private:
     void giveUp();
     void captureStep(std::int32_t step);
     void changeCapture();
-    void reportFailure(const Error& error, const std::string& code);
 
     const run::RankStart m_start;
     at::Device m_device = at::kCPU;

@@ -13,11 +13,9 @@
 #include "engine/worker/device_backlog.h"
 #include "engine/worker/device_timeline.h"
 #include "engine/worker/event_names.h"
-#include "engine/worker/graph_phases.h"
 #include "engine/worker/outbox.h"
-#include "engine/worker/step_account.h"
+#include "engine/worker/rank_activity.h"
 #include "engine/worker/step_level.h"
-#include "engine/worker/step_place.h"
 #include "engine/worker/step_teller.h"
 #include "profiler/capture/capture_session.h"
 
@@ -81,7 +79,7 @@ private:
     CollectiveRecorder m_collectives;
     StepTeller m_teller;
     std::optional<DeviceBacklog>
-        m_backlog;                        ///< on a device; else phases and steps are told at once
+        m_backlog;  ///< on a device; else phases and steps are reported at once
     std::optional<GraphPhases> m_graphs;  ///< with it
     std::function<bool()> m_wantsIdle;
     std::function<void()> m_whenIdle;

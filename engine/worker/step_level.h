@@ -1,6 +1,6 @@
 // How much is captured of the step in hand, of the one after it, and of what was fetched ahead.
 //
-// The step thread decides between two steps; whoever tells of a step or of a collective asks.
+// The step thread decides between two steps; what reports a step or a collective asks.
 #pragma once
 
 #include "storage/model/detail.h"
@@ -37,7 +37,7 @@ public:
     [[nodiscard]] bool takesCollective(std::int32_t step) const;
 
 private:
-    /// Read together, by whoever reports a collective.
+    /// Read together, by the thread that reports a collective.
     struct Steps {
         std::int32_t step;  ///< in hand
         CaptureLevel earlier, before, level, next;

@@ -1,44 +1,96 @@
 #include "engine/worker/training_run.h"
 
+#include "engine/run/config/run_config.h"
+#include "engine/tokens/corpus.h"
+#include "engine/tokens/encoder.h"
+#include "engine/tokens/tokenizer.h"
 #include "engine/training/checkpointing.h"
+#include "engine/training/sampler.h"
 #include "engine/training/session.h"
-#include "engine/worker/failure_words.h"
-#include "engine/worker/text_sample.h"
+#include "engine/worker/failure_sentences.h"
 #include "storage/model/host_clock.h"
+#include "storage/model/plain_text.h"
+#include "storage/model/result.h"
 
 #include <ATen/ops/from_blob.h>
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace shardscope::worker {
+namespace {
+
+/// Text to ids and back, by bytes or by a tokenizer.
+class Words {
+public:
+    static Result<Words> open(const std::string& tokenizer) {
+        Words words;
+        if (tokenizer == tokens::kBytes) return words;
+        auto read = tokens::readTokenizer(tokenizer);
+        if (!read) return failure(read);
+        words.m_tokenizer = std::move(*read);
+        return words;
+    }
+
+    [[nodiscard]] std::vector<std::int64_t> ids(const std::string& text) const {
+        if (!m_tokenizer) {
+            std::vector<std::int64_t> bytes;
+            for (const char c : text) bytes.push_back(static_cast<unsigned char>(c));
+            return bytes;
+        }
+        std::vector<std::uint32_t> ids;
+        tokens::Encoder(*m_tokenizer).encode(text, ids);
+        return {ids.begin(), ids.end()};
+    }
+
+    /// The model may know more tokens than the tokenizer has.
+    [[nodiscard]] std::string text(const std::vector<std::int64_t>& ids) const {
+        std::string text;
+        for (const std::int64_t id : ids) {
+            if (!m_tokenizer) {
+                text += id < 256 ? std::string(1, static_cast<char>(id)) : fmt::format("<{}>", id);
+                continue;
+            }
+            const auto one = static_cast<std::uint32_t>(id);
+            const auto piece = m_tokenizer->decode(std::span(&one, 1));
+            text += piece ? *piece : fmt::format("<{}>", id);
+        }
+        return text;
+    }
+
+private:
+    std::optional<tokens::Tokenizer> m_tokenizer;
+};
+
+/// A collective. The prompt and what follows it, as text; whatever is no UTF-8 is written \xNN.
+/// Errors of the tokenizer's file, of the prompt, and of training::sample().
+Result<std::string> sampleText(const run::RunConfig& config, gpt::Gpt& model, at::Device device,
+                               parallel::Partitioning& partitioning,
+                               comm::Communicator& communicator, std::int32_t step,
+                               const std::function<bool()>& stopWanted) {
+    const auto words = Words::open(config.tokenizer);
+    if (!words) return failure(words);
+    training::Sampling sampling;
+    sampling.tokens = config.sampleTokens;
+    sampling.temperature = config.temperature;
+    sampling.seed = config.seed + static_cast<std::uint64_t>(step);
+    sampling.stopWanted = stopWanted;
+    const auto prompt = words->ids(config.prompt);
+    auto written = training::sample(model, device, partitioning, communicator, prompt, sampling);
+    if (!written) return failure(written);
+    return spelledControls(words->text(*written));
+}
+
+}  // namespace
 
 using training::AfterStep;
 
-void postNote(const RunParts& parts, const char* code, const std::string& sentence,
-              const std::string& remedy) {
-    Diagnostic diagnostic;
-    diagnostic.severity = Severity::kNote;
-    diagnostic.code = code;
-    diagnostic.message = sentence;
-    diagnostic.remedy = remedy;
-    diagnostic.rank = RankId{static_cast<std::uint32_t>(parts.start.rank)};
-    diagnostic.time = parts.session.at(hostNow());
-    parts.outbox.post(run::DiagnosticRaised{diagnostic});
-}
-
-Result<void> TrainingRun::fail(const Error& error, const char* code) {
-    run::RankFailed failed;
-    failed.message = error.message;
-    failed.code = code;
-    m_parts.outbox.post(failed);
-    return failure(error.code, error.message);
-}
-
 Result<void> TrainingRun::run() {
     auto dataset = data::Dataset::load(m_config);
-    if (!dataset) return fail(dataset.error(), "data");
+    if (!dataset) return m_parts.outbox.fail(dataset.error(), "data");
     gpt::Gpt model(m_config);
     const auto partitioning =
         training::makePartitioning(m_config, training::placementOf(m_config, m_parts.device), model,
@@ -59,11 +111,12 @@ Result<void> TrainingRun::load(Engine& engine) {
     const control::MemoryScope memory(MemoryCategory::kTemporary, "initial values");
     if (!m_config.resume.empty()) {
         auto from = checkpoint::Checkpoint::open(m_config.resume);
-        if (!from) return fail(from.error(), "data");
+        if (!from) return m_parts.outbox.fail(from.error(), "data");
         if (const auto wrong = checkpoint::mismatch(from->manifest(), m_config.model))
-            return fail({ErrorCode::kUsage, fmt::format("{}: {}", from->path(), *wrong)}, "data");
+            return m_parts.outbox.fail(
+                {ErrorCode::kUsage, fmt::format("{}: {}", from->path(), *wrong)}, "data");
         auto progress = training::readCheckpoint(*from, engine.partitioning, m_parts.communicator);
-        if (!progress) return fail(progress.error(), "data");
+        if (!progress) return m_parts.outbox.fail(progress.error(), "data");
         engine.trainer.resume(*progress);
         return {};
     }
@@ -74,7 +127,7 @@ Result<void> TrainingRun::load(Engine& engine) {
         return {};
     }
     auto weights = checkpoint::Weights::open(m_config.weights, m_config.model);
-    if (!weights) return fail(weights.error(), "data");
+    if (!weights) return m_parts.outbox.fail(weights.error(), "data");
     Result<void> read;
     engine.partitioning.load([&](const kernels::Parameter& p) {
         auto values = weights->read(p.name, p.wholeShape());
@@ -83,7 +136,7 @@ Result<void> TrainingRun::load(Engine& engine) {
         if (values) tensor.copy_(at::from_blob(values->data(), p.wholeShape()));
         return tensor;
     });
-    if (!read) return fail(read.error(), "data");
+    if (!read) return m_parts.outbox.fail(read.error(), "data");
     return {};
 }
 
@@ -92,7 +145,7 @@ Result<void> TrainingRun::loop(Engine& engine) {
         auto stop = this->step(engine, step);
         if (!stop) return failure(stop);
         const bool last = step + 1 == m_config.steps;
-        // Whoever asks to stop does not wait for a whole evaluation.
+        // A request to stop does not wait for a whole evaluation.
         if (!*stop && (evaluatesAfter(step) || (last && m_config.evaluateEvery > 0))) {
             stop = evaluate(engine, step);
             if (!stop) return failure(stop);
@@ -175,7 +228,7 @@ void TrainingRun::report(const training::StepResult& result) {
     }
     if (m_config.precision == run::Precision::kFloat16)
         observer.metric(Metric::kLossScale, result.step, result.lossScale);
-    // Last: with it a step counts as told.
+    // Last: with it a step counts as reported.
     observer.metric(Metric::kTokensPerSecond, result.step, tokens / seconds);
 }
 
@@ -184,13 +237,13 @@ void TrainingRun::reportPrecision() {
     for (const training::PrecisionRow& row : m_precision.rows())
         table +=
             fmt::format("\n  {:<20} {:<6} {} ({})", row.what, row.dtype, row.where, row.tensors);
-    postNote(m_parts, "precision-report", table, "");
+    m_parts.outbox.raise(Severity::kNote, "precision-report", table, "");
 }
 
 void TrainingRun::noteSkippedStep(const training::StepResult& result, std::int32_t step) {
     if (m_parts.start.rank != 0) return;
-    postNote(
-        m_parts, "step-skipped",
+    m_parts.outbox.raise(
+        Severity::kNote, "step-skipped",
         fmt::format("step {} was skipped: a gradient overflowed in fp16 at loss scale {}; it is "
                     "halved",
                     step, result.lossScale),
@@ -214,7 +267,7 @@ Result<bool> TrainingRun::sample(Engine& engine, std::int32_t step) {
         sampleText(m_config, engine.model, m_parts.device, engine.partitioning,
                    m_parts.communicator, step, [this] { return m_parts.commands.stopWanted(); });
     if (!text && text.error().code == ErrorCode::kCancelled) return true;
-    if (!text) return failure(fail(text.error(), "failure"));
+    if (!text) return m_parts.outbox.fail(text.error(), "failure");
     if (m_parts.start.rank == 0)
         m_parts.outbox.post(run::SampleWritten{{step}, m_parts.session.at(hostNow()), *text});
     return false;
@@ -226,8 +279,8 @@ Result<void> TrainingRun::save(Engine& engine) {
                                           engine.partitioning, m_parts.communicator);
     // What another rank could not write is not this one's failure.
     if (!path)
-        return fail(path.error(),
-                    path.error().code == ErrorCode::kRank ? "peer-lost" : "checkpoint");
+        return m_parts.outbox.fail(
+            path.error(), path.error().code == ErrorCode::kRank ? "peer-lost" : "checkpoint");
     if (m_parts.start.rank == 0)
         m_parts.outbox.post(run::LogLine{"info", fmt::format("checkpoint {}", *path)});
     return {};

@@ -1,4 +1,4 @@
-// Training from the first step to the last: data, evaluation, checkpoints, and what is told of
+// Training from the first step to the last: data, evaluation, checkpoints, and what is reported of
 // each. Step thread.
 #pragma once
 
@@ -14,7 +14,6 @@
 #include "profiler/capture/capture_session.h"
 
 #include <functional>
-#include <optional>
 
 namespace shardscope::worker {
 
@@ -33,10 +32,6 @@ struct RunParts {
     std::function<void()> giveUp;                  ///< makes peers fail instead of wait
 };
 
-/// Into the recording; the recorder tells whoever watches.
-void postNote(const RunParts& parts, const char* code, const std::string& sentence,
-              const std::string& remedy);
-
 class TrainingRun {
 public:
     explicit TrainingRun(const RunParts& parts) : m_parts(parts), m_config(parts.start.config) {}
@@ -51,7 +46,6 @@ private:
         training::Trainer& trainer;
     };
 
-    Result<void> fail(const Error& error, const char* code);
     Result<void> load(Engine& engine);
     Result<void> loop(Engine& engine);
     Result<bool> step(Engine& engine, std::int32_t step);

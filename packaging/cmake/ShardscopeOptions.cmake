@@ -79,7 +79,7 @@ else()
         ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so
         ${torch_root}/lib/libgomp.so.1)
     target_link_options(shardscope_torch INTERFACE -Wl,--allow-shlib-undefined)
-    # Loaded at run time (engine/kernels/onednn.cpp); without it MKL does all products. Where ranks
+    # Loaded at run time (engine/kernels/matmul.cpp); without it MKL does all products. Where ranks
     # and their tests look for it: an installed rank looks beside itself.
     set(SHARDSCOPE_ONEDNN_BELOW onednn_cpu_gomp-2023.2.0.data/data/lib)
     set(SHARDSCOPE_ONEDNN ${SHARDSCOPE_LIBTORCH}/${SHARDSCOPE_ONEDNN_BELOW})

@@ -1,4 +1,4 @@
-#include "engine/run/config/modelled_link.h"
+#include "engine/run/config/run_settings.h"
 #include "profiler/analysis/report.h"
 
 #include <nlohmann/json.hpp>

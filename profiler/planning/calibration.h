@@ -12,7 +12,6 @@
 // the shortest there was, so that the interval reaches upwards only, from the fit on.
 #pragma once
 
-#include "engine/run/config/communicator_kind.h"
 #include "engine/run/config/machine_figure.h"
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/transfers.h"

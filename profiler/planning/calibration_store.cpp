@@ -1,6 +1,6 @@
 #include "profiler/planning/calibration_store.h"
 
-#include "engine/run/config/held_instructions.h"
+#include "engine/run/config/machine_figure.h"
 #include "storage/model/new_file.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "profiler/planning/compute_parts.h"
 
-#include "engine/run/config/vocabulary_pieces.h"
+#include "engine/run/config/model_tensors.h"
 #include "engine/run/theory/model_theory.h"
 #include "profiler/analysis/intervals.h"
 

@@ -1,7 +1,7 @@
 #include "profiler/planning/compute_times.h"
 
-#include "engine/run/config/modelled_link.h"
-#include "engine/run/config/vocabulary_pieces.h"
+#include "engine/run/config/model_tensors.h"
+#include "engine/run/config/run_settings.h"
 #include "engine/run/theory/model_theory.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/host_clocks.h"

@@ -1,9 +1,9 @@
 #include "profiler/planning/partition_schedule.h"
 
 #include "engine/run/config/model_tensors.h"
-#include "engine/run/theory/gradient_pieces.h"
 #include "engine/run/theory/sizes.h"
 #include "engine/run/theory/theory.h"
+#include "engine/run/theory/working_sizes.h"
 
 #include <deque>
 #include <utility>

@@ -1,6 +1,5 @@
 #include "profiler/questions/calibrated_limit.h"
 
-#include "engine/run/config/communicator_kind.h"
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/planning/calibration_store.h"

@@ -79,7 +79,7 @@ private:
         if (std::holds_alternative<run::PeersRequest>(message))
             m_recorder.send(run::kNoRank, run::PeersChecked{});
         if (const auto* asked = std::get_if<run::ClockAsked>(&message))
-            m_recorder.send(run::kNoRank, run::ClockTold{asked->sentNs, hostNow(), hostNow()});
+            m_recorder.send(run::kNoRank, run::ClockAnswer{asked->sentNs, hostNow(), hostNow()});
         if (const auto* launch = std::get_if<run::LaunchRequest>(&message)) start(*launch);
     }
     void start(const run::LaunchRequest& launch) {

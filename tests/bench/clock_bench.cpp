@@ -1,7 +1,7 @@
 // What it costs to move a time onto the recording's clock, and what a round of questions costs its
 // asker beside the messages.
-#include "engine/launch/clock_exchange.h"
 #include "engine/launch/clock_model.h"
+#include "engine/launch/clock_watch.h"
 #include "engine/run/protocol/frame.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/recording_clock.h"
@@ -49,11 +49,11 @@ void messages(benchmark::State& state) {
         while (const auto asked = exchange.ask(hostNow())) {
             const auto question = run::encodeMessage(run::kNoRank, run::encode(*asked));
             const auto heard = run::decode(run::encode(*asked));
-            const run::ClockTold told{std::get<run::ClockAsked>(*heard).sentNs, hostNow(),
-                                      hostNow()};
+            const run::ClockAnswer told{std::get<run::ClockAsked>(*heard).sentNs, hostNow(),
+                                        hostNow()};
             const auto answer = run::encodeMessage(run::kNoRank, run::encode(told));
             const auto answered = run::decode(run::encode(told));
-            exchange.take(std::get<run::ClockTold>(*answered), hostNow());
+            exchange.take(std::get<run::ClockAnswer>(*answered), hostNow());
             bytes += question.size() + answer.size();
         }
         benchmark::DoNotOptimize(exchange.aheadNs());

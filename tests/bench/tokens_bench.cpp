@@ -7,7 +7,7 @@
 #include "engine/tokens/encoder.h"
 #include "engine/tokens/mapped_file.h"
 #include "engine/tokens/text_files.h"
-#include "engine/tokens/tokenizer_file.h"
+#include "engine/tokens/tokenizer.h"
 
 #include <benchmark/benchmark.h>
 

@@ -3,7 +3,7 @@
 //
 // First byte: which of the two. For GPT-2's the vocabulary ends at the first NUL.
 #include "engine/tokens/encoder.h"
-#include "engine/tokens/tokenizer_file.h"
+#include "engine/tokens/tokenizer.h"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // Our kernels on a real device against their twins on the CPU.
 #include "engine/kernels/adamw.h"
-#include "engine/kernels/note_tensor.h"
+#include "engine/kernels/operator_scope.h"
 #include "engine/kernels/shard_update.h"
 #include "tests/gpu/device_fixture.h"
 

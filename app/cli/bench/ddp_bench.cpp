@@ -3,7 +3,7 @@
 #include "app/cli/bench/bench_kinds.h"
 #include "app/cli/bench/run_reading.h"
 #include "engine/launch/host_facts.h"
-#include "engine/run/config/communicator_kind.h"
+#include "engine/run/config/run_config.h"
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/transfers.h"
 #include "profiler/planning/bucket_model.h"

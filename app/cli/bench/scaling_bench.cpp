@@ -2,7 +2,7 @@
 #include "app/cli/bench/bench_columns.h"
 #include "app/cli/bench/bench_kinds.h"
 #include "app/cli/bench/run_reading.h"
-#include "engine/launch/usable_cores.h"
+#include "engine/launch/host_facts.h"
 #include "engine/run/config/run_rules.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/scaling.h"

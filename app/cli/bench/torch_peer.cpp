@@ -4,8 +4,8 @@
 #include "app/cli/run_hosts.h"
 #include "engine/launch/file_descriptor.h"
 #include "engine/launch/process.h"
-#include "engine/run/config/communicator_kind.h"
 #include "engine/run/config/measurement_plan.h"
+#include "engine/run/config/run_config.h"
 #include "storage/model/new_file.h"
 #include "storage/recording/file/output_file.h"
 

@@ -1,8 +1,8 @@
 #include "app/desktop/models/recording_texts.h"
 
 #include "app/desktop/models/format.h"
-#include "engine/run/config/modelled_link.h"
 #include "engine/run/config/run_config.h"
+#include "engine/run/config/run_settings.h"
 #include "storage/model/repaired.h"
 
 #include <QObject>

@@ -2,7 +2,8 @@
 //
 // Gloo itself tells only messages that have not begun: one that is half written, or half read, when
 // the peer dies waits until its timeout (tcp::Pair::signalException() passes over the operations in
-// hand, as of LibTorch 2.11). A receive that nothing answers never begins, so it is always told.
+// hand, as of LibTorch 2.11). A receive that nothing answers never begins, so it is always
+// reported.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -31,8 +31,8 @@ struct GlooSetup {
     /// In place of `host`. `interface` is the one that the other hosts reach this one on.
     std::optional<WorldMeeting> world = {};
     // Both may be null and outlive the communicator.
-    control::Observer* observer = nullptr;  ///< is told of collectives
-    control::Observer* memory = nullptr;    ///< is told of the communicator's own buffers
+    control::Observer* observer = nullptr;  ///< hears of collectives
+    control::Observer* memory = nullptr;    ///< hears of the communicator's own buffers
     std::chrono::milliseconds timeout{60'000};
 };
 

@@ -91,7 +91,7 @@ std::string waitKey(int rank) {
     return fmt::format("waits/{}", rank);
 }
 
-/// Whom others are told that a rank waits for. Who is cut off tells nobody.
+/// The rank that a rank waits for, as the others read it. One that is cut off cannot say it.
 void tellWait(const Store& store, int rank, int waitsFor) {
     try {
         store->set(waitKey(rank), bytesOf(std::to_string(waitsFor)));
@@ -100,14 +100,14 @@ void tellWait(const Store& store, int rank, int waitsFor) {
     }
 }
 
-/// Whom `rank` waits for in the end; itself where it waits for nobody, or ranks for each other.
+/// Whom `rank` waits for in the end; itself where it waits for none, or ranks for each other.
 int endOfChain(const Store& store, int own, int rank) {
     std::set<int> met{own};
     for (int at = rank; met.insert(at).second;) {
         if (!store->check({waitKey(at)})) return at;
-        const auto told = store->get(waitKey(at));
-        const int next = std::stoi(std::string(told.begin(), told.end()));
-        if (next == WaitWatch::kNobody) return at;
+        const auto text = store->get(waitKey(at));
+        const int next = std::stoi(std::string(text.begin(), text.end()));
+        if (next == WaitWatch::kNoRank) return at;
         at = next;
     }
     return rank;
@@ -115,13 +115,13 @@ int endOfChain(const Store& store, int own, int rank) {
 
 /// One that is late for another is not to blame.
 std::string sentence(const Store& store, const std::string& why, int own, int late) {
-    if (late == WaitWatch::kNobody) return why;
+    if (late == WaitWatch::kNoRank) return why;
     const int end = endOfChain(store, own, late);
     return end == late ? why : fmt::format("rank {} holds up rank {}: {}", end, late, why);
 }
 
 /// The store is asked by a thread of its own, which may outlive the mesh: a host that is cut off
-/// answers no more, and nobody waits for it for long.
+/// answers no more, and no rank waits for it for long.
 std::string firstWords(const Store& store, const std::string& why, int own, int late) {
     constexpr std::chrono::seconds kPatience{2};
     std::promise<std::string> said;

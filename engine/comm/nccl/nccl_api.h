@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 
 namespace shardscope::comm {
 
@@ -48,7 +47,7 @@ struct NcclApi {
     int (*groupEnd)();
     /// What went wrong behind the caller's back, e.g. a lost peer.
     int (*asyncError)(NcclHandle, int* error);
-    /// Frees it, whoever still uses it. May itself hang.
+    /// Frees it, even while it is in use. May itself hang.
     int (*abort)(NcclHandle);
     /// Frees it once its operations are done.
     int (*destroy)(NcclHandle);

@@ -19,7 +19,6 @@
 #include <array>
 #include <new>
 #include <utility>
-#include <vector>
 
 namespace shardscope::comm {
 namespace {
@@ -208,7 +207,7 @@ public:
         return std::make_unique<NcclCommunicator>(part, m_shared);
     }
 
-    /// NCCL has none: an all-reduce of one value that nobody looks at.
+    /// NCCL has none: an all-reduce of one value that is not read.
     Work barrier(CollectiveTag tag) override {
         return reduceSmall(CollectiveOp::kBarrier, m_nothing, Reduction::kSum, tag);
     }

@@ -15,9 +15,9 @@
 // continued then; the owner is to end the process.
 #pragma once
 
-#include "engine/comm/call_record.h"
 #include "engine/comm/communicator.h"
 #include "engine/comm/nccl/nccl_api.h"
+#include "engine/comm/operation.h"
 #include "engine/control/device_clock.h"
 #include "engine/control/device_runtime.h"
 #include "engine/control/observer.h"

@@ -3,6 +3,7 @@
 #include "engine/comm/message_numbers.h"
 #include "storage/model/host_clock.h"
 
+#include <chrono>
 #include <utility>
 
 namespace shardscope::comm {
@@ -27,7 +28,7 @@ public:
     RecordedOperations(const RecordedOperations&) = delete;
     RecordedOperations& operator=(const RecordedOperations&) = delete;
 
-    void awaitTold() override {
+    void awaitReported() override {
         if (m_replay) m_replay->await(*m_alarm);
         m_replay.reset();
     }
@@ -61,8 +62,11 @@ private:
     const std::string m_name;
     const std::vector<CapturedOperation> m_operations;
     const control::DeviceEvent m_before;   ///< re-recorded for each launch
-    std::shared_ptr<NcclReplay> m_replay;  ///< the last one; null: it was told of
+    std::shared_ptr<NcclReplay> m_replay;  ///< the last one; null: it was reported
 };
+
+/// An alarm is raised without a word to who waits here.
+constexpr std::chrono::milliseconds kAlarmPoll{10};
 
 }  // namespace
 
@@ -102,6 +106,34 @@ void NcclGraphs::abandonCapture() noexcept {
 
 void NcclGraphs::add(CapturedOperation operation) {
     m_operations.push_back(std::move(operation));
+}
+
+NcclReplay::NcclReplay(std::shared_ptr<EventPool> events, std::string name, std::size_t operations)
+    : m_events(std::move(events)),
+      m_name(std::move(name)),
+      m_unknown(operations),
+      launched(m_events->take()),
+      ended(m_events->take()) {}
+
+NcclReplay::~NcclReplay() {
+    m_events->give(launched);
+    m_events->give(ended);
+}
+
+void NcclReplay::tell() {
+    {
+        const MutexLock lock(m_mutex);
+        --m_unknown;
+    }
+    m_changed.notifyAll();
+}
+
+void NcclReplay::await(const Alarm& alarm) {
+    MutexLock lock(m_mutex);
+    while (m_unknown > 0) {
+        alarm.check();
+        m_changed.waitUntil(lock, std::chrono::steady_clock::now() + kAlarmPoll);
+    }
 }
 
 }  // namespace shardscope::comm

@@ -1,25 +1,53 @@
-// Operations of NCCL as parts of device graphs: captured once, and told of at each replay.
+// Operations of NCCL as parts of device graphs: captured once, and reported at each replay.
 //
 // While a capture runs, what communicators that were split from one another are asked for goes into
 // the graph: it forks from the current stream to theirs, and Work::wait() joins it again. Step
 // thread.
 #pragma once
 
-#include "engine/comm/nccl/alarm.h"
-#include "engine/comm/nccl/capture_number.h"
-#include "engine/comm/nccl/event_pool.h"
-#include "engine/comm/nccl/nccl_replay.h"
 #include "engine/comm/nccl/nccl_work.h"
 #include "engine/control/device_runtime.h"
 #include "engine/control/graph_recorder.h"
 #include "engine/control/observer.h"
+#include "storage/model/mutex.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace shardscope::comm {
+
+// One launch of a graph that operations of NCCL are part of.
+
+class NcclReplay {
+public:
+    /// Of a graph of that `name` with so many operations.
+    NcclReplay(std::shared_ptr<EventPool> events, std::string name, std::size_t operations);
+    ~NcclReplay();
+    NcclReplay(const NcclReplay&) = delete;
+    NcclReplay& operator=(const NcclReplay&) = delete;
+
+    [[nodiscard]] const std::string& name() const { return m_name; }
+
+    /// The watchers have reported one of them.
+    void tell();
+    /// Blocks until they have reported all. Throws CommunicationError after an alarm.
+    void await(const Alarm& alarm);
+
+private:
+    const std::shared_ptr<EventPool> m_events;
+    const std::string m_name;
+    Mutex m_mutex;
+    Condition m_changed;
+    std::size_t m_unknown SHARDSCOPE_GUARDED_BY(m_mutex);
+
+public:
+    /// Around the launch, on its stream: what is between lies in the graph's own events, which may
+    /// be looked at once `ended` was reached.
+    const control::DeviceEvent launched, ended;
+};
 
 /// The communicator whose operation is replayed: numbers it and has it watched.
 class ReplayTarget {

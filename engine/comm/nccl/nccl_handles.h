@@ -1,7 +1,7 @@
 // The communicators of a rank, which are given up together: the first and those split from it.
 //
 // ncclCommAbort() frees the communicator (src/init.cc of 2.28.9 guards ncclCommDestroy() against a
-// second call, not this one): afterwards nobody may touch it, and nobody may abort it again.
+// second call, not this one): afterwards it may not be touched, nor aborted again.
 #pragma once
 
 #include "engine/comm/nccl/nccl_api.h"
@@ -21,7 +21,7 @@ public:
         : m_api(api), m_runtime(runtime) {}
 
     void add(NcclHandle handle);
-    /// Calls `look` unless the communicator was given up; meanwhile nobody gives it up, so `look`
+    /// Calls `look` unless the communicator was given up; meanwhile it is not given up, so `look`
     /// must not wait for anything.
     template <class Look>
     void inspect(NcclHandle handle, const Look& look) {
@@ -31,7 +31,7 @@ public:
     /// Frees one in the ordinary way, unless it was given up.
     void destroy(NcclHandle handle);
     /// Gives all of them up, so that operations that hang end. Each in a thread of its own that
-    /// nobody waits for: NCCL may hang in it. Nothing when called again.
+    /// is not waited for: NCCL may hang in it. Nothing when called again.
     void abort();
 
 private:

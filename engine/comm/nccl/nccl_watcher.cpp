@@ -167,8 +167,8 @@ std::vector<int> NcclWatcher::missing(const control::CollectiveReport& report) c
     return ranks;
 }
 
-/// A peer that has not come yet may be writing a checkpoint, and one that has ended is told of by
-/// whoever started it: it is waited for longer.
+/// A peer that has not come yet may be writing a checkpoint, and the end of one is reported by
+/// the process that started it: it is waited for longer.
 bool NcclWatcher::hung(const NcclOperation& front, Clock::time_point now) {
     if (!m_running && m_setup.runtime->reached(front.begin())) m_running = {now, now};
     if (!m_running || now - m_running->since <= m_setup.timeout / 2) return false;

@@ -3,10 +3,9 @@
 // not end, the device has failed, or NCCL itself reports an error.
 #pragma once
 
-#include "engine/comm/nccl/alarm.h"
+#include "engine/comm/nccl/nccl_graphs.h"
 #include "engine/comm/nccl/nccl_group.h"
 #include "engine/comm/nccl/nccl_handles.h"
-#include "engine/comm/nccl/nccl_replay.h"
 #include "engine/comm/nccl/nccl_work.h"
 #include "engine/comm/operation.h"
 #include "engine/control/observer.h"

@@ -2,20 +2,93 @@
 #pragma once
 
 #include "engine/comm/communicator.h"
-#include "engine/comm/nccl/alarm.h"
-#include "engine/comm/nccl/capture_number.h"
-#include "engine/comm/nccl/event_pool.h"
+#include "engine/control/device_runtime.h"
+#include "storage/model/mutex.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/record_function.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace shardscope::comm {
+
+// Device events for reuse: creating one is a driver call.
+
+/// Events that operations take in turn. Outlives the communicator while Works do.
+class EventPool {
+public:
+    explicit EventPool(control::DeviceRuntime& runtime) : m_runtime(runtime) {}
+    ~EventPool() {
+        for (control::DeviceEvent event : m_free) m_runtime.destroy(event);
+    }
+    EventPool(const EventPool&) = delete;
+    EventPool& operator=(const EventPool&) = delete;
+
+    control::DeviceEvent take() {
+        const MutexLock lock(m_mutex);
+        if (m_free.empty()) return m_runtime.createEvent();
+        const control::DeviceEvent event = m_free.back();
+        m_free.pop_back();
+        return event;
+    }
+    void give(control::DeviceEvent event) {
+        const MutexLock lock(m_mutex);
+        m_free.push_back(event);
+    }
+    control::DeviceRuntime& runtime() { return m_runtime; }
+
+private:
+    control::DeviceRuntime& m_runtime;
+    Mutex m_mutex;
+    std::vector<control::DeviceEvent> m_free SHARDSCOPE_GUARDED_BY(m_mutex);
+};
+
+// That a communicator cannot go on, and why.
+
+/// Set once by the watcher; read by every thread that waits.
+class Alarm {
+public:
+    /// Whether it was the first.
+    bool raise(std::string sentence) {
+        const MutexLock lock(m_mutex);
+        if (m_raised.load()) return false;
+        m_sentence = std::move(sentence);
+        m_raised.store(true);
+        return true;
+    }
+    [[nodiscard]] bool raised() const { return m_raised.load(); }
+    void check() const {
+        if (!raised()) return;
+        const MutexLock lock(m_mutex);
+        throw CommunicationError(m_sentence);
+    }
+
+private:
+    std::atomic<bool> m_raised{false};
+    mutable Mutex m_mutex;
+    std::string m_sentence SHARDSCOPE_GUARDED_BY(m_mutex);
+};
+
+// Which capture of a graph is running, for operations to know whether they are part of it.
+
+/// Step thread. Outlives the communicator while Works do.
+class CaptureNumber {
+public:
+    std::uint64_t begin() { return m_current = ++m_last; }
+    void end() { m_current = 0; }
+    /// 0: none is.
+    [[nodiscard]] std::uint64_t current() const { return m_current; }
+
+private:
+    std::uint64_t m_current = 0, m_last = 0;
+};
 
 /// What works share with each other.
 struct NcclWorkParts {

@@ -1,14 +1,30 @@
 // Gradients of weight and bias from what the blocks of norm_backward.cuh have summed, in its own
 // launch: the last block of a group adds up the group's parts, the last of those the groups. Each
-// sum is taken in the order of its parts, whoever comes last; no block waits for another.
+// sum is taken in the order of its parts, whichever comes last; no block waits for another.
 #pragma once
 
-#include "engine/kernels/cuda/last_block.cuh"
 #include "engine/kernels/cuda/pack.cuh"
 
 #include <cstdint>
 
 namespace shardscope::kernels::device {
+
+/// Which of several blocks is the last to come to a place: it finds what the others wrote before.
+/// Threadfences as in cooperative groups' barrier over a grid, but no block waits.
+///
+/// Asked by a whole block; true for one of `members`, for all of its threads. The ticket starts at
+/// zero, and is zero again when all have come.
+__device__ __forceinline__ bool lastToCome(unsigned* ticket, unsigned members) {
+    __shared__ bool last;
+    __syncthreads();  // what the block wrote; and its threads have read `last` of the time before
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicInc(ticket, members - 1) == members - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
+}
 
 /// Where they go; sums of dy z and of dy lie behind each other, (2, width).
 template <class G>

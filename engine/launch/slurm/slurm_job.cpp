@@ -1,7 +1,7 @@
 #include "engine/launch/slurm/slurm_job.h"
 
 #include "engine/launch/ssh/child_process.h"
-#include "engine/launch/ssh/shell_quoting.h"
+#include "engine/launch/ssh/login_shell.h"
 #include "engine/launch/tasks/task_environment.h"
 
 #include <fmt/format.h>

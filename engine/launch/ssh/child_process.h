@@ -26,7 +26,7 @@ public:
     /// Kills the group if the child still runs.
     ~ChildProcess();
 
-    // Our ends, non-blocking; whoever needs one longer moves it out.
+    // Our ends, non-blocking; code that needs one longer moves it out.
     FileDescriptor input;   ///< what it reads
     FileDescriptor output;  ///< what it writes to standard output
     FileDescriptor errors;  ///< and to standard error

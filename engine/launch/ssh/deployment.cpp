@@ -1,16 +1,16 @@
 #include "engine/launch/ssh/deployment.h"
 
 #include "engine/launch/ssh/host_look.h"
-#include "engine/launch/ssh/remote_status.h"
-#include "engine/launch/ssh/shell_quoting.h"
-#include "engine/launch/ssh/token.h"
+#include "engine/launch/ssh/login_shell.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace shardscope::launch {
@@ -19,7 +19,7 @@ namespace {
 /// Of one turn of the loop, so that one host does not starve the others.
 constexpr std::int64_t kTurnBytes = 4 << 20;
 
-/// What was left by those that were cut off, and programs that nobody has started for a day but
+/// What was left by those that were cut off, and programs that were not started for a day but
 /// the last three. By time alone: on a network file system no process can be asked for.
 constexpr const char* kTidy =
     "{ cd \"$s\" && find . -maxdepth 1 -name '.new-*' -mtime +0 -exec rm -rf '{}' +; n=0; "
@@ -40,12 +40,47 @@ std::string placeLine(const Package& package, PackageKind kind) {
                   "if [ -e \"$d\" ] && ! ( same \"$d\" ); then rm -rf \"$d{0}\"; "
                   "mv \"$d\" \"$d{0}\"; fi; ",
                   kChangedFolder);
-    // What lacks its first file is in the way. Whoever was faster has put the same there; mv then
+    // What lacks its first file is in the way. A faster process has put the same there; mv then
     // moves ours into theirs, where it is removed.
     return "cd /; " + changed + "if [ -e \"$d\" ] && [ ! -e \"$d\"/" + proof +
            " ]; then mv \"$d\" \"$f.old\"; rm -rf \"$f.old\"; fi; [ -e \"$d\"/" + proof +
            " ] || mv \"$f\" \"$d\" || " + exitWith(RemoteStatus::kNotUnpacked) +
            "; rm -rf \"$d/${f##*/}\"; ";
+}
+
+// POSIX.1-1988 ustar: blocks of 512 bytes, numbers in octal text, two empty blocks at the end.
+constexpr std::size_t kBlock = 512;
+constexpr std::size_t kPiece = 256 * 1024;
+
+std::int64_t inBlocks(std::int64_t size) {
+    const auto block = static_cast<std::int64_t>(kBlock);
+    return (size + block - 1) / block * block;
+}
+
+std::string header(const std::string& name, std::int64_t size, bool executable) {
+    std::string block(kBlock, '\0');
+    const auto put = [&block](std::size_t at, const std::string& text) {
+        std::copy(text.begin(), text.end(), block.begin() + static_cast<std::ptrdiff_t>(at));
+    };
+    put(0, name.substr(0, 100));
+    put(100, executable ? "0000700" : "0000600");
+    put(108, "0000000");
+    put(116, "0000000");
+    put(124, fmt::format("{:011o}", size));
+    put(136, fmt::format("{:011o}", 0));
+    put(148, "        ");
+    put(156, "0");
+    put(257, "ustar");
+    put(263, "00");
+    unsigned sum = 0;
+    for (const char each : block) sum += static_cast<unsigned char>(each);
+    put(148, fmt::format("{:06o}", sum));
+    block[154] = '\0';
+    return block;
+}
+
+void fillUp(std::string& buffer, std::int64_t size) {
+    buffer.append(static_cast<std::size_t>(inBlocks(size) - size), '\0');
 }
 
 }  // namespace
@@ -124,6 +159,60 @@ Result<void> Deployment::outcome(const SshHost& host, const std::string& folder)
     if (m_failure) return tl::unexpected<Error>(*m_failure);
     if (m_session.endedWith(0) && m_sent == size()) return {};
     return tl::unexpected<Error>(remoteError(host, folder, m_session, "sending the program to"));
+}
+
+TarStream::TarStream(const Package& package) : m_package(package), m_sums(package.sums()) {}
+
+Bytes TarStream::size() const {
+    const auto block = static_cast<std::int64_t>(kBlock);
+    std::int64_t size = 3 * block + inBlocks(static_cast<std::int64_t>(m_sums.size()));
+    for (const PackageFile& file : m_package.files) size += block + inBlocks(file.size.count);
+    return Bytes{size};
+}
+
+Result<std::string_view> TarStream::next() {
+    m_buffer.clear();
+    if (!m_begun) {
+        m_begun = true;
+        const auto size = static_cast<std::int64_t>(m_sums.size());
+        m_buffer = header(kSumsFile, size, false) + m_sums;
+        fillUp(m_buffer, size);
+    } else if (m_file.valid()) {
+        if (auto done = read(); !done) return failure(done);
+    } else if (m_index < m_package.files.size()) {
+        if (auto opened = open(m_package.files[m_index++]); !opened) return failure(opened);
+    } else if (!m_ended) {
+        m_ended = true;
+        m_buffer.assign(2 * kBlock, '\0');
+    }
+    return std::string_view(m_buffer);
+}
+
+Result<void> TarStream::open(const PackageFile& file) {
+    m_file = FileDescriptor(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!m_file.valid())
+        return failure(ErrorCode::kUnreadable,
+                       fmt::format("{} cannot be read: {}", file.path, std::strerror(errno)));
+    m_left = file.size.count;
+    m_buffer = header(file.name, m_left, file.name.starts_with("bin/"));
+    if (m_left == 0) m_file.reset();
+    return {};
+}
+
+Result<void> TarStream::read() {
+    const auto piece = static_cast<std::size_t>(std::min<std::int64_t>(m_left, kPiece));
+    m_buffer.resize(piece);
+    const ssize_t count = ::read(m_file.get(), m_buffer.data(), piece);
+    if (count <= 0)
+        return failure(ErrorCode::kUnreadable,
+                       fmt::format("{} changed while it was sent; start again",
+                                   m_package.files[m_index - 1].path));
+    m_buffer.resize(static_cast<std::size_t>(count));
+    m_left -= count;
+    if (m_left > 0) return {};
+    fillUp(m_buffer, m_package.files[m_index - 1].size.count);
+    m_file.reset();
+    return {};
 }
 
 }  // namespace shardscope::launch

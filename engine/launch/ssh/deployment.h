@@ -6,22 +6,51 @@
 // Used from one poll loop; nothing here waits.
 #pragma once
 
+#include "engine/launch/file_descriptor.h"
 #include "engine/launch/ssh/payload.h"
 #include "engine/launch/ssh/ssh_master.h"
 #include "engine/launch/ssh/ssh_options.h"
 #include "engine/launch/ssh/ssh_session.h"
-#include "engine/launch/ssh/tar_stream.h"
 #include "storage/model/result.h"
 #include "storage/model/units.h"
 
 #include <poll.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace shardscope::launch {
+
+// A package as the bytes of a tar archive, made while it is read.
+
+class TarStream {
+public:
+    /// The package outlives it.
+    explicit TarStream(const Package& package);
+
+    /// The next piece, valid until the next call; empty: that was all. An error when a file has
+    /// changed since it was packaged.
+    Result<std::string_view> next();
+
+    /// Of all that there is.
+    [[nodiscard]] Bytes size() const;
+
+private:
+    Result<void> open(const PackageFile& file);
+    Result<void> read();
+
+    const Package& m_package;
+    std::string m_sums;
+    std::string m_buffer;
+    FileDescriptor m_file;
+    std::size_t m_index = 0;  ///< of the next file
+    std::int64_t m_left = 0;  ///< of the open one
+    bool m_begun = false;
+    bool m_ended = false;
+};
 
 enum class PackageKind { kProgram, kLibTorch, kData };
 

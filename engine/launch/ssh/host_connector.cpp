@@ -1,11 +1,12 @@
 #include "engine/launch/ssh/host_connector.h"
 
-#include "engine/launch/ssh/agent_line.h"
 #include "engine/launch/ssh/host_checks.h"
-#include "engine/launch/ssh/remote_status.h"
+#include "engine/launch/ssh/host_look.h"
+#include "engine/launch/ssh/login_shell.h"
+#include "engine/launch/ssh/payload.h"
 #include "engine/launch/ssh/ssh_command.h"
+#include "engine/launch/ssh/ssh_options.h"
 #include "engine/launch/ssh/ssh_words.h"
-#include "engine/launch/ssh/token.h"
 
 #include <fmt/format.h>
 
@@ -15,6 +16,29 @@
 
 namespace shardscope::launch {
 namespace {
+
+/// A rank without arguments says how it is used and ends with 2; one that lacks a library does not
+/// come so far. Loading LibTorch takes its time, so what was found is remembered, a host each: the
+/// folder may be seen by several.
+std::string rankCheck() {
+    return "m=$f/.loads-$(uname -n); "
+           "if [ -e \"$f/bin/shardscope-rank\" ] && [ \"$(cat \"$m\" 2>/dev/null)\" != \"$l\" ]; "
+           "then w=$(\"$f/bin/shardscope-rank\" 2>&1 </dev/null); "
+           "if [ $? -ne 2 ]; then printf '%s\\n' \"$w\" >&2; " +
+           exitWith(RemoteStatus::kRankDoesNotLoad) +
+           "; fi; { printf '%s\\n' \"$l\" >\"$m\"; } 2>/dev/null; fi; ";
+}
+
+/// Prints the token, and becomes the agent: frames follow. `payload` is what lies there, `libTorch`
+/// as in HostLook. Where the program or a rank (tried once a host and LibTorch) cannot be run it
+/// ends with a RemoteStatus before that.
+std::string agentLine(const SshHost& host, const Token& token, const Payload& payload,
+                      const std::string& libTorch) {
+    return folderWords(host) + "f=$b/shardscope/" + shellWord(payload.program.folder) +
+           "; l=" + shellWord(libTorch) + "; touch \"$f/.used\" 2>/dev/null; " + programCheck() +
+           "LD_LIBRARY_PATH=$f/lib${l:+:$l}; export LD_LIBRARY_PATH; " + rankCheck() +
+           token.printing() + "; exec \"$f/bin/shardscope\" " + payload.verb;
+}
 
 constexpr int kMostTries = 6;
 constexpr std::size_t kMostWords = 64 * 1024;
@@ -134,8 +158,8 @@ void HostConnector::noConnection() {
 
 void HostConnector::askForKey() {
     readAvailable(m_keyProbe->errors, m_keyWords, kMostWords);
-    const bool told = !fingerprintIn(m_keyWords).empty() && m_keyWords.ends_with('\n');
-    if (!told && m_keyProbe->errors.valid() && Clock::now() < m_until) return;
+    const bool known = !fingerprintIn(m_keyWords).empty() && m_keyWords.ends_with('\n');
+    if (!known && m_keyProbe->errors.valid() && Clock::now() < m_until) return;
     const std::string key = fingerprintIn(m_keyWords);
     m_connection.unknownKey = key.substr(std::min(key.size(), key.find(' ') + 1));
     fail(connectError(m_options, m_host, m_refusal, key));

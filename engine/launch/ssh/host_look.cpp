@@ -1,14 +1,12 @@
 #include "engine/launch/ssh/host_look.h"
 
-#include "engine/launch/ssh/shell_quoting.h"
-#include "engine/launch/ssh/tar_stream.h"
+#include "engine/launch/ssh/payload.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -151,7 +149,7 @@ std::string folderWords(const SshHost& host) {
 
 std::string sameContents() {
     // The sums are those of the name; no file more and none less; and each as it was, which is seen
-    // by the time when it was last changed (not by the one that anybody can set), or summed up.
+    // by the time when it was last changed (not by the one that users can set), or summed up.
     return fmt::format(
         "same() {{ cd \"$1\" && case \"$1\" in *\"$(sha256sum <{0} | cut -c 1-16)\") ;; "
         "*) exit 1;; esac && [ $(find ./*/ -type f | wc -l) -eq $(wc -l <{0}) ] && "

@@ -1,9 +1,9 @@
 // What a host is and has, found out before anything is started or left there.
 #pragma once
 
-#include "engine/launch/ssh/glibc_version.h"
+#include "engine/launch/ssh/login_shell.h"
+#include "engine/launch/ssh/needed_libraries.h"
 #include "engine/launch/ssh/ssh_options.h"
-#include "engine/launch/ssh/token.h"
 #include "storage/model/result.h"
 #include "storage/model/units.h"
 
@@ -23,7 +23,7 @@ struct HostLook {
     bool whole = false;  ///< all was answered
     std::string system;  ///< "Linux x86_64"
     GlibcVersion glibc;
-    int cores = 0;  ///< that a process may use; 0: it cannot be told
+    int cores = 0;  ///< that a process may use; 0: unknown
     std::optional<Bytes> freeMemory;
     std::optional<Bytes> freeDisk;  ///< where the folder is or is going to be
     std::string folder;             ///< absolute; the program is put below
@@ -31,7 +31,7 @@ struct HostLook {
     std::string inTheWay;           ///< what is no folder and is where one would be; empty: nothing
     bool programThere = false;      ///< the very one that was asked for
     bool dataThere = false;         ///< all of the data that was asked for, as it was sent
-    bool dataChanged = false;       ///< it is there, and somebody has changed it
+    bool dataChanged = false;       ///< it is there, and was changed
     std::string libTorch;           ///< its library folders, with colons between; empty: none
     std::string otherTorch;         ///< version of another LibTorch that python3 there has
     bool torchCuda = false;         ///< that LibTorch has a CUDA part
@@ -39,7 +39,7 @@ struct HostLook {
     /// Where there is no LibTorch: programs that fetch-libtorch lacks there.
     std::vector<std::string> fetchLacks;
     std::vector<std::string> gpus;  ///< names, as nvidia-smi tells them
-    std::string driver;             ///< version of theirs; empty: not told
+    std::string driver;             ///< version of theirs; empty: unknown
     std::string reachedAt;          ///< that host's address that its ssh server was reached at
     std::optional<std::int64_t> clockNs;  ///< its wall clock when it was asked
     std::int64_t clockAhead = 0;          ///< of ours, ns, where clockNs is known

@@ -2,16 +2,12 @@
 
 #include "engine/launch/ssh/child_process.h"
 #include "engine/launch/ssh/host_look.h"
-#include "engine/launch/ssh/remote_status.h"
-#include "engine/launch/ssh/shell_quoting.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <utility>
 
 namespace shardscope::launch {
 namespace {

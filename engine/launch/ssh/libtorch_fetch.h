@@ -5,11 +5,11 @@
 // Used from one poll loop; nothing here waits.
 #pragma once
 
+#include "engine/launch/ssh/login_shell.h"
 #include "engine/launch/ssh/payload.h"
 #include "engine/launch/ssh/ssh_master.h"
 #include "engine/launch/ssh/ssh_options.h"
 #include "engine/launch/ssh/ssh_session.h"
-#include "engine/launch/ssh/token.h"
 #include "storage/model/result.h"
 #include "storage/model/units.h"
 

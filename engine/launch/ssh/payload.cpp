@@ -2,7 +2,6 @@
 
 #include "engine/launch/ssh/content_sums.h"
 #include "engine/launch/ssh/host_look.h"
-#include "engine/launch/ssh/shared_libraries.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,12 +9,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 namespace shardscope::launch {
 namespace {

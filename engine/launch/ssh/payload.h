@@ -1,8 +1,7 @@
 // What is put on a host: this program, ranks, and the libraries of theirs that no system brings.
 #pragma once
 
-#include "engine/launch/ssh/glibc_version.h"
-#include "engine/launch/ssh/shared_libraries.h"
+#include "engine/launch/ssh/needed_libraries.h"
 #include "storage/model/result.h"
 #include "storage/model/units.h"
 
@@ -19,6 +18,9 @@ struct PackageFile {
     std::string sum;   ///< SHA-256
     Bytes size;
 };
+
+/// The file of a package that says what all others must be.
+inline constexpr const char* kSumsFile = "SHA256SUMS";
 
 /// packaging/fetch-libtorch and what it reads, in the program's package and beside the program
 /// here.

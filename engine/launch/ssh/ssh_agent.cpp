@@ -1,7 +1,6 @@
 #include "engine/launch/ssh/ssh_agent.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <chrono>
 #include <csignal>

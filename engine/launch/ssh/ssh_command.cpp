@@ -1,13 +1,11 @@
 #include "engine/launch/ssh/ssh_command.h"
 
 #include "engine/launch/process.h"
-#include "engine/launch/ssh/key_answer.h"
-#include "engine/launch/ssh/shell_quoting.h"
+#include "engine/launch/ssh/login_shell.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
-#include <string>
 
 namespace shardscope::launch {
 namespace {
@@ -76,6 +74,14 @@ Words keyWords(const SshOptions& options, const SshHost& host) {
     append(all, {"-v", "-N", "-S", "none", "--"});
     all.push_back(host.target);
     return all;
+}
+
+std::string answerTo(std::string_view question, std::string_view accepted) {
+    const bool aboutKey = question.find("(yes/no/[fingerprint])") != question.npos ||
+                          question.find("Please type 'yes', 'no'") != question.npos;
+    if (!aboutKey) return {};
+    const bool thatOne = !accepted.empty() && question.find(accepted) != question.npos;
+    return thatOne ? std::string(accepted) : "no";
 }
 
 }  // namespace shardscope::launch

@@ -4,6 +4,7 @@
 #include "engine/launch/ssh/ssh_options.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardscope::launch {
@@ -25,5 +26,16 @@ namespace shardscope::launch {
 
 /// Connects only to fail at the host's key, and tells it on the way.
 [[nodiscard]] std::vector<std::string> keyWords(const SshOptions& options, const SshHost& host);
+
+// What this program says when ssh runs it to ask a question (SSH_ASKPASS): yes to the one key whose
+// fingerprint the user has accepted, and to nothing else.
+
+/// The variable that the fingerprint stands in.
+inline constexpr const char* kAcceptedKey = "SHARDSCOPE_ACCEPTED_KEY";
+
+/// To a question of ssh's: the fingerprint where it is asked about that very key, which ssh
+/// compares once more; else "no". A question about anything else, a password above all, gets no
+/// answer: empty.
+[[nodiscard]] std::string answerTo(std::string_view question, std::string_view accepted);
 
 }  // namespace shardscope::launch

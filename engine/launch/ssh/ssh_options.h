@@ -26,7 +26,7 @@ struct SshOptions {
     std::vector<std::string> command = {"ssh"};  ///< words, e.g. "ssh -F CONFIG"
     AskPolicy ask = AskPolicy::kNever;
     /// Fingerprint of a key ("SHA256:...") that the user has seen and trusts: ssh, which asks
-    /// whether to trust a key, is told this one; it keeps the key only if that is it. Empty: none.
+    /// whether to trust a key, is given this one; it keeps the key only if that is it. Empty: none.
     std::string acceptKey;
     /// Whether a host without LibTorch is sent this one's.
     bool deployLibTorch = false;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <limits>
 
 namespace shardscope::launch {
 namespace {
@@ -65,7 +64,7 @@ const Names& namesOf(Launcher launcher) {
     return launcher == Launcher::kSlurm ? kSlurmNames : kTorchNames;
 }
 
-/// Rank and size, and what the tasks of the node are, as far as they are told.
+/// Rank and size, and what the tasks of the node are, as far as they are known.
 struct Counts {
     std::int32_t rank = 0, size = 0;
     std::int32_t localSize = -1;
@@ -110,7 +109,7 @@ Result<std::int32_t> portOr(const Reader& read, std::int32_t usual) {
     return *port < 0 ? usual : *port;
 }
 
-/// Not by how many tasks there are: one that counts others is told so.
+/// Not by how many tasks there are: one that counts others is refused.
 std::string identityOf(const Reader& read, std::initializer_list<const char*> names) {
     std::string identity;
     for (const char* name : names) identity += read.text(name) + ' ';
@@ -208,7 +207,7 @@ Result<std::optional<TaskPlace>> placeBy(const Reader& read, Launcher launcher) 
     return std::optional<TaskPlace>(std::move(*place));
 }
 
-/// More than one task was started by whoever sets these.
+/// More than one task was started by the launcher that sets these.
 bool startedSeveral(const Reader& read, const Names& names) {
     const auto size = read.number(names.size);
     return read.has(names.rank) && size && *size > 1;

@@ -1,4 +1,4 @@
-// Which task of a launcher this process is, told by the variables that torchrun, Open MPI's mpirun,
+// Which task of a launcher this process is, by the variables that torchrun, Open MPI's mpirun,
 // Slurm's srun or a plain environment (Kubernetes operators, scripts) give each task.
 //
 // Pure functions of those variables. `docs/remote.md` has the table of what is read.

@@ -6,11 +6,7 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <random>
-#include <set>
-#include <string_view>
 #include <utility>
 
 namespace shardscope::launch {
@@ -21,7 +17,7 @@ constexpr std::chrono::milliseconds kTurn{100};
 constexpr std::chrono::seconds kGuestPatience{10};
 constexpr std::size_t kMostStrangers = 64;
 constexpr int kMostPerTurn = 64;
-/// Whoever waits is told so when it begins to be long.
+/// A wait is reported when it begins to be long.
 constexpr std::chrono::seconds kFirstWord{5};
 constexpr std::chrono::seconds kAgentPatience{60};
 constexpr std::chrono::seconds kEndPatience{5};
@@ -368,7 +364,7 @@ bool TaskMeeting::hear(Member& member, RunSupervisor& run, const Say& say) {
 }
 
 void TaskMeeting::end(int status) {
-    // Those that are just coming are told too.
+    // Those that are just coming hear of it too.
     for (int i = 0; i < kLastTurns && !m_listeners.all().empty(); ++i) turn();
     for (Member& member : m_members) member.line.send(fmt::format("end {}", status));
     const auto until = Clock::now() + kEndPatience;

@@ -46,10 +46,10 @@ public:
                                     const std::string& interface);
     TaskMeeting(TaskMeeting&&) noexcept = default;
     TaskMeeting& operator=(TaskMeeting&&) = delete;
-    ~TaskMeeting() = default;  ///< tasks that were not told the end have lost us
+    ~TaskMeeting() = default;  ///< tasks that did not hear of the end have lost us
 
     /// Until all tasks are there; then this process has all processors of its host's tasks. Tasks
-    /// that do not fit are told why and said, and waited for on: others may come. kLaunch
+    /// that do not fit are refused, and reported, and waited for on: others may come. kLaunch
     /// when one is lost or they do not come; kInterrupted when `goOn` says no or a task was asked
     /// to stop.
     Result<void> gather(const GoOn& goOn, const Say& say,

@@ -60,12 +60,12 @@ Result<FileDescriptor> readableOnce(const std::string& text) {
 class NodeAgent {
 public:
     Result<void> start(FileDescriptor frames, const run::TaskTerms& terms) {
-        const auto told = readableOnce(run::encode(terms));
-        if (!told) return failure(told);
+        const auto text = readableOnce(run::encode(terms));
+        if (!text) return failure(text);
         SpawnRequest request;
         request.program = ownProgram();
         request.arguments = {"agent", "--launched"};
-        request.descriptors = {{frames.get(), 0}, {frames.get(), 1}, {told->get(), kTermsFd}};
+        request.descriptors = {{frames.get(), 0}, {frames.get(), 1}, {text->get(), kTermsFd}};
         request.ownGroup = true;
         request.dieWithParent = true;
         const auto pid = spawn(request);
@@ -242,8 +242,8 @@ private:
     }
 
     /// A run whose agent here failed did not end well, whatever rank 0's task says.
-    Result<int> finish(std::string_view told) {
-        auto status = statusOf(told);
+    Result<int> finish(std::string_view ending) {
+        auto status = statusOf(ending);
         m_line.close();
         if (!m_agent.end() && status && *status == 0)
             return failure(ErrorCode::kLaunch,
@@ -276,12 +276,12 @@ Result<int> serveAsTask(const TaskService& service) {
 }
 
 Result<run::TaskTerms> takeTaskTerms(FrameChannel& recorder) {
-    const FileDescriptor told(kTermsFd);
+    const FileDescriptor from(kTermsFd);
     std::string text(kLongestTerms, '\0');
     std::size_t size = 0;
     for (ssize_t count = 1; count > 0 && size < text.size();
          size += static_cast<std::size_t>(count)) {
-        count = ::read(told.get(), text.data() + size, text.size() - size);
+        count = ::read(from.get(), text.data() + size, text.size() - size);
         if (count < 0) break;
     }
     text.resize(size);

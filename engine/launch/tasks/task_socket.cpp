@@ -1,6 +1,6 @@
 #include "engine/launch/tasks/task_socket.h"
 
-#include "engine/launch/user_folder.h"
+#include "engine/launch/agent_file.h"
 #include "engine/network/network_interface.h"
 
 #include <fcntl.h>
@@ -73,7 +73,7 @@ void set(int fd, int level, int name, int value) {
     static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
 }
 
-/// A host that is cut off is noticed although nobody has anything to say.
+/// A host that is cut off is noticed although neither end has anything to say.
 void keepAlive(int fd) {
     constexpr int kIdle = 5, kInterval = 3, kProbes = 3;
     static_assert(kIdle + kInterval * kProbes < kTaskLease.count());

@@ -6,15 +6,14 @@
 
 #include "engine/launch/file_descriptor.h"
 #include "engine/launch/tasks/task_environment.h"
+#include "engine/launch/tasks/task_handshake.h"
 #include "engine/launch/tasks/task_secret.h"
-#include "engine/launch/tasks/task_words.h"
 #include "engine/network/keyed_hash.h"
 #include "storage/model/result.h"
 
 #include <chrono>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace shardscope::launch {

@@ -1,7 +1,5 @@
 #include "engine/run/config/byte_text.h"
 
-#include <cstdint>
-
 namespace shardscope::run {
 namespace {
 

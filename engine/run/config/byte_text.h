@@ -1,6 +1,6 @@
 // Bytes that may be no UTF-8, as file names may, in text that must be: JSON, tables.
 //
-// A byte that belongs to no character becomes the private character U+10FE00 + byte. Nobody
+// A byte that belongs to no character becomes the private character U+10FE00 + byte. No standard
 // assigns those; where a name has one of them nevertheless its bytes are written in the same way,
 // so that the way back always gives what was there.
 #pragma once

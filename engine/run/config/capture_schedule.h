@@ -20,7 +20,7 @@ struct StepSpan {
 /// "10-20,500-520,7": steps count from 0, in any order. kUsage with a sentence.
 [[nodiscard]] Result<std::vector<StepSpan>> parseStepSpans(std::string_view text);
 
-/// What somebody asked for while the run goes on: {"command":"capture",...}. Nothing in it: back to
+/// What was asked for while the run goes on: {"command":"capture",...}. Nothing in it: back to
 /// the run's own schedule.
 struct CaptureChange {
     std::string level;       ///< of all steps from the next on; empty: as `steps` and `every` say

@@ -1,6 +1,7 @@
 #include "engine/run/config/byte_text.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/config/run_option.h"
+#include "storage/model/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -20,21 +21,9 @@ std::string dollarWord(const std::string& word) {
     return quoted + "'";
 }
 
-/// As a POSIX shell reads it back.
-std::string shellWord(const std::string& word) {
-    constexpr std::string_view kPlain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=+,@%";
-    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-    if (!isUtf8(word)) return dollarWord(word);
-    std::string quoted = "'";
-    for (const char c : word) {
-        if (c == '\'') {
-            quoted += "'\\''";
-        } else {
-            quoted += c;
-        }
-    }
-    return quoted + "'";
+/// As a shell reads it back.
+std::string commandWord(const std::string& word) {
+    return isUtf8(word) ? typedWord(word) : dollarWord(word);
 }
 
 std::string argumentText(const OptionValue& value) {
@@ -61,7 +50,7 @@ std::string toCommandLine(const RunConfig& config) {
 
 std::string toCommandLine(const RunConfig& config, const RunConfig& start) {
     std::string line = "shardscope record";
-    for (const std::string& word : toArguments(config, start)) line += ' ' + shellWord(word);
+    for (const std::string& word : toArguments(config, start)) line += ' ' + commandWord(word);
     return line;
 }
 

@@ -311,7 +311,7 @@ HostConfig withSlots(HostConfig host, std::vector<std::int32_t> slots) {
     return host;
 }
 
-/// 0: as many as anybody wants.
+/// 0: no limit.
 std::int32_t capacityOf(const HostConfig& host) {
     return host.slots > 0 ? host.slots : static_cast<std::int32_t>(host.devices.size());
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <vector>
 
 namespace shardscope::run {
@@ -71,6 +72,20 @@ std::optional<MeasuredFigure> figureOfMetric(std::string_view name) {
     if (!precision || !readShape(parts[3], shape, figure)) return std::nullopt;
     figure.precision = *precision;
     return figure;
+}
+
+std::string heldInstructions() {
+    std::string held;
+    for (const char* name : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS",
+                             "ATEN_CPU_CAPABILITY"}) {
+        const char* value = std::getenv(name);
+        if (value == nullptr || *value == '\0') continue;
+        if (!held.empty()) held += ", ";
+        held += name;
+        held += '=';
+        held += value;
+    }
+    return held;
 }
 
 }  // namespace shardscope::run

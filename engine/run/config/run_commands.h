@@ -41,4 +41,10 @@ using MayRun = std::function<bool(std::string_view key)>;
 Result<void> checkCommands(const RunConfig& config, const MayRun& mayRun, const std::string& place,
                            std::string_view source);
 
+// The words of a command that stands in one text, as `ssh -F 'my config'`.
+
+/// Blanks are between words but within quotes, single or double, and after a backslash, as sh has
+/// it; nothing is expanded. kUsage: a quote without its end, no word at all.
+[[nodiscard]] Result<std::vector<std::string>> commandWords(std::string_view text);
+
 }  // namespace shardscope::run

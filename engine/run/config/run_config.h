@@ -87,7 +87,7 @@ struct RunConfig {
     bool keepGathered = false;        ///< nor between micro-steps; implies keepGradients
     bool keepGradients = false;       ///< whole until the last micro-step; zero3, hsdp
     std::int32_t shardRanks = 0;      ///< ranks of a sharding group; hsdp only
-    /// That token table and head are gathered in; 0: by their size (vocabulary_pieces.h), 1: whole.
+    /// That token table and head are gathered in; 0: by their size (model_tensors.h), 1: whole.
     std::int32_t vocabularyPieces = 0;
     Offload offload = Offload::kNone;
     double bucketMegabytes = 25;  ///< of gradients in a piece, 10^6 bytes; ddp-bucket
@@ -166,6 +166,8 @@ struct RunConfig {
 [[nodiscard]] std::vector<HostConfig> hostsOf(const RunConfig& config);
 /// Where the ranks of a valid run are.
 [[nodiscard]] RankPlaces placesOf(const RunConfig& config);
+/// What joins the ranks of a valid run.
+[[nodiscard]] CommunicatorKind communicatorOf(const RunConfig& config);
 
 /// What kAuto stands for at this capture level.
 [[nodiscard]] DeviceCapture effectiveDeviceCapture(const RunConfig& config);

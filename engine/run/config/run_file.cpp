@@ -1,18 +1,223 @@
-// TOML run files: the keys of toJson, with line and column in every complaint.
+// TOML run files: the keys of toJson, with line and column in every complaint. Hosts may stand in a
+// table, another way to write what parseHosts() takes:
+//
+//   [hosts]
+//   node-a = { slots = 4, interface = "eth1", devices = [0, 1] }
+//   "me@node-b" = { slots = 2, folder = "/scratch/me", environment = { NCCL_DEBUG = "INFO" } }
 #include "engine/run/config/run_file.h"
 
-#include "engine/run/config/host_table.h"
+#include "engine/run/config/host_list.h"
+#include "engine/run/config/near_miss.h"
 #include "engine/run/config/run_option.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <limits>
+#include <optional>
 #include <sstream>
+#include <string_view>
+#include <tuple>
+#include <vector>
 
 namespace shardscope::run {
 namespace {
+
+/// What is wrong in a table, and where.
+struct HostTableComplaint {
+    toml::source_region where;
+    std::string what;
+};
+
+using Done = tl::expected<void, HostTableComplaint>;
+
+tl::unexpected<HostTableComplaint> complain(const toml::source_region& where, std::string what) {
+    return tl::unexpected(HostTableComplaint{where, std::move(what)});
+}
+
+/// As they are written; the table itself is ordered by name.
+template <class Use>
+Done inOrder(const toml::table& table, Use use) {
+    std::vector<std::pair<const toml::key*, const toml::node*>> entries;
+    for (const auto& [key, node] : table) entries.emplace_back(&key, &node);
+    const auto at = [](const auto& entry) {
+        const toml::source_position begin = entry.first->source().begin;
+        return std::tuple(begin.line, begin.column);
+    };
+    std::sort(entries.begin(), entries.end(),
+              [&](const auto& a, const auto& b) { return at(a) < at(b); });
+    for (const auto& [key, node] : entries)
+        if (auto done = use(*key, *node); !done) return done;
+    return {};
+}
+
+/// A text as TOML quotes it.
+std::string tomlText(std::string_view text) {
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            quoted += '\\';
+            quoted += c;
+        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+            quoted += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+        } else {
+            quoted += c;
+        }
+    }
+    return quoted + '"';
+}
+
+std::optional<std::int32_t> wholeNumber(const toml::node& node) {
+    const auto value = node.value_exact<std::int64_t>();
+    if (!value || *value < std::numeric_limits<std::int32_t>::min() ||
+        *value > std::numeric_limits<std::int32_t>::max())
+        return std::nullopt;
+    return static_cast<std::int32_t>(*value);
+}
+
+/// In a list of hosts quotes cannot be distinguished from those around a text.
+Done setText(std::string& text, std::string_view key, const toml::node& node) {
+    const auto value = node.value_exact<std::string>();
+    if (!value) return complain(node.source(), fmt::format("{} must be a text", key));
+    if (value->find('"') != value->npos)
+        return complain(node.source(), fmt::format("{} may not have a quote in it", key));
+    text = *value;
+    return {};
+}
+
+Done setDevices(HostConfig& host, const toml::node& node) {
+    const toml::array* numbers = node.as_array();
+    if (numbers == nullptr)
+        return complain(node.source(), "devices must be a list of numbers as [0, 1]");
+    for (const toml::node& each : *numbers) {
+        const auto device = wholeNumber(each);
+        if (!device || *device < 0)
+            return complain(each.source(), "devices must be a list of numbers as [0, 1]");
+        host.devices.push_back(*device);
+    }
+    return {};
+}
+
+Done setEnvironment(HostConfig& host, const toml::node& node) {
+    const toml::table* variables = node.as_table();
+    if (variables == nullptr)
+        return complain(node.source(), "environment must be a table as { NCCL_DEBUG = \"INFO\" }");
+    return inOrder(*variables, [&](const toml::key& key, const toml::node& value) {
+        const std::string name(key.str());
+        if (!HostConfig::mayPass(name))
+            return Done(complain(key.source(),
+                                 fmt::format("{} is not passed on; what is: NCCL_*, GLOO_*, "
+                                             "SHARDSCOPE_*, CUDA_VISIBLE_DEVICES, OMP_NUM_THREADS",
+                                             name)));
+        return setText(host.environment[name], name, value);
+    });
+}
+
+Done set(HostConfig& host, const toml::key& key, const toml::node& node) {
+    const std::string_view name = key.str();
+    if (name == "devices") return setDevices(host, node);
+    if (name == "environment") return setEnvironment(host, node);
+    if (name == "interface") return setText(host.interface, name, node);
+    if (name == "folder") return setText(host.folder, name, node);
+    if (name == "data") return setText(host.data, name, node);
+    if (name != "slots")
+        return complain(key.source(),
+                        fmt::format("'{}' is unknown{}", name,
+                                    suggestion(name, {"slots", "devices", "interface", "folder",
+                                                      "data", "environment"})));
+    const auto slots = wholeNumber(node);
+    if (!slots || *slots == 0) return complain(node.source(), "slots must be a number, 1 or more");
+    host.slots = *slots;
+    return {};
+}
+
+/// That it says the same as a line of a host file, whose rules hold here too.
+Done checkAsText(const HostConfig& host, const toml::source_region& where) {
+    const auto same = parseHosts(toText({host}));
+    if (!same) return complain(where, same.error().message);
+    if (*same == std::vector{host}) return {};
+    return complain(where, fmt::format("'{}' is no name of a host", host.name));
+}
+
+tl::expected<HostConfig, HostTableComplaint> hostOf(const toml::key& key, const toml::node& node) {
+    HostConfig host;
+    host.name = key.str();
+    if (host.name.empty() || host.name.find_first_of(" \t\r\n;:=#\"") != host.name.npos)
+        return complain(key.source(), fmt::format("'{}' is no name of a host", host.name));
+    if (auto good = checkAsText(host, key.source()); !good) return tl::unexpected(good.error());
+    const toml::table* settings = node.as_table();
+    if (settings == nullptr)
+        return complain(node.source(),
+                        fmt::format("host {} must be a table as {{ slots = 4 }}", host.name));
+    auto done = inOrder(*settings, [&](const toml::key& name, const toml::node& value) {
+        if (auto set_ = set(host, name, value); !set_) return set_;
+        return checkAsText(host, value.source());
+    });
+    if (!done) return tl::unexpected(done.error());
+    return host;
+}
+
+std::string keyOf(const std::string& name) {
+    const bool bare = std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '-' || c == '_';
+    });
+    return bare ? name : tomlText(name);
+}
+
+std::string tableOf(const HostConfig& host) {
+    std::vector<std::string> settings;
+    if (host.slots > 0) settings.push_back(fmt::format("slots = {}", host.slots));
+    if (!host.devices.empty())
+        settings.push_back(fmt::format("devices = [{}]", fmt::join(host.devices, ", ")));
+    for (const auto& [name, value] :
+         {std::pair("interface", &host.interface), {"folder", &host.folder}, {"data", &host.data}})
+        if (!value->empty()) settings.push_back(fmt::format("{} = {}", name, tomlText(*value)));
+    std::vector<std::string> variables;
+    for (const auto& [name, value] : host.environment)
+        variables.push_back(fmt::format("{} = {}", keyOf(name), tomlText(value)));
+    if (!variables.empty())
+        settings.push_back(fmt::format("environment = {{ {} }}", fmt::join(variables, ", ")));
+    if (settings.empty()) return fmt::format("{} = {{}}\n", keyOf(host.name));
+    return fmt::format("{} = {{ {} }}\n", keyOf(host.name), fmt::join(settings, ", "));
+}
+
+bool isMore(const HostConfig& host) {
+    HostConfig plain;
+    plain.name = host.name;
+    plain.slots = host.slots;
+    return host != plain;
+}
+
+/// RunConfig::hosts, hosts in the order in which they are written.
+tl::expected<std::string, HostTableComplaint> readHostTable(const toml::table& table) {
+    std::vector<HostConfig> hosts;
+    auto done = inOrder(table, [&](const toml::key& key, const toml::node& node) -> Done {
+        auto host = hostOf(key, node);
+        if (!host) return tl::unexpected(host.error());
+        hosts.push_back(std::move(*host));
+        return {};
+    });
+    if (!done) return tl::unexpected(done.error());
+    if (hosts.empty())
+        return complain(table.source(), "[hosts] names no host; leave it out to use this one");
+    return toText(hosts);
+}
+
+/// The table, with its heading, of hosts of which there is more to say than names and slots; empty:
+/// there is not, and a text says it all.
+std::string hostTableOf(std::string_view text) {
+    if (isHostFile(text)) return {};
+    const auto hosts = parseHosts(text);
+    if (!hosts || std::none_of(hosts->begin(), hosts->end(), isMore)) return {};
+    std::string table = "\n[hosts]\n";
+    for (const HostConfig& host : *hosts) table += tableOf(host);
+    return table;
+}
 
 constexpr std::string_view kHosts = "hosts";
 constexpr std::string_view kSavedBy = "# Run file of Shardscope: shardscope record FILE";

@@ -1,10 +1,9 @@
 #include "engine/run/config/run_rules.h"
 
 #include "engine/run/config/capture_schedule.h"
-#include "engine/run/config/command_words.h"
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/model_tensors.h"
-#include "engine/run/config/vocabulary_pieces.h"
+#include "engine/run/config/run_commands.h"
 
 #include <fmt/format.h>
 

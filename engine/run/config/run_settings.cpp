@@ -1,6 +1,5 @@
 #include "engine/run/config/run_settings.h"
 
-#include "engine/run/config/modelled_link.h"
 #include "storage/model/digits.h"
 
 #include <fmt/format.h>
@@ -28,6 +27,12 @@ std::vector<Setting> settingsOf(const RunConfig& config) {
     if (std::string link = modelledLink(config); !link.empty())
         settings.push_back({"link", std::move(link)});
     return settings;
+}
+
+std::string modelledLink(const RunConfig& config) {
+    if (config.linkGigabytesPerSecond <= 0) return {};
+    return fmt::format("modelled: {} us, {} GB/s", config.linkLatencyMicroseconds,
+                       config.linkGigabytesPerSecond);
 }
 
 }  // namespace shardscope::run

@@ -17,4 +17,9 @@ struct Setting {
 /// that measures, that it does. Model, strategy and ranks are columns of the recording (RunFacts).
 [[nodiscard]] std::vector<Setting> settingsOf(const RunConfig& config);
 
+// What is said of a link that is not there.
+
+/// "modelled: 50 us, 1.25 GB/s"; empty for ranks on a real link.
+[[nodiscard]] std::string modelledLink(const RunConfig& config);
+
 }  // namespace shardscope::run

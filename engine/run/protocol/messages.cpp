@@ -7,9 +7,7 @@
 
 #include <array>
 #include <cstddef>
-#include <string>
 #include <type_traits>
-#include <variant>
 
 namespace shardscope::run {
 
@@ -69,8 +67,8 @@ FieldsOf<ClockAsked> fieldsOf(Of<ClockAsked>) {
     using M = ClockAsked;
     return {{"sent_ns", &M::sentNs}};
 }
-FieldsOf<ClockTold> fieldsOf(Of<ClockTold>) {
-    using M = ClockTold;
+FieldsOf<ClockAnswer> fieldsOf(Of<ClockAnswer>) {
+    using M = ClockAnswer;
     return {{"asked_ns", &M::askedNs}, {"received_ns", &M::receivedNs}, {"sent_ns", &M::sentNs}};
 }
 FieldsOf<ClockCorrection> fieldsOf(Of<ClockCorrection>) {

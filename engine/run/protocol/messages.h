@@ -5,7 +5,7 @@
 //                       Command(stop | kill | discard | capture), ClockCorrection, Taken, Heartbeat
 //   task -> its agent   TaskTerms, once, on a descriptor of its own
 //   agent -> rank       RankStart, Command(stop | capture), ClockCorrection
-//   agent -> recorder   AgentHello, HostPrepared, DataChecked, PeersChecked, ClockTold,
+//   agent -> recorder   AgentHello, HostPrepared, DataChecked, PeersChecked, ClockAnswer,
 //   RankStarted,
 //                       RankExited, Backlog, AgentDone, LogLine, Heartbeat
 //   rank -> recorder    RankHello, DeviceReported, PeakMeasured, LaneDeclared, StringsDeclared,
@@ -84,12 +84,12 @@ struct PeersChecked {
     std::vector<std::string> failures;  ///< a sentence for each peer that was not reached
 };
 
-/// What time is it there? Answered by ClockTold at once.
+/// What time is it there? Answered by ClockAnswer at once.
 struct ClockAsked {
     std::int64_t sentNs = 0;  ///< host clock of who asks
 };
 
-struct ClockTold {
+struct ClockAnswer {
     std::int64_t askedNs = 0;     ///< ClockAsked::sentNs
     std::int64_t receivedNs = 0;  ///< host clock of who answers
     std::int64_t sentNs = 0;      ///< the same, when the answer was sent
@@ -105,8 +105,9 @@ struct ClockCorrection {
 /// How much of the events of its ranks an agent still holds.
 struct Backlog {
     std::int64_t bytes = 0;
-    std::int64_t onDisk = 0;   ///< of these
-    std::int64_t givenUp = 0;  ///< bytes that were thrown away, as asked for or for want of a disk
+    std::int64_t onDisk = 0;  ///< of these
+    std::int64_t givenUp =
+        0;  ///< bytes that were thrown away, as asked for or since the disk is full
 };
 
 /// To an agent on another host: what has arrived of its frames of events.
@@ -219,7 +220,7 @@ struct StepDone {
     DetailReason captureReason = DetailReason::kSchedule;
 };
 
-/// What a rank is at, about once a second; for whoever watches, not stored.
+/// What a rank is at, about once a second; for front ends, not stored.
 struct RankActivity {
     StepIndex step = kNoStep;  ///< the one in hand, or the last
     Phase phase = Phase::kNone;
@@ -259,9 +260,9 @@ struct RankFailed {
     std::string message;
     /// "non-finite-loss" "out-of-memory" "device-lost" "peer-lost" "data" "failure"; "launch":
     /// this machine cannot do what was asked, e.g. has too few GPUs.
-    std::string code;
+    std::string code{};
     std::int32_t step = -1;
-    std::string phase;
+    std::string phase{};
     std::int32_t layer = -1;
 };
 
@@ -278,7 +279,7 @@ struct VerifyResult {
 
 using Message =
     std::variant<AgentHello, PrepareRequest, HostPrepared, DataRequest, DataChecked, PeersRequest,
-                 PeersChecked, ClockAsked, ClockTold, ClockCorrection, Backlog, Taken,
+                 PeersChecked, ClockAsked, ClockAnswer, ClockCorrection, Backlog, Taken,
                  LaunchRequest, TaskTerms, RankStart, Command, Heartbeat, RankStarted, RankExited,
                  AgentDone, LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared,
                  StringsDeclared, StepDone, RankActivity, MetricReported, SampleWritten,

@@ -3,8 +3,6 @@
 #include "engine/run/protocol/json_fields.h"
 
 #include <cstddef>
-#include <optional>
-#include <string_view>
 
 namespace shardscope::run {
 

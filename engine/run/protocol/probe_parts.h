@@ -5,7 +5,6 @@
 // stays as it is here, and what is no known part is passed over.
 #pragma once
 
-#include "engine/run/protocol/obstacle.h"
 #include "storage/model/units.h"
 
 #include <cstdint>
@@ -17,6 +16,25 @@
 #include <vector>
 
 namespace shardscope::run {
+
+// What is in the way, and what mends it: two phrases that the doctor shows apart and a run's
+// failure as one sentence.
+
+/// Code of a host without NVIDIA driver: nothing of CUDA can be asked there.
+inline constexpr const char* kNoDriverCode = "no-driver";
+
+struct Obstacle {
+    std::string code;    ///< stable: "no-driver", "driver-too-old", "cupti-busy"; may be empty
+    std::string found;   ///< what is the matter; empty: nothing is in the way
+    std::string remedy;  ///< what to do or to type; empty: not known
+
+    [[nodiscard]] bool none() const { return found.empty(); }
+};
+
+/// "there is no NVIDIA driver on this host; install r580 or newer"
+[[nodiscard]] inline std::string sentence(const Obstacle& obstacle) {
+    return obstacle.remedy.empty() ? obstacle.found : obstacle.found + "; " + obstacle.remedy;
+}
 
 /// LibTorch on the CPU.
 struct EnginePart {
@@ -73,7 +91,7 @@ struct CudaPart {
     std::map<std::string, std::string> loadedFrom;  ///< file, by the library asked for
 };
 
-/// Told where a device can be used.
+/// Present where a device can be used.
 struct TracingPart {
     bool started = false;
     Obstacle problem;  ///< why it did not start

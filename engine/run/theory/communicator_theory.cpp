@@ -1,8 +1,8 @@
 #include "engine/run/theory/communicator_theory.h"
 
-#include "engine/run/theory/rail_pieces.h"
 #include "engine/run/theory/sizes.h"
 #include "engine/run/theory/theory.h"
+#include "engine/run/theory/working_sizes.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,16 +1,13 @@
 #include "engine/run/theory/memory_theory.h"
 
 #include "engine/run/config/model_tensors.h"
-#include "engine/run/config/vocabulary_pieces.h"
-#include "engine/run/theory/attention_scores.h"
 #include "engine/run/theory/communicator_theory.h"
-#include "engine/run/theory/head_chunk.h"
 #include "engine/run/theory/sizes.h"
 #include "engine/run/theory/theory.h"
+#include "engine/run/theory/working_sizes.h"
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
 namespace shardscope::theory {
 namespace {

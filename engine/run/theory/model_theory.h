@@ -9,9 +9,6 @@
 #include "storage/model/words.h"
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
-#include <vector>
 
 namespace shardscope::theory {
 

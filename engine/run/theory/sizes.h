@@ -23,7 +23,7 @@ inline constexpr std::int64_t kFloatBytes = 4;
 }
 
 /// Elements of a unit's flat buffer, which splits into equal shards of whole cache lines
-/// (engine/parallel/shard_layout.h).
+/// (engine/parallel/views.h).
 [[nodiscard]] inline std::int64_t padded(std::int64_t count, std::int64_t ranks) {
     constexpr std::int64_t kCacheLineFloats = 16;
     const std::int64_t step = ranks * kCacheLineFloats;

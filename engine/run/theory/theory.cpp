@@ -1,9 +1,8 @@
 #include "engine/run/theory/theory.h"
 
 #include "engine/run/config/model_tensors.h"
-#include "engine/run/config/vocabulary_pieces.h"
-#include "engine/run/theory/gradient_pieces.h"
 #include "engine/run/theory/sizes.h"
+#include "engine/run/theory/working_sizes.h"
 
 #include <algorithm>
 #include <vector>

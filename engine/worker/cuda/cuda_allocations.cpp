@@ -1,4 +1,4 @@
-#include "engine/worker/cuda/cuda_allocations.h"
+#include "engine/worker/cuda/cuda_parts.h"
 
 #include <c10/cuda/CUDACachingAllocator.h>
 
@@ -44,18 +44,18 @@ void forward(const TraceEntry& entry) {
     const auto action = toAction(entry.action_);
     const auto hook = g_hook.load(std::memory_order_acquire);
     if (!action || hook == nullptr) return;
-    DeviceAllocation told;
-    told.action = *action;
-    told.sizeBytes = static_cast<std::int64_t>(entry.size_);
-    told.device = entry.device_;
-    told.stream = reinterpret_cast<std::uint64_t>(entry.stream_);
+    DeviceAllocation change;
+    change.action = *action;
+    change.sizeBytes = static_cast<std::int64_t>(entry.size_);
+    change.device = entry.device_;
+    change.stream = reinterpret_cast<std::uint64_t>(entry.stream_);
     // Where memory ran out, the address is the number of bytes the driver had left.
     if (*action == DeviceAllocationAction::kOutOfMemory) {
-        told.freeBytes = static_cast<std::int64_t>(entry.addr_);
+        change.freeBytes = static_cast<std::int64_t>(entry.addr_);
     } else {
-        told.address = entry.addr_;
+        change.address = entry.addr_;
     }
-    hook(told);
+    hook(change);
 }
 
 }  // namespace

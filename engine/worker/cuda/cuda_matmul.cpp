@@ -1,4 +1,4 @@
-#include "engine/worker/cuda/cuda_matmul.h"
+#include "engine/worker/cuda/cuda_parts.h"
 
 #include "engine/kernels/cuda/cuda_error.h"
 

@@ -1,6 +1,5 @@
-#include "engine/worker/cuda/cuda_probe.h"
-
 #include "engine/comm/nccl/nccl_library.h"
+#include "engine/worker/cuda/cuda_parts.h"
 
 #include <cuda_runtime_api.h>
 #include <cupti_result.h>
@@ -61,7 +60,7 @@ CudaProbe probeCuda() {
     static_cast<void>(cuptiGetVersion(&probe.cuptiVersion));
     static_cast<void>(comm::ncclLibrary().version(&probe.ncclVersion));
     for (int index = 0; index < count; ++index) probe.devices.push_back(properties(index));
-    // What failed above is in the probe; nobody else is to be blamed for it.
+    // What failed above is in the probe; later calls must not report it.
     static_cast<void>(cudaGetLastError());
     return probe;
 }

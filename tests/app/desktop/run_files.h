@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/tokens/tokenizer_file.h"
+#include "engine/tokens/tokenizer.h"
 
 #include <gtest/gtest.h>
 

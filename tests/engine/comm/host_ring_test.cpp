@@ -9,9 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
-#include <map>
 #include <mutex>
-#include <numeric>
 
 namespace shardscope {
 namespace {

@@ -48,9 +48,9 @@ TEST(WaitWatch, TellsOfALongWaitAndOfItsEnd) {
         EXPECT_TRUE(waiting);
         EXPECT_THAT(told.first(1), testing::ElementsAre(3));
     }
-    EXPECT_THAT(told.first(2), testing::ElementsAre(3, WaitWatch::kNobody));
+    EXPECT_THAT(told.first(2), testing::ElementsAre(3, WaitWatch::kNoRank));
     const auto again = watch.waitsFor(5);
-    EXPECT_THAT(told.first(3), testing::ElementsAre(3, WaitWatch::kNobody, 5));
+    EXPECT_THAT(told.first(3), testing::ElementsAre(3, WaitWatch::kNoRank, 5));
 }
 
 TEST(WaitWatch, TellsOfTheLongestOfSeveral) {

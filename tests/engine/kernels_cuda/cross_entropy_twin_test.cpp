@@ -1,6 +1,6 @@
 // The GPU's softmax cross entropy against the head that CPU ranks use.
 #include "engine/kernels/cross_entropy.h"
-#include "engine/kernels/note_tensor.h"
+#include "engine/kernels/operator_scope.h"
 #include "tests/support/cuda_emulation.h"
 
 #include <ATen/Context.h>

@@ -1,6 +1,5 @@
 #include "engine/launch/agent_file.h"
 
-#include "engine/launch/user_folder.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,6 +1,4 @@
-#include "engine/launch/chunk_backlog.h"
-
-#include "engine/launch/send_window.h"
+#include "engine/launch/event_sender.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gmock/gmock.h>

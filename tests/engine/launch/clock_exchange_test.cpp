@@ -1,4 +1,4 @@
-#include "engine/launch/clock_exchange.h"
+#include "engine/launch/clock_watch.h"
 
 #include <gtest/gtest.h>
 

@@ -30,7 +30,6 @@
 #include <ctime>
 #include <limits>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 

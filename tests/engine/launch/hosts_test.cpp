@@ -402,7 +402,7 @@ int agentWithoutALastAnswer(FrameChannel recorder, bool closes) {
             for (const run::Frame& frame : frames) {
                 const auto message = run::decode(frame.text());
                 if (const auto* asked = std::get_if<run::ClockAsked>(&*message))
-                    channel.send(run::kNoRank, run::ClockTold{asked->sentNs, 5, 6});
+                    channel.send(run::kNoRank, run::ClockAnswer{asked->sentNs, 5, 6});
                 launched = launched || std::holds_alternative<run::LaunchRequest>(*message);
             }
             channel.flush();

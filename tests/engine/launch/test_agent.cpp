@@ -2,8 +2,6 @@
 #include "engine/launch/agent.h"
 
 #include <csignal>
-#include <cstdlib>
-#include <utility>
 
 int main(int argc, char** argv) {
     using namespace shardscope::launch;

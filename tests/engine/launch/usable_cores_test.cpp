@@ -1,6 +1,5 @@
 // Cores and quotas of made-up machines, below a folder that stands for "/".
-#include "engine/launch/usable_cores.h"
-
+#include "engine/launch/host_facts.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gtest/gtest.h>

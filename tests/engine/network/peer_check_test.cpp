@@ -8,7 +8,6 @@
 
 #include <functional>
 #include <string>
-#include <utility>
 
 namespace shardscope::network {
 namespace {

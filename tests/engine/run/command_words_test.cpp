@@ -1,5 +1,4 @@
-#include "engine/run/config/command_words.h"
-
+#include "engine/run/config/run_commands.h"
 #include "engine/run/config/run_config.h"
 #include "tests/support/result_matchers.h"
 

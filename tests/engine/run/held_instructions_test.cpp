@@ -1,4 +1,4 @@
-#include "engine/run/config/held_instructions.h"
+#include "engine/run/config/machine_figure.h"
 
 #include <gmock/gmock.h>
 

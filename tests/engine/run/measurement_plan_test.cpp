@@ -1,8 +1,8 @@
 // What a measuring run does, step by step, and what it refuses.
 #include "engine/run/config/measurement_plan.h"
 
-#include "engine/run/config/communicator_kind.h"
 #include "engine/run/config/machine_figure.h"
+#include "engine/run/config/run_config.h"
 #include "engine/run/config/run_rules.h"
 
 #include <gmock/gmock.h>

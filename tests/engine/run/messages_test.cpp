@@ -52,7 +52,7 @@ std::vector<Message> everyMessage() {
             PeersRequest{{{"b", "10.0.0.2", 4003}}},
             PeersChecked{{"b was not reached"}},
             ClockAsked{5},
-            ClockTold{5, 6, 7},
+            ClockAnswer{5, 6, 7},
             ClockCorrection{8, 9, -10},
             Backlog{30, 20, 10},
             Taken{40},

@@ -1,4 +1,3 @@
-#include "engine/run/config/vocabulary_pieces.h"
 
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/theory/model_theory.h"

@@ -1,7 +1,7 @@
 #include "tests/engine/tokens/brute_force.h"
 
-#include "engine/tokens/byte_alphabet.h"
 #include "engine/tokens/encoder.h"
+#include "engine/tokens/vocabulary.h"
 
 #include <algorithm>
 #include <map>

@@ -1,16 +1,14 @@
 // What a run's data and tokenizer come to, and encoding on several threads.
 #include "engine/tokens/corpus.h"
 
-#include "engine/tokens/parallel_encoder.h"
+#include "engine/tokens/encoder.h"
 #include "engine/tokens/token_file.h"
-#include "engine/tokens/tokenizer_file.h"
+#include "engine/tokens/tokenizer.h"
 #include "tests/engine/tokens/brute_force.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gmock/gmock.h>
-
-#include <fstream>
 
 namespace shardscope::tokens {
 namespace {

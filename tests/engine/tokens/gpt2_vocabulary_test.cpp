@@ -1,6 +1,6 @@
 // OpenAI's own GPT-2 vocabulary, where somebody put it: ../shared/data/gpt2, or a folder anywhere
 // below ../shared, or SHARDSCOPE_SHARED, that holds encoder.json and vocab.bpe.
-#include "engine/tokens/tokenizer_file.h"
+#include "engine/tokens/tokenizer.h"
 #include "tests/engine/tokens/brute_force.h"
 #include "tests/support/result_matchers.h"
 

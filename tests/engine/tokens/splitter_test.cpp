@@ -2,8 +2,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "engine/tokens/splitter.h"
 
-#include "engine/tokens/byte_alphabet.h"
-#include "engine/tokens/utf8.h"
+#include "engine/tokens/vocabulary.h"
 #include "tests/engine/tokens/brute_force.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,6 @@
 // tokenizer.json and GPT-2's files: read, written, refused.
-#include "engine/tokens/tokenizer_file.h"
-
-#include "engine/tokens/byte_alphabet.h"
+#include "engine/tokens/tokenizer.h"
+#include "engine/tokens/vocabulary.h"
 #include "tests/engine/tokens/brute_force.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"

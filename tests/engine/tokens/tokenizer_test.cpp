@@ -1,7 +1,7 @@
 #include "engine/tokens/tokenizer.h"
 
-#include "engine/tokens/byte_alphabet.h"
 #include "engine/tokens/encoder.h"
+#include "engine/tokens/vocabulary.h"
 #include "tests/engine/tokens/brute_force.h"
 #include "tests/support/result_matchers.h"
 

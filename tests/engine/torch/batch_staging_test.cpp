@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 namespace shardscope::training {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <mutex>
 
 namespace shardscope {
 namespace {

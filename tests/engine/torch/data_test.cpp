@@ -1,10 +1,9 @@
 #include "engine/data/dataset.h"
 #include "engine/data/prefetch.h"
-#include "engine/data/window_order.h"
 #include "engine/tokens/bpe_trainer.h"
 #include "engine/tokens/encoder.h"
 #include "engine/tokens/token_file.h"
-#include "engine/tokens/tokenizer_file.h"
+#include "engine/tokens/tokenizer.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 

@@ -5,11 +5,9 @@
 #include "tests/engine/torch/fake_stream.h"
 
 #include <atomic>
-#include <cstdint>
 #include <list>
 #include <mutex>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace shardscope::test {

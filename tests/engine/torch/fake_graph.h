@@ -16,9 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
-#include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace shardscope::test {

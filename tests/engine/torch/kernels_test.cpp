@@ -1,5 +1,4 @@
 #include "engine/kernels/adamw.h"
-#include "engine/kernels/adamw_constants.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cross_entropy.h"
 #include "engine/kernels/linear.h"

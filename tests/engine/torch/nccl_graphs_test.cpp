@@ -10,7 +10,6 @@
 #include <array>
 #include <chrono>
 #include <future>
-#include <optional>
 #include <thread>
 
 namespace shardscope {

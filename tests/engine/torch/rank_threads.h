@@ -10,7 +10,6 @@
 #include "tests/engine/torch/fake_nccl.h"
 
 #include <functional>
-#include <memory>
 #include <numeric>
 #include <string>
 #include <thread>

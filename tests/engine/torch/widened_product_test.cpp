@@ -1,5 +1,4 @@
 // Products of bf16 and fp16 that are taken in fp32, against double.
-#include "engine/kernels/widened_product.h"
 
 #include "engine/kernels/matmul.h"
 

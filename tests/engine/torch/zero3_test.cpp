@@ -1,4 +1,4 @@
-#include "engine/parallel/shard_layout.h"
+#include "engine/parallel/views.h"
 #include "tests/engine/torch/counted_run.h"
 
 #include <gmock/gmock.h>

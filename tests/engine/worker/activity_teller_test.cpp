@@ -1,6 +1,5 @@
 // What a rank says once a second of what it is at, whatever its step thread does.
-#include "engine/worker/activity_teller.h"
-
+#include "engine/worker/rank_activity.h"
 #include "tests/engine/worker/kept_session.h"
 
 #include <gmock/gmock.h>

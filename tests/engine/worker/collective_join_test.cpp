@@ -1,6 +1,5 @@
 // The communicator's report, NCCL's records and the tracer's kernel, from three threads.
-#include "engine/worker/collective_join.h"
-
+#include "engine/worker/gpu_tracing.h"
 #include "tests/profiler/collectors/nccl/fake_nccl.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // Ranks that measure collectives: which are told as what, that a wrong result never passes, and
 // what happens to sizes without memory, to slow machines and to whoever wants to stop.
-#include "engine/worker/collective_sweep.h"
+#include "engine/worker/measuring/collective_sweep.h"
 
 #include "tests/engine/torch/rank_threads.h"
 
@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <utility>
 
 namespace shardscope::worker {

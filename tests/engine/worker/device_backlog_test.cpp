@@ -2,7 +2,6 @@
 #include "engine/worker/device_backlog.h"
 
 #include "engine/control/captured_graph.h"
-#include "engine/worker/graph_phases.h"
 #include "storage/model/lanes.h"
 #include "tests/engine/torch/fake_device.h"
 #include "tests/engine/worker/kept_session.h"

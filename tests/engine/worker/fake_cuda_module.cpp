@@ -3,7 +3,6 @@
 #include "engine/worker/cuda_module.h"
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 

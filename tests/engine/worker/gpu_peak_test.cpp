@@ -1,4 +1,4 @@
-#include "engine/worker/gpu_peak.h"
+#include "engine/worker/gpu_speed.h"
 
 #include <gmock/gmock.h>
 

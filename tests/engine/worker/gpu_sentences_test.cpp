@@ -1,4 +1,4 @@
-#include "engine/worker/gpu_sentences.h"
+#include "engine/worker/failure_sentences.h"
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,8 @@
 // What a host is measured to do: every figure told, in its unit; nothing after a wish to stop.
-#include "engine/worker/machine_measurement.h"
+#include "engine/worker/measuring/machine_measurement.h"
 
 #include "engine/worker/host_peak.h"
-#include "engine/worker/norm_measurement.h"
+#include "engine/worker/measuring/norm_measurement.h"
 #include "tests/engine/torch/fake_device.h"
 #include "tests/support/temporary_folder.h"
 

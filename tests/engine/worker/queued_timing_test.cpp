@@ -1,5 +1,4 @@
-#include "engine/worker/queued_timing.h"
-
+#include "engine/worker/device_timeline.h"
 #include "tests/engine/worker/scripted_device.h"
 
 #include <gtest/gtest.h>

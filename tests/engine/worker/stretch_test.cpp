@@ -1,4 +1,4 @@
-#include "engine/worker/stretch.h"
+#include "engine/worker/event_names.h"
 
 #include <gtest/gtest.h>
 

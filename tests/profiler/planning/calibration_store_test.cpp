@@ -1,7 +1,7 @@
 // Calibrations on disk: found by host and device, replaced whole, damaged ones told.
 #include "profiler/planning/calibration_store.h"
 
-#include "engine/run/config/held_instructions.h"
+#include "engine/run/config/machine_figure.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gmock/gmock.h>

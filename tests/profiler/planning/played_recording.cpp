@@ -1,6 +1,6 @@
 #include "tests/profiler/planning/played_recording.h"
 
-#include "engine/run/config/vocabulary_pieces.h"
+#include "engine/run/config/model_tensors.h"
 #include "engine/run/theory/theory.h"
 #include "profiler/planning/step_schedule.h"
 

@@ -1,7 +1,6 @@
 // The most that could be hidden over a link as it was calibrated.
 #include "profiler/questions/calibrated_limit.h"
 
-#include "engine/run/config/communicator_kind.h"
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/planning/calibration_store.h"

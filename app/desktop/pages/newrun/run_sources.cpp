@@ -5,7 +5,7 @@
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/gpt2_names.h"
 #include "engine/tokens/corpus.h"
-#include "engine/tokens/tokenizer_file.h"
+#include "engine/tokens/tokenizer.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,5 @@
-#include "engine/launch/ssh/glibc_version.h"
-
 #include "engine/launch/process.h"
+#include "engine/launch/ssh/needed_libraries.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 

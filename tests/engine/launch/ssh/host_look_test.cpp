@@ -3,7 +3,7 @@
 
 #include "engine/launch/ssh/child_process.h"
 #include "engine/launch/ssh/host_checks.h"
-#include "engine/launch/ssh/token.h"
+#include "engine/launch/ssh/login_shell.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 

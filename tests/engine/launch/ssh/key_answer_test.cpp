@@ -1,4 +1,4 @@
-#include "engine/launch/ssh/key_answer.h"
+#include "engine/launch/ssh/ssh_command.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "engine/launch/process.h"
 #include "engine/launch/ssh/child_process.h"
 #include "engine/launch/ssh/content_sums.h"
-#include "engine/launch/ssh/shared_libraries.h"
-#include "engine/launch/ssh/tar_stream.h"
+#include "engine/launch/ssh/deployment.h"
+#include "engine/launch/ssh/needed_libraries.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,6 +1,5 @@
-#include "engine/launch/ssh/shell_quoting.h"
-
 #include "engine/launch/ssh/child_process.h"
+#include "engine/launch/ssh/login_shell.h"
 
 #include <gmock/gmock.h>
 

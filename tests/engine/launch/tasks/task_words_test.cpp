@@ -1,4 +1,4 @@
-#include "engine/launch/tasks/task_words.h"
+#include "engine/launch/tasks/task_handshake.h"
 
 #include <gmock/gmock.h>
 
