@@ -2,11 +2,11 @@
 
 #include "app/cli/report_table.h"
 #include "storage/model/plain_text.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -22,63 +22,6 @@ using questions::Column;
 using questions::Table;
 using questions::Unit;
 
-std::string scaled(double value, const char* unit) {
-    static constexpr std::pair<double, const char*> kScales[] = {
-        {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
-    for (const auto& [scale, prefix] : kScales)
-        if (std::abs(value) >= scale)
-            return fmt::format("{:.2f} {}{}", value / scale, prefix, unit);
-    return fmt::format("{:.2f} {}", value, unit);
-}
-
-}  // namespace
-
-std::string decimalBytesText(double bytes) {
-    if (bytes == 0) return "0 B";
-    return bytes < 1e9 ? fmt::format("{:.5g} MB", bytes * 1e-6)
-                       : fmt::format("{:.5g} GB", bytes * 1e-9);
-}
-
-namespace {
-
-std::string numberText(double value, Unit unit) {
-    constexpr double kMicrosecond = 1000;
-    switch (unit) {
-        case Unit::kNanoseconds:
-            return durationText(std::llround(value));
-        case Unit::kMicroseconds:
-            return durationText(std::llround(value * kMicrosecond));
-        case Unit::kBytes:
-            return bytesText(std::llround(value));
-        case Unit::kDecimalBytes:
-            return decimalBytesText(value);
-        case Unit::kPercent:
-        case Unit::kOfPeak:
-            return fmt::format("{:.2f} %", value);
-        case Unit::kBytesPerSecond:
-            return scaled(value, "B/s");
-        case Unit::kTokensPerSecond:
-            return fmt::format("{:.0f} tokens/s", value);
-        case Unit::kFlops:
-            return scaled(value, "FLOP/s");
-        case Unit::kFlop:
-            return scaled(value, "FLOP");
-        case Unit::kJoules:
-            return fmt::format("{:.4g} J", value);
-        case Unit::kChange:
-            return fmt::format("{:+.2f} %", value);
-        case Unit::kSignedNanoseconds:
-            return (value < 0 ? "-" : "+") + durationText(std::llround(std::abs(value)));
-        case Unit::kSignedBytes:
-            return (value < 0 ? "-" : "+") + bytesText(std::llround(std::abs(value)));
-        case Unit::kCount:
-        case Unit::kNone:
-        case Unit::kOfRow:
-            break;
-    }
-    return fmt::format("{:.4g}", value);
-}
-
 /// Kernels' names can be longer than a screen: begin and end tell most of them apart.
 std::string shortened(const std::string& text) {
     constexpr std::size_t kMost = 72, kEnd = 20;
@@ -92,12 +35,12 @@ std::string shortened(const std::string& text) {
 
 std::string cellText(const Cell& cell, Unit unit) {
     if (const auto* text = cell.text()) return shortened(printableLine(*text));
-    if (const auto* number = cell.real()) return numberText(*number, unit);
+    if (const auto* number = cell.real()) return quantityText(*number, unit).joined();
     const auto* whole = cell.integer();
     if (whole == nullptr) return "-";
-    if (unit == Unit::kCount && *whole >= 0) return countText(static_cast<std::uint64_t>(*whole));
-    if (unit == Unit::kNone || unit == Unit::kCount) return fmt::format("{}", *whole);
-    return numberText(static_cast<double>(*whole), unit);
+    if (unit == Unit::kCount) return countText(*whole);
+    if (unit == Unit::kNone) return fmt::format("{}", *whole);
+    return quantityText(static_cast<double>(*whole), unit).joined();
 }
 
 /// The header first; of columns that people are to see.

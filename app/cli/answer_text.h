@@ -21,9 +21,6 @@ inline constexpr std::size_t kMostRows = 20;
 /// All rows as a table of Markdown, without the title.
 [[nodiscard]] std::string tableMarkdown(const questions::Table& table);
 
-/// "26.25 GB": powers of 1000, in five figures.
-[[nodiscard]] std::string decimalBytesText(double bytes);
-
 /// The same with tables as Markdown has them, all of their rows, and what each column means.
 [[nodiscard]] std::string answerMarkdown(const questions::Answer& answer);
 

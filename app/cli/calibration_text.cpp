@@ -1,7 +1,7 @@
 #include "app/cli/calibration_text.h"
 
 #include "app/cli/report_table.h"
-#include "storage/model/size_limit.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -84,8 +84,7 @@ std::string collectiveTable(const Calibration& calibration, std::int64_t nowS) {
 
 std::string firstLines(const Calibration& calibration, std::int64_t nowS) {
     std::string text = fmt::format("{}, {}", calibration.host, calibration.device);
-    if (calibration.kind == run::Device::kCpu)
-        text += ", " + counted(static_cast<std::uint64_t>(calibration.cores), "core");
+    if (calibration.kind == run::Device::kCpu) text += ", " + counted(calibration.cores, "core");
     text += fmt::format("\nmeasured {} ago{} by {}\n", planning::ageText(calibration.unixS, nowS),
                         calibration.quick ? ", quickly," : "", calibration.product);
     if (nowS - calibration.unixS > planning::kOldCalibrationS)

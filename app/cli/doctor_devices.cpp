@@ -1,6 +1,6 @@
 #include "app/cli/doctor_devices.h"
 
-#include "app/cli/report_table.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 #include <strings.h>
@@ -27,12 +27,12 @@ bool tooOld(const run::CudaDevice& device) {
 /// Of CUDA or of the driver.
 template <class Device>
 std::string deviceText(const Device& device) {
-    return fmt::format("{} ({}), {}", device.name, device.pciBusId, bytesText(device.memory.count));
+    return fmt::format("{} ({}), {}", device.name, device.pciBusId, bytesText(device.memory));
 }
 
 /// " 3.0 MiB"; empty where it is not known.
 std::string heldText(const std::optional<Bytes>& memory) {
-    return memory && memory->count > 0 ? " " + bytesText(memory->count) : "";
+    return memory && memory->count > 0 ? " " + bytesText(*memory) : "";
 }
 
 std::string usersText(const run::DriverDevice& device) {

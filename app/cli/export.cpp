@@ -5,12 +5,12 @@
 #include "app/cli/interruptible.h"
 #include "app/cli/open_recording.h"
 #include "app/cli/part_words.h"
-#include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "engine/checkpoint/gpt2_names.h"
 #include "engine/run/config/near_miss.h"
 #include "storage/interchange/formats.h"
 #include "storage/interchange/output_kind.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/step_time.h"
 #include "storage/recording/file/output_file.h"
 

@@ -1,6 +1,6 @@
 #include "app/cli/host_backlogs.h"
 
-#include "storage/model/size_limit.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 

@@ -3,11 +3,11 @@
 #include "app/cli/console.h"
 #include "app/cli/info_json.h"
 #include "app/cli/open_recording.h"
-#include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/modelled_link.h"
 #include "profiler/analysis/host_clocks.h"
+#include "storage/model/quantity_text.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
 #include "storage/sqlite/repair_command.h"
@@ -53,7 +53,7 @@ std::string eventsText(const EventCounts& events) {
 
 /// How far its writer has come.
 std::string statusText(const RecordingSummary& summary, bool running) {
-    const std::string recorded = durationText(summary.run.ended.ns);
+    const std::string recorded = durationText({summary.run.ended.ns});
     if (running) return fmt::format("running, {} recorded so far", recorded);
     if (summary.run.status == RunStatus::kRecording)
         return fmt::format("not finalised, {} recorded", recorded);
@@ -85,18 +85,16 @@ std::string infoText(const RecordingSummary& summary, bool running, const std::s
         text +=
             line("ranks", fmt::format("{}, {} of them here", run.worldSize, summary.ranks.size()));
     else
-        text +=
-            line("model",
-                 fmt::format("{}, {} parameters, {} on {}", run.model,
-                             countText(static_cast<std::uint64_t>(run.parameters)), run.strategy,
-                             counted(static_cast<std::uint64_t>(run.worldSize), "rank")));
+        text += line("model", fmt::format("{}, {} parameters, {} on {}", run.model,
+                                          countText(run.parameters), run.strategy,
+                                          counted(run.worldSize, "rank")));
     if (config)
         if (const std::string link = run::modelledLink(*config); !link.empty())
             text += line("link", link);
     for (const HostFacts& host : summary.hosts)
         if (!host.name.empty())
             text += line("host", fmt::format("{}: {}, {} cores, {}", host.name, host.cpu,
-                                             host.cores, bytesText(host.memory.count)));
+                                             host.cores, bytesText(host.memory)));
     if (const analysis::HostClocks clocks(summary, {}); clocks.several())
         for (const analysis::HostClock& host : clocks.hosts())
             text += line("clock", fmt::format("{}: {}", host.name, analysis::clockText(host)));
@@ -108,8 +106,7 @@ std::string infoText(const RecordingSummary& summary, bool running, const std::s
     for (const std::string& phrase : detailPhrases(summary.detail)) text += line("detail", phrase);
     text += line("events", eventsText(summary.events));
     text += line("file", fmt::format("{}, of which {} are compressed events",
-                                     bytesText(summary.fileSize.count),
-                                     bytesText(summary.chunkBytes.count)));
+                                     bytesText(summary.fileSize), bytesText(summary.chunkBytes)));
     for (const auto& diagnostic : summary.diagnostics)
         text += line(toWord(diagnostic.severity), diagnostic.message);
     return text;

@@ -7,7 +7,7 @@
 #include "profiler/planning/fits_on.h"
 #include "profiler/questions/answer_rows.h"
 #include "profiler/questions/plan_tables.h"
-#include "storage/model/size_limit.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

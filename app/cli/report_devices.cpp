@@ -2,6 +2,7 @@
 
 #include "app/cli/report_lines.h"
 #include "app/cli/report_spread.h"
+#include "storage/model/quantity_text.h"
 
 #include <algorithm>
 #include <map>
@@ -18,10 +19,10 @@ constexpr const char* kIndent = "  ";
 
 /// One device or, `place` left out, several of a kind.
 std::string kindText(const DeviceFacts& device, const std::string& place) {
-    return fmt::format(
-        "{}{}, {}, driver {}", device.name.empty() ? "device not named" : device.name, place,
-        device.memory.count > 0 ? bytesText(device.memory.count) : "memory not known",
-        device.driver.empty() ? "not known" : device.driver);
+    return fmt::format("{}{}, {}, driver {}",
+                       device.name.empty() ? "device not named" : device.name, place,
+                       device.memory.count > 0 ? bytesText(device.memory) : "memory not known",
+                       device.driver.empty() ? "not known" : device.driver);
 }
 
 std::string tracingText(const DeviceFacts& device) {
@@ -65,11 +66,11 @@ std::string devicesOfFew(const Report& report) {
         text += deviceText(use);
         if (!use.traced) continue;
         traced = true;
-        table.add({std::to_string(use.device.rank.value),
-                   countText(static_cast<std::uint64_t>(use.kernels)), durationText(use.compute.ns),
-                   durationText(use.communication.ns), durationText(use.hidden.ns),
+        table.add({std::to_string(use.device.rank.value), countText(use.kernels),
+                   durationText(use.compute), durationText(use.communication),
+                   durationText(use.hidden),
                    use.overlap() ? fmt::format("{:.3f}", *use.overlap()) : "none",
-                   durationText(use.idle.ns)});
+                   durationText(use.idle)});
     }
     return traced ? text + table.text(kIndent) : text;
 }
@@ -97,7 +98,7 @@ std::string devicesOfMany(const Report& report) {
     const auto add = [&](const char* name, Duration DeviceUse::*time) {
         table.add(spread(
             name, traced, [time](const DeviceTime& each) { return each.use->*time; },
-            [](Duration duration) { return durationText(duration.ns); }));
+            [](Duration duration) { return durationText(duration); }));
     };
     add("compute", &DeviceUse::compute);
     add("communication", &DeviceUse::communication);
@@ -120,16 +121,16 @@ std::string htaOfFew(const std::vector<HtaNumbers>& all) {
         const std::string rank = std::to_string(numbers.rank.value);
         const auto share = [&](std::int64_t ns) {
             return fmt::format(
-                "{} ({})", durationText(ns),
+                "{} ({})", durationText({ns}),
                 shareText(static_cast<double>(ns), static_cast<double>(numbers.kernelNs)));
         };
         table.add(
-            {rank, durationText(numbers.kernelNs), share(numbers.idleNs), share(numbers.computeNs),
-             share(numbers.nonComputeNs),
+            {rank, durationText({numbers.kernelNs}), share(numbers.idleNs),
+             share(numbers.computeNs), share(numbers.nonComputeNs),
              numbers.overlapPercent ? fmt::format("{:.2f} %", *numbers.overlapPercent) : "none"});
         for (const analysis::HtaIdle& idle : numbers.idle)
-            streams.add({rank, std::to_string(idle.stream), durationText(idle.hostWaitNs),
-                         durationText(idle.kernelWaitNs), durationText(idle.otherNs)});
+            streams.add({rank, std::to_string(idle.stream), durationText({idle.hostWaitNs}),
+                         durationText({idle.kernelWaitNs}), durationText({idle.otherNs})});
     }
     const bool overlapping = std::any_of(all.begin(), all.end(), [](const HtaNumbers& each) {
         return std::any_of(each.idle.begin(), each.idle.end(), [](const analysis::HtaIdle& idle) {
@@ -147,7 +148,7 @@ std::string htaOfMany(const std::vector<HtaNumbers>& all) {
         std::vector<std::int64_t> values;
         for (const HtaNumbers& each : all) values.push_back(each.*time);
         std::sort(values.begin(), values.end());
-        return durationText(values[values.size() / 2]);
+        return durationText({values[values.size() / 2]});
     };
     std::vector<double> overlaps;
     for (const HtaNumbers& each : all)

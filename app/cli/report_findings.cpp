@@ -1,7 +1,7 @@
 #include "app/cli/report_findings.h"
 
-#include "app/cli/report_table.h"
 #include "storage/model/plain_text.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ std::string whereText(const analysis::RunFinding& finding) {
             fmt::format("steps {} to {}", finding.steps->first.value, finding.steps->second.value));
     if (finding.range)
         parts.push_back(
-            fmt::format("at {} of the recording", durationText(finding.range->begin.ns)));
+            fmt::format("at {} of the recording", durationText({finding.range->begin.ns})));
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -37,7 +37,7 @@ std::string findingText(const analysis::RunFinding& finding) {
         if (!value.empty()) text += fmt::format("    {:<12}{}\n", name, printableLine(value));
     };
     add("where", whereText(finding));
-    if (finding.cost) add("cost", durationText(finding.cost->ns) + " of all ranks together");
+    if (finding.cost) add("cost", durationText(*finding.cost) + " of all ranks together");
     add("evidence", finding.detail);
     add("what to try", finding.remedy);
     return text;

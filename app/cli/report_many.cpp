@@ -1,6 +1,7 @@
 #include "app/cli/report_many.h"
 
 #include "app/cli/report_spread.h"
+#include "storage/model/quantity_text.h"
 
 #include <map>
 #include <vector>
@@ -54,7 +55,7 @@ bool isSeen(LedgerPart part, const std::vector<RankSum>& sums) {
 
 std::string ledgerOfMany(const analysis::Report& report) {
     const std::vector<RankSum> sums = sumsOf(report);
-    const auto time = [](Duration duration) { return durationText(duration.ns); };
+    const auto time = [](Duration duration) { return durationText(duration); };
     TextTable table = spreadTable();
     for (const LedgerPart part : kAll<LedgerPart>)
         if (isSeen(part, sums))
@@ -80,8 +81,7 @@ std::string memoryOfMany(const analysis::Report& report) {
     if (!known.empty()) {
         TextTable table = spreadTable();
         const auto add = [&](const char* name, auto value) {
-            table.add(
-                spread(name, known, value, [](Bytes bytes) { return bytesText(bytes.count); }));
+            table.add(spread(name, known, value, [](Bytes bytes) { return bytesText(bytes); }));
         };
         add("peak", [](const analysis::RankMemory& memory) { return memory.peak; });
         if (std::any_of(known.begin(), known.end(),

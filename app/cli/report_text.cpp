@@ -10,7 +10,7 @@
 #include "engine/run/config/run_config.h"
 #include "engine/run/config/run_settings.h"
 #include "profiler/analysis/notices.h"
-#include "storage/model/digits.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ std::optional<run::RunConfig> measuringConfig(const Report& report) {
 
 void addStatus(const RunFacts& run, ReportLines& lines) {
     lines.add("status",
-              fmt::format("{}, {} recorded", toWord(run.status), durationText(run.ended.ns)));
+              fmt::format("{}, {} recorded", toWord(run.status), durationText({run.ended.ns})));
 }
 
 std::string measured(const Report& report, const run::RunConfig& config) {
@@ -64,10 +64,9 @@ std::string configuration(const Report& report, bool brief) {
     const RunFacts& run = report.run;
     ReportLines lines;
     const bool imported = run.model.empty();
-    lines.add("model", imported
-                           ? "not known: an imported trace does not say it"
-                           : fmt::format("{}, {} parameters", run.model,
-                                         countText(static_cast<std::uint64_t>(run.parameters))));
+    lines.add("model",
+              imported ? "not known: an imported trace does not say it"
+                       : fmt::format("{}, {} parameters", run.model, countText(run.parameters)));
     lines.add("strategy", fmt::format("{} on {} rank{}", imported ? "not known," : run.strategy,
                                       run.worldSize, run.worldSize == 1 ? "" : "s"));
     if (const auto config = run::parseRunConfigJson(run.configJson)) {
@@ -105,7 +104,7 @@ std::string training(const Report& report, bool brief) {
     if (report.stepSecondsMedian)
         lines.add("step, median",
                   fmt::format("{} ({} warm-up steps and steps with evaluation left out)",
-                              durationText(std::llround(*report.stepSecondsMedian * 1e9)),
+                              durationText({std::llround(*report.stepSecondsMedian * 1e9)}),
                               report.warmupStepsLeftOut));
     const analysis::Mfu& mfu = report.mfu;
     lines.add("MFU", mfu.value ? fmt::format("{:.1f} % ({}; peak {:.1f} GFLOP/s over all ranks{})",
@@ -164,7 +163,7 @@ std::string ofCommunication(Duration part, const analysis::Overlap& all) {
 std::string overlapTable(const analysis::Overlap& all, bool waitingKnown) {
     TextTable table({"", "time", "of communication"});
     const auto add = [&](const OverlapPart& part) {
-        table.add({part.name, durationText(part.time.ns), ofCommunication(part.time, all)});
+        table.add({part.name, durationText(part.time), ofCommunication(part.time, all)});
     };
     add({"communication", all.communication});
     for (const auto& way : overlapParts(all, waitingKnown))
@@ -178,10 +177,10 @@ std::string overlapLines(const analysis::Overlap& all, bool waitingKnown) {
     for (const auto& way : overlapParts(all, waitingKnown)) {
         std::vector<std::string> parts;
         for (const OverlapPart& part : way)
-            parts.push_back(fmt::format("{} {} ({})", part.name, durationText(part.time.ns),
+            parts.push_back(fmt::format("{} {} ({})", part.name, durationText(part.time),
                                         ofCommunication(part.time, all)));
         const std::string sum =
-            name.empty() ? "" : durationText(all.communication.ns) + " over all ranks: ";
+            name.empty() ? "" : durationText(all.communication) + " over all ranks: ";
         text += reportLine(name, fmt::format("{}{}", sum, fmt::join(parts, ", ")));
         name.clear();
     }
@@ -202,14 +201,14 @@ std::string overlap(const Report& report, bool brief) {
     for (const analysis::WaitingForRank& waiting : namedLate(report, brief))
         text +=
             fmt::format("  rank {} arrived last in {} collectives; the others waited {} for it\n",
-                        waiting.late.value, waiting.collectives, durationText(waiting.waited.ns));
+                        waiting.late.value, waiting.collectives, durationText(waiting.waited));
     if (report.unknown.collectives > 0)
         text += fmt::format(
             "  in {} collectives the last rank to arrive is unknown{}; the ranks waited {}\n",
             report.unknown.collectives,
             brief ? ", for doubt in the clocks of the hosts"
                   : ": it was late by less than the clocks of the hosts are in doubt",
-            durationText(report.unknown.waited.ns));
+            durationText(report.unknown.waited));
     return text;
 }
 
@@ -235,7 +234,7 @@ std::string clocks(const Report& report, bool brief) {
         text += fmt::format(
             "  collectives prove times of host {} ahead of those of host {} by {} at least, from "
             "{:.0f} s to {:.0f} s\n",
-            proof.first, proof.second, durationText(proof.ahead.ns), proof.window.begin.seconds(),
+            proof.first, proof.second, durationText(proof.ahead), proof.window.begin.seconds(),
             proof.window.end.seconds());
     if (const std::int64_t count = report.clocks.contradictions(); count > 0)
         text += fmt::format(
@@ -256,11 +255,10 @@ const char* absence(const Report& report) {
 /// Sums over all recorded steps of each rank.
 std::string ledger(const Report& report, bool brief) {
     const analysis::StepBasis& basis = report.basis;
-    const std::string which =
-        basis.whole() ? "recorded steps"
-                      : fmt::format("the {} of {} steps that have detail",
-                                    countText(static_cast<std::uint64_t>(basis.detailed)),
-                                    countText(static_cast<std::uint64_t>(basis.steps)));
+    const std::string which = basis.whole()
+                                  ? "recorded steps"
+                                  : fmt::format("the {} of {} steps that have detail",
+                                                countText(basis.detailed), countText(basis.steps));
     std::string text = fmt::format(
         "\nStep ledger (sum over {}; {})\n", which,
         brief ? "parts of 1 % and more of some rank's wall time" : "parts add up to wall time");
@@ -287,10 +285,10 @@ std::string ledger(const Report& report, bool brief) {
         }
         const auto whole = static_cast<double>(wall.ns);
         for (std::size_t part = 0; part < parts.size(); ++part) {
-            rows[part].push_back(durationText(parts[part].ns));
+            rows[part].push_back(durationText(parts[part]));
             rows[part].push_back(shareText(static_cast<double>(parts[part].ns), whole));
         }
-        rows.back().push_back(durationText(wall.ns));
+        rows.back().push_back(durationText(wall));
         rows.back().push_back(shareText(whole, whole));
     }
     TextTable table(header);
@@ -308,21 +306,20 @@ std::string memory(const Report& report, bool brief) {
             text += fmt::format("  rank {}: memory events {}\n", rank.rank.value, absence(report));
             continue;
         }
-        text += fmt::format("  rank {}: {} at {}\n", rank.rank.value, bytesText(rank.peak.count),
-                            durationText(rank.peakTime.ns));
+        text += fmt::format("  rank {}: {} at {}\n", rank.rank.value, bytesText(rank.peak),
+                            durationText({rank.peakTime.ns}));
         TextTable table({"category", "bytes", "theory", "of theory"});
         for (std::size_t category = 0; category < rank.byCategory.size(); ++category) {
             const std::int64_t held = rank.byCategory[category].count;
             const std::int64_t theory = rank.theoryByCategory[category].count;
             if (held == 0 && theory == 0) continue;
-            table.add({toWord(static_cast<MemoryCategory>(category)), bytesText(held),
-                       theory == 0 ? "–" : bytesText(theory),
+            table.add({toWord(static_cast<MemoryCategory>(category)), bytesText({held}),
+                       theory == 0 ? "–" : bytesText({theory}),
                        shareText(static_cast<double>(held), static_cast<double>(theory))});
         }
         const bool outside = rank.managed() != rank.peak;
-        table.add({outside ? "total within the allocator" : "total",
-                   bytesText(rank.managed().count),
-                   rank.theory.count == 0 ? "–" : bytesText(rank.theory.count),
+        table.add({outside ? "total within the allocator" : "total", bytesText(rank.managed()),
+                   rank.theory.count == 0 ? "–" : bytesText(rank.theory),
                    shareText(static_cast<double>(rank.managed().count),
                              static_cast<double>(rank.theory.count))});
         text += table.text("    ");
@@ -352,7 +349,7 @@ std::string recording(const Report& report, bool brief) {
     ReportLines lines;
     lines.add("dropped events", countText(report.dropped));
     lines.add("events", countText(report.events));
-    std::string file = bytesText(report.fileSize.count);
+    std::string file = bytesText(report.fileSize);
     if (report.events > 0)
         file += fmt::format(
             ", {:.1f} bytes per event with everything in it",

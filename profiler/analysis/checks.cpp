@@ -1,6 +1,7 @@
 #include "profiler/analysis/checks.h"
 
 #include "storage/model/detail.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/repaired.h"
 
 #include <fmt/format.h>
@@ -17,17 +18,6 @@ const Diagnostic* findCode(const RecordingSummary& summary, std::string_view cod
     const auto found = std::find_if(summary.diagnostics.begin(), summary.diagnostics.end(),
                                     [&](const Diagnostic& each) { return each.code == code; });
     return found == summary.diagnostics.end() ? nullptr : &*found;
-}
-
-/// "40,556"
-std::string counted(std::uint64_t count) {
-    const std::string digits = std::to_string(count);
-    std::string text;
-    for (std::size_t i = 0; i < digits.size(); ++i) {
-        if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-        text += digits[i];
-    }
-    return text;
 }
 
 std::string firstOf(const std::vector<std::string>& sentences) {
@@ -49,8 +39,7 @@ Check certificate(const Completeness& told) {
     check.state = told.complete ? CheckState::kFine : CheckState::kProblem;
     check.found = fmt::format(
         "{} of {} numbers of gathers, reductions and phases are those that the strategy must have",
-        counted(static_cast<std::uint64_t>(told.compared - told.different)),
-        counted(static_cast<std::uint64_t>(told.compared)));
+        countText(told.compared - told.different), countText(told.compared));
     if (!told.complete && told.different == 0) check.found += "; " + firstOf(told.missing);
     return check;
 }
@@ -64,7 +53,7 @@ Check dropped(const RecordingSummary& summary) {
         return check;
     }
     check.state = lost > 0 ? CheckState::kProblem : CheckState::kFine;
-    check.found = fmt::format("{} of {} that ranks saw", counted(lost), counted(seen));
+    check.found = fmt::format("{} of {} that ranks saw", countText(lost), countText(seen));
     return check;
 }
 

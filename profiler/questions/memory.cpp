@@ -5,7 +5,7 @@
 #include "profiler/questions/cells.h"
 #include "profiler/questions/memory_tables.h"
 #include "profiler/questions/questions.h"
-#include "storage/model/size_limit.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -108,7 +108,7 @@ Result<void> addOverTime(const Asked& asked, RankId worst, Answer& answer) {
             answer.sentences.push_back(fmt::format(
                 "Memory of rank {} grows: {} more at the end of a step than of the one before, {} "
                 "in all.",
-                rank.rank.value, sizeText(growth->perStep), sizeText(growth->all)));
+                rank.rank.value, bytesText(growth->perStep), bytesText(growth->all)));
     }
     if (!table.rows.empty()) answer.tables.push_back(std::move(table));
     return {};

@@ -2,7 +2,7 @@
 
 #include "engine/run/theory/model_theory.h"
 #include "profiler/questions/cells.h"
-#include "storage/model/size_limit.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 

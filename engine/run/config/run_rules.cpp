@@ -5,6 +5,7 @@
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/config/vocabulary_pieces.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "engine/run/config/run_settings.h"
 
 #include "engine/run/config/modelled_link.h"
-#include "storage/model/digits.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
