@@ -1,5 +1,6 @@
 #include "app/cli/answer_text.h"
 
+#include "app/cli/console.h"
 #include "app/cli/report_table.h"
 #include "storage/model/plain_text.h"
 #include "storage/model/quantity_text.h"
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -21,6 +23,8 @@ using questions::Cell;
 using questions::Column;
 using questions::Table;
 using questions::Unit;
+
+constexpr const char* kIndent = "  ";
 
 /// Kernels' names can be longer than a screen: begin and end tell most of them apart.
 std::string shortened(const std::string& text) {
@@ -59,6 +63,14 @@ std::vector<std::vector<std::string>> textsOf(const Table& table, std::size_t ro
     return texts;
 }
 
+/// Aligned, the header first.
+std::string rowsText(const Table& table, std::size_t rows) {
+    const auto texts = textsOf(table, rows);
+    TextTable text(texts.front());
+    for (std::size_t i = 1; i < texts.size(); ++i) text.add(texts[i]);
+    return text.text(kIndent);
+}
+
 void addColumns(const std::vector<Column>& columns, std::string& text) {
     for (const Column& column : columns)
         if (*column.definition != '\0')
@@ -76,13 +88,34 @@ std::string inCell(std::string text) {
 std::string tableText(const Table& table, std::size_t mostRows) {
     const std::size_t shown =
         mostRows == 0 ? table.rows.size() : std::min(mostRows, table.rows.size());
-    const auto texts = textsOf(table, shown);
-    TextTable text(texts.front());
-    for (std::size_t i = 1; i < texts.size(); ++i) text.add(texts[i]);
-    std::string all = fmt::format("{}\n{}", printableLine(table.title), text.text("  "));
+    std::string all = printableLine(table.title) + '\n' + rowsText(table, shown);
     if (shown < table.rows.size())
         all += fmt::format("  {} more with --all\n", table.rows.size() - shown);
     return all;
+}
+
+std::string figuresText(const std::vector<questions::Figure>& figures, const std::string& indent) {
+    std::size_t width = 0;
+    for (const auto& [what, value] : figures)
+        width = std::max(width, std::string_view(what.title).size());
+    std::string text;
+    for (const auto& [what, value] : figures)
+        text += fmt::format(
+            "{}{:<{}}  {}\n", indent, what.title, width,
+            value.text() != nullptr ? quotedLines(*value.text()) : cellText(value, what.unit));
+    return text;
+}
+
+std::string sectionText(const std::string& title, const Answer& answer) {
+    std::string text = printableLine(title) + '\n' + figuresText(answer.figures, kIndent);
+    for (const std::string& sentence : answer.sentences)
+        text += kIndent + printableLine(sentence) + '\n';
+    for (const Table& table : answer.tables) {
+        if (table.rows.empty()) continue;
+        if (*table.title != '\0') text += fmt::format("{}{}\n", kIndent, table.title);
+        text += rowsText(table, table.rows.size());
+    }
+    return text;
 }
 
 std::string tableMarkdown(const Table& table) {

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 namespace shardscope::cli {
 namespace {
@@ -16,19 +14,8 @@ using planning::Calibration;
 using planning::CollectiveCost;
 using planning::MachineRate;
 
-/// "45.1 GFLOP/s", "12.3 GB/s", "4.5 us": three digits.
 std::string quantity(double value, std::string_view unit) {
-    struct Scale {
-        double factor;
-        const char* prefix;
-    };
-    constexpr std::array kScales{Scale{1e12, "T"}, Scale{1e9, "G"}, Scale{1e6, "M"},
-                                 Scale{1e3, "k"},  Scale{1, ""},    Scale{1e-3, "m"},
-                                 Scale{1e-6, "u"}, Scale{1e-9, "n"}};
-    for (const Scale& scale : kScales)
-        if (value >= 0.9995 * scale.factor)
-            return fmt::format("{:.3g} {}{}", value / scale.factor, scale.prefix, unit);
-    return fmt::format("{:.3g} {}", value, unit);
+    return siText(value, unit, Digits::kScreen).joined();
 }
 
 std::string nameOf(const run::MeasuredFigure& figure) {

@@ -1,8 +1,8 @@
 #include "app/cli/doctor_hosts.h"
 
 #include "app/cli/console.h"
-#include "app/cli/host_flags.h"
 #include "app/cli/report_table.h"
+#include "app/cli/run_hosts.h"
 #include "app/cli/run_requests.h"
 #include "app/cli/ssh_hosts.h"
 #include "engine/run/config/host_list.h"

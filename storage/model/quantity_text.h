@@ -50,7 +50,7 @@ struct QuantityText {
 };
 
 [[nodiscard]] QuantityText quantityText(double value, Unit unit, Digits digits = Digits::kText);
-/// With an SI prefix from µ to P: 4.1e10, "B/s" -> "41.00 GB/s".
+/// With an SI prefix from n to P: 4.1e10, "B/s" -> "41.00 GB/s".
 [[nodiscard]] QuantityText siText(double value, std::string_view unit,
                                   Digits digits = Digits::kText);
 

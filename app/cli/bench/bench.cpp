@@ -1,6 +1,6 @@
 // `shardscope bench`: runs that differ in what is asked about, measured in turn, and their figures
 // beside each other and beside theory.
-#include "app/cli/bench/bench_kinds.h"
+#include "app/cli/bench/bench_kind.h"
 #include "app/cli/bench/bench_output.h"
 #include "app/cli/bench/bench_runs.h"
 #include "app/cli/command.h"

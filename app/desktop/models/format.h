@@ -33,7 +33,7 @@ struct ValueText {
 [[nodiscard]] QString formatDuration(Duration duration);
 [[nodiscard]] ValueText bytesParts(Bytes bytes);
 [[nodiscard]] QString formatBytes(Bytes bytes);
-/// With an SI prefix from µ to P: 4.1e10, "B/s" -> "41.0 GB/s".
+/// With an SI prefix from n to P: 4.1e10, "B/s" -> "41.0 GB/s".
 [[nodiscard]] ValueText siText(double value, const QString& unit);
 [[nodiscard]] QString formatSi(double value, const QString& unit);
 /// A sample of a counter lane, by the lane's unit: "312 W", "1.98 GHz", "64 °C", "83.1 %".
