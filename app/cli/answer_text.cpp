@@ -1,12 +1,14 @@
 #include "app/cli/answer_text.h"
 
+#include "app/cli/console.h"
 #include "app/cli/report_table.h"
 #include "storage/model/plain_text.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -22,62 +24,7 @@ using questions::Column;
 using questions::Table;
 using questions::Unit;
 
-std::string scaled(double value, const char* unit) {
-    static constexpr std::pair<double, const char*> kScales[] = {
-        {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
-    for (const auto& [scale, prefix] : kScales)
-        if (std::abs(value) >= scale)
-            return fmt::format("{:.2f} {}{}", value / scale, prefix, unit);
-    return fmt::format("{:.2f} {}", value, unit);
-}
-
-}  // namespace
-
-std::string decimalBytesText(double bytes) {
-    if (bytes == 0) return "0 B";
-    return bytes < 1e9 ? fmt::format("{:.5g} MB", bytes * 1e-6)
-                       : fmt::format("{:.5g} GB", bytes * 1e-9);
-}
-
-namespace {
-
-std::string numberText(double value, Unit unit) {
-    constexpr double kMicrosecond = 1000;
-    switch (unit) {
-        case Unit::kNanoseconds:
-            return durationText(std::llround(value));
-        case Unit::kMicroseconds:
-            return durationText(std::llround(value * kMicrosecond));
-        case Unit::kBytes:
-            return bytesText(std::llround(value));
-        case Unit::kDecimalBytes:
-            return decimalBytesText(value);
-        case Unit::kPercent:
-        case Unit::kOfPeak:
-            return fmt::format("{:.2f} %", value);
-        case Unit::kBytesPerSecond:
-            return scaled(value, "B/s");
-        case Unit::kTokensPerSecond:
-            return fmt::format("{:.0f} tokens/s", value);
-        case Unit::kFlops:
-            return scaled(value, "FLOP/s");
-        case Unit::kFlop:
-            return scaled(value, "FLOP");
-        case Unit::kJoules:
-            return fmt::format("{:.4g} J", value);
-        case Unit::kChange:
-            return fmt::format("{:+.2f} %", value);
-        case Unit::kSignedNanoseconds:
-            return (value < 0 ? "-" : "+") + durationText(std::llround(std::abs(value)));
-        case Unit::kSignedBytes:
-            return (value < 0 ? "-" : "+") + bytesText(std::llround(std::abs(value)));
-        case Unit::kCount:
-        case Unit::kNone:
-        case Unit::kOfRow:
-            break;
-    }
-    return fmt::format("{:.4g}", value);
-}
+constexpr const char* kIndent = "  ";
 
 /// Kernels' names can be longer than a screen: begin and end tell most of them apart.
 std::string shortened(const std::string& text) {
@@ -92,12 +39,12 @@ std::string shortened(const std::string& text) {
 
 std::string cellText(const Cell& cell, Unit unit) {
     if (const auto* text = cell.text()) return shortened(printableLine(*text));
-    if (const auto* number = cell.real()) return numberText(*number, unit);
+    if (const auto* number = cell.real()) return quantityText(*number, unit).joined();
     const auto* whole = cell.integer();
     if (whole == nullptr) return "-";
-    if (unit == Unit::kCount && *whole >= 0) return countText(static_cast<std::uint64_t>(*whole));
-    if (unit == Unit::kNone || unit == Unit::kCount) return fmt::format("{}", *whole);
-    return numberText(static_cast<double>(*whole), unit);
+    if (unit == Unit::kCount) return countText(*whole);
+    if (unit == Unit::kNone) return fmt::format("{}", *whole);
+    return quantityText(static_cast<double>(*whole), unit).joined();
 }
 
 /// The header first; of columns that people are to see.
@@ -114,6 +61,14 @@ std::vector<std::vector<std::string>> textsOf(const Table& table, std::size_t ro
                 row.push_back(cellText(table.rows[i][c], table.unitOf(table.rows[i], c)));
     }
     return texts;
+}
+
+/// Aligned, the header first.
+std::string rowsText(const Table& table, std::size_t rows) {
+    const auto texts = textsOf(table, rows);
+    TextTable text(texts.front());
+    for (std::size_t i = 1; i < texts.size(); ++i) text.add(texts[i]);
+    return text.text(kIndent);
 }
 
 void addColumns(const std::vector<Column>& columns, std::string& text) {
@@ -133,13 +88,34 @@ std::string inCell(std::string text) {
 std::string tableText(const Table& table, std::size_t mostRows) {
     const std::size_t shown =
         mostRows == 0 ? table.rows.size() : std::min(mostRows, table.rows.size());
-    const auto texts = textsOf(table, shown);
-    TextTable text(texts.front());
-    for (std::size_t i = 1; i < texts.size(); ++i) text.add(texts[i]);
-    std::string all = fmt::format("{}\n{}", printableLine(table.title), text.text("  "));
+    std::string all = printableLine(table.title) + '\n' + rowsText(table, shown);
     if (shown < table.rows.size())
         all += fmt::format("  {} more with --all\n", table.rows.size() - shown);
     return all;
+}
+
+std::string figuresText(const std::vector<questions::Figure>& figures, const std::string& indent) {
+    std::size_t width = 0;
+    for (const auto& [what, value] : figures)
+        width = std::max(width, std::string_view(what.title).size());
+    std::string text;
+    for (const auto& [what, value] : figures)
+        text += fmt::format(
+            "{}{:<{}}  {}\n", indent, what.title, width,
+            value.text() != nullptr ? quotedLines(*value.text()) : cellText(value, what.unit));
+    return text;
+}
+
+std::string sectionText(const std::string& title, const Answer& answer) {
+    std::string text = printableLine(title) + '\n' + figuresText(answer.figures, kIndent);
+    for (const std::string& sentence : answer.sentences)
+        text += kIndent + printableLine(sentence) + '\n';
+    for (const Table& table : answer.tables) {
+        if (table.rows.empty()) continue;
+        if (*table.title != '\0') text += fmt::format("{}{}\n", kIndent, table.title);
+        text += rowsText(table, table.rows.size());
+    }
+    return text;
 }
 
 std::string tableMarkdown(const Table& table) {

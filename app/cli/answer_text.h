@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace shardscope::cli {
 
@@ -18,11 +19,15 @@ inline constexpr std::size_t kMostRows = 20;
 
 /// Title and rows; a table of an answer likewise.
 [[nodiscard]] std::string tableText(const questions::Table& table, std::size_t mostRows = 0);
+/// Named values in a column, each line after `indent`; values of several lines stay readable.
+[[nodiscard]] std::string figuresText(const std::vector<questions::Figure>& figures,
+                                      const std::string& indent = "");
+
+/// A part of a longer document: a title, and below it, indented, figures, sentences and tables.
+[[nodiscard]] std::string sectionText(const std::string& title, const questions::Answer& answer);
+
 /// All rows as a table of Markdown, without the title.
 [[nodiscard]] std::string tableMarkdown(const questions::Table& table);
-
-/// "26.25 GB": powers of 1000, in five figures.
-[[nodiscard]] std::string decimalBytesText(double bytes);
 
 /// The same with tables as Markdown has them, all of their rows, and what each column means.
 [[nodiscard]] std::string answerMarkdown(const questions::Answer& answer);

@@ -1,13 +1,11 @@
 #include "app/cli/calibration_text.h"
 
 #include "app/cli/report_table.h"
-#include "storage/model/size_limit.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 namespace shardscope::cli {
 namespace {
@@ -16,19 +14,8 @@ using planning::Calibration;
 using planning::CollectiveCost;
 using planning::MachineRate;
 
-/// "45.1 GFLOP/s", "12.3 GB/s", "4.5 us": three digits.
 std::string quantity(double value, std::string_view unit) {
-    struct Scale {
-        double factor;
-        const char* prefix;
-    };
-    constexpr std::array kScales{Scale{1e12, "T"}, Scale{1e9, "G"}, Scale{1e6, "M"},
-                                 Scale{1e3, "k"},  Scale{1, ""},    Scale{1e-3, "m"},
-                                 Scale{1e-6, "u"}, Scale{1e-9, "n"}};
-    for (const Scale& scale : kScales)
-        if (value >= 0.9995 * scale.factor)
-            return fmt::format("{:.3g} {}{}", value / scale.factor, scale.prefix, unit);
-    return fmt::format("{:.3g} {}", value, unit);
+    return siText(value, unit, Digits::kScreen).joined();
 }
 
 std::string nameOf(const run::MeasuredFigure& figure) {
@@ -84,8 +71,7 @@ std::string collectiveTable(const Calibration& calibration, std::int64_t nowS) {
 
 std::string firstLines(const Calibration& calibration, std::int64_t nowS) {
     std::string text = fmt::format("{}, {}", calibration.host, calibration.device);
-    if (calibration.kind == run::Device::kCpu)
-        text += ", " + counted(static_cast<std::uint64_t>(calibration.cores), "core");
+    if (calibration.kind == run::Device::kCpu) text += ", " + counted(calibration.cores, "core");
     text += fmt::format("\nmeasured {} ago{} by {}\n", planning::ageText(calibration.unixS, nowS),
                         calibration.quick ? ", quickly," : "", calibration.product);
     if (nowS - calibration.unixS > planning::kOldCalibrationS)

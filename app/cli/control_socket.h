@@ -3,14 +3,33 @@
 // line too: {"ok":true,"message":"stopping after this step"}.
 #pragma once
 
-#include "app/cli/control_commands.h"
 #include "engine/launch/file_descriptor.h"
+#include "engine/launch/run_supervisor.h"
+#include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
 
 #include <list>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace shardscope::cli {
+
+/// What a run that is going on can be asked for, as JSON objects (docs/control_protocol.md), by a
+/// program on standard input or by `shardscope control`.
+class ControlCommands {
+public:
+    /// `run` outlives it.
+    ControlCommands(launch::RunSupervisor& run, run::RunConfig config)
+        : m_run(run), m_config(std::move(config)) {}
+
+    /// Does what the line asks for; says what that comes to, or why it changes nothing (kUsage).
+    Result<std::string> apply(std::string_view line) const;
+
+private:
+    launch::RunSupervisor& m_run;
+    const run::RunConfig m_config;
+};
 
 /// The recorder's end. One poll loop; never waits.
 class ControlSocket {

@@ -1,7 +1,7 @@
 // `shardscope data-sum`: what an agent has summed up for it. Not for people.
 #include "app/cli/command.h"
 #include "app/cli/console.h"
-#include "app/cli/data_files.h"
+#include "app/cli/data_path.h"
 
 #include <CLI/CLI.hpp>
 

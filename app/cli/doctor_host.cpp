@@ -1,7 +1,7 @@
 #include "app/cli/doctor_host.h"
 
-#include "app/cli/report_table.h"
 #include "engine/launch/host_facts.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -99,12 +99,12 @@ Check coresCheck(const HostFacts& facts, const std::string& root) {
 }
 
 Check memoryCheck(const HostFacts& facts, const std::string& root) {
-    Check check{"host.memory", CheckStatus::kOk, bytesText(facts.memory.count), ""};
+    Check check{"host.memory", CheckStatus::kOk, bytesText(facts.memory), ""};
     const auto limit = number(firstLine(root + "/sys/fs/cgroup/memory.max"));
     if (!limit || *limit >= facts.memory.count) return check;
     check.status = CheckStatus::kNote;
     check.found =
-        fmt::format("{} of {}: the control group's limit", bytesText(*limit), check.found);
+        fmt::format("{} of {}: the control group's limit", bytesText({*limit}), check.found);
     return check;
 }
 
@@ -116,7 +116,7 @@ Check sharedMemoryCheck(const std::string& root) {
                 "mount -t tmpfs tmpfs /dev/shm, for GPU ranks"};
     }
     const auto size = static_cast<std::int64_t>(facts.f_blocks * facts.f_frsize);
-    Check check{"host.shared_memory", CheckStatus::kOk, bytesText(size) + " in /dev/shm", ""};
+    Check check{"host.shared_memory", CheckStatus::kOk, bytesText({size}) + " in /dev/shm", ""};
     if (size >= kSharedMemory) return check;
     check.status = CheckStatus::kNote;
     check.found += ", little for NCCL between GPU ranks";

@@ -1,11 +1,12 @@
 #include "app/cli/doctor_hosts.h"
 
 #include "app/cli/console.h"
-#include "app/cli/host_flags.h"
 #include "app/cli/report_table.h"
+#include "app/cli/run_hosts.h"
 #include "app/cli/run_requests.h"
 #include "app/cli/ssh_hosts.h"
 #include "engine/run/config/host_list.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,7 +26,7 @@ using Json = nlohmann::ordered_json;
 using launch::HostLook;
 
 std::string gigabytes(const std::optional<Bytes>& bytes) {
-    return bytes ? fmt::format("{:.1f} GB", static_cast<double>(bytes->count) * 1e-9) : "?";
+    return bytes ? sizeText(*bytes) : "?";
 }
 
 /// "2 x NVIDIA H100 80GB HBM3, driver 550.54.15"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/doctor_probe.h"
-#include "app/cli/doctor_surroundings.h"
+#include "app/cli/doctor_report.h"
 
 #include <string>
 #include <vector>

@@ -6,6 +6,7 @@
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/theory/theory.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -24,10 +25,6 @@ using theory::Moment;
 
 std::string megabytes(Bytes bytes) {
     return fmt::format("{:.1f}", static_cast<double>(bytes.count) * 1e-6);
-}
-
-std::string gigabytes(Bytes bytes) {
-    return fmt::format("{:.2f} GB", static_cast<double>(bytes.count) * 1e-9);
 }
 
 Bytes peakOf(const run::RunConfig& config) {
@@ -75,7 +72,7 @@ std::string verdictOfHosts(const run::RunConfig& config) {
         text +=
             fmt::format("\n  {:16}{} {} {} together", hosts[static_cast<std::size_t>(host)].name,
                         ranks, ranks == 1 ? "rank needs" : "ranks need",
-                        gigabytes(Bytes{ranks * peakOf(config).count}));
+                        sizeText(Bytes{ranks * peakOf(config).count}));
     }
     return text;
 }
@@ -87,8 +84,8 @@ std::string verdict(const run::RunConfig& config, std::optional<Bytes> available
                "`shardscope doctor` shows it";
     const bool fits = togetherOf(config).count <= available->count;
     return fmt::format("{}: {} ranks need {} together, {} are available here",
-                       fits ? "fits" : "does not fit", config.ranks, gigabytes(togetherOf(config)),
-                       gigabytes(*available));
+                       fits ? "fits" : "does not fit", config.ranks, sizeText(togetherOf(config)),
+                       sizeText(*available));
 }
 
 }  // namespace

@@ -1,16 +1,20 @@
 // `shardscope export`: a recording, or a part of it, in another format.
+#include "storage/interchange/export.h"
+
 #include "app/cli/command.h"
 #include "app/cli/console.h"
-#include "app/cli/export_report.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/open_recording.h"
 #include "app/cli/part_words.h"
-#include "app/cli/report_table.h"
+#include "app/cli/report_of.h"
 #include "app/cli/shared_options.h"
 #include "engine/checkpoint/gpt2_names.h"
 #include "engine/run/config/near_miss.h"
+#include "profiler/analysis/part.h"
 #include "storage/interchange/formats.h"
+#include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/output_kind.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/step_time.h"
 #include "storage/recording/file/output_file.h"
 
@@ -18,12 +22,62 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <memory>
+#include <string>
 
 namespace shardscope::cli {
 namespace {
+
+inline constexpr std::array kReports{"overview", "info", "verification"};
+
+Result<std::string> verification(const RecordingPlace& place) {
+    if (auto file = requireFile(place, "info --verify --json"); !file) return failure(file);
+    const auto found = storage::verifyRecording(place.path);
+    if (!found) return failure(found);
+    return verificationJson(*found);
+}
+
+Result<std::string> documentOf(const RecordingPlace& place, const OpenedRecording& recording,
+                               const std::string& report) {
+    if (report == "verification") return verification(place);
+    if (report != "overview" && report != "info")
+        return failure(ErrorCode::kUsage, fmt::format("unknown report '{}': there is {}", report,
+                                                      fmt::join(kReports, ", ")));
+    if (report == "info") {
+        const auto summary = recording->summary();
+        if (!summary) return failure(summary);
+        return infoJson(*summary, recording.isRunning(summary->complete));
+    }
+    auto overview = reportOf(*recording, false);
+    if (!overview) return failure(overview);
+    if (recording.isRunning(overview->finalised)) analysis::markRunning(*overview);
+    return analysis::toJson(*overview);
+}
+
+/// Of the recording at `place` that `reader` reads. `report` is "overview" (what `report --json`
+/// prints), "info" or "verification" (what `info --json` prints, without and with --verify). kUsage
+/// for another, and for a part: reports are of whole recordings.
+Result<interchange::ExportAccount> exportReport(const RecordingPlace& place,
+                                                const OpenedRecording& recording,
+                                                const std::string& report,
+                                                const interchange::ExportOptions& options) {
+    if (options.range || !options.ranks.empty())
+        return failure(ErrorCode::kUsage,
+                       "a report is of a whole recording: export the part with --format sscope "
+                       "and report on that");
+    const auto document = documentOf(place, recording, report);
+    if (!document) return failure(document);
+    auto writer =
+        interchange::ExportWriter::open(interchange::outputOf(options, interchange::kReportFile));
+    if (!writer) return failure(writer);
+    writer->write(*document);
+    writer->write("\n");
+    if (auto done = writer->finish(); !done) return failure(done);
+    return interchange::ExportAccount{0, {options.output}, {}};
+}
 
 using interchange::ExportAccount;
 using interchange::ExportOptions;

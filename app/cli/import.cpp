@@ -2,9 +2,9 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/interruptible.h"
-#include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "storage/interchange/formats.h"
+#include "storage/model/quantity_text.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,13 +1,14 @@
 // `shardscope info`: the facts of a recording, without analysing it.
+#include "app/cli/answer_text.h"
 #include "app/cli/command.h"
 #include "app/cli/console.h"
-#include "app/cli/info_json.h"
 #include "app/cli/open_recording.h"
-#include "app/cli/report_table.h"
+#include "app/cli/report_of.h"
 #include "app/cli/shared_options.h"
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_settings.h"
 #include "profiler/analysis/host_clocks.h"
+#include "storage/model/quantity_text.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
 #include "storage/sqlite/sqlite_error.h"
@@ -53,7 +54,7 @@ std::string eventsText(const EventCounts& events) {
 
 /// How far its writer has come.
 std::string statusText(const RecordingSummary& summary, bool running) {
-    const std::string recorded = durationText(summary.run.ended.ns);
+    const std::string recorded = durationText({summary.run.ended.ns});
     if (running) return fmt::format("running, {} recorded so far", recorded);
     if (summary.run.status == RunStatus::kRecording)
         return fmt::format("not finalised, {} recorded", recorded);
@@ -65,54 +66,51 @@ std::string infoText(const RecordingSummary& summary, bool running, const std::s
     const RunFacts& run = summary.run;
     const auto config = run::parseRunConfigJson(run.configJson);
     const std::string measured = config ? run::measuredText(*config) : std::string();
-    const auto line = [](const char* name, const std::string& value) {
-        return fmt::format("{:<12}{}\n", name, quotedLines(value));
+    std::vector<questions::Figure> lines;
+    const auto line = [&lines](const char* name, const std::string& value) {
+        lines.push_back({{"", name}, value});
     };
-    std::string text =
-        line("recording", path) + line("run", run.id) + line("written by", run.product);
+    line("recording", path);
+    line("run", run.id);
+    line("written by", run.product);
     // No flag of `record` makes ranks measure: bench and calibrate write run files.
-    if (!run.commandLine.empty() && measured.empty()) text += line("command", run.commandLine);
-    text += line("started", startedText(run.startedUnixNs));
-    text += line("status", statusText(summary, running));
+    if (!run.commandLine.empty() && measured.empty()) line("command", run.commandLine);
+    line("started", startedText(run.startedUnixNs));
+    line("status", statusText(summary, running));
     if (running)
-        text += line("running", "its writer is at work; what follows is what is there now");
+        line("running", "its writer is at work; what follows is what is there now");
     else if (!summary.complete)
-        text += line("unfinished",
-                     "its writer died, or is on another host; what came last may be in the -wal "
-                     "beside it, so move or copy both");
-    if (!measured.empty()) text += line("measures", measured);
+        line("unfinished",
+             "its writer died, or is on another host; what came last may be in the -wal "
+             "beside it, so move or copy both");
+    if (!measured.empty()) line("measures", measured);
     if (run.model.empty() || !measured.empty())
-        text +=
-            line("ranks", fmt::format("{}, {} of them here", run.worldSize, summary.ranks.size()));
+        line("ranks", fmt::format("{}, {} of them here", run.worldSize, summary.ranks.size()));
     else
-        text +=
-            line("model",
-                 fmt::format("{}, {} parameters, {} on {}", run.model,
-                             countText(static_cast<std::uint64_t>(run.parameters)), run.strategy,
-                             counted(static_cast<std::uint64_t>(run.worldSize), "rank")));
+        line("model",
+             fmt::format("{}, {} parameters, {} on {}", run.model, countText(run.parameters),
+                         run.strategy, counted(run.worldSize, "rank")));
     if (config)
-        if (const std::string link = run::modelledLink(*config); !link.empty())
-            text += line("link", link);
+        if (const std::string link = run::modelledLink(*config); !link.empty()) line("link", link);
     for (const HostFacts& host : summary.hosts)
         if (!host.name.empty())
-            text += line("host", fmt::format("{}: {}, {} cores, {}", host.name, host.cpu,
-                                             host.cores, bytesText(host.memory.count)));
+            line("host", fmt::format("{}: {}, {} cores, {}", host.name, host.cpu, host.cores,
+                                     bytesText(host.memory)));
     if (const analysis::HostClocks clocks(summary, {}); clocks.several())
         for (const analysis::HostClock& host : clocks.hosts())
-            text += line("clock", fmt::format("{}: {}", host.name, analysis::clockText(host)));
+            line("clock", fmt::format("{}: {}", host.name, analysis::clockText(host)));
     for (const RankFacts& rank : summary.ranks)
-        text += line("rank", fmt::format("{}: {}, pid {}, {} events, {} dropped", rank.rank.value,
-                                         rank.device, rank.pid, countText(rank.emitted),
-                                         countText(rank.dropped)));
-    text += line("steps", stepsText(summary));
-    for (const std::string& phrase : detailPhrases(summary.detail)) text += line("detail", phrase);
-    text += line("events", eventsText(summary.events));
-    text += line("file", fmt::format("{}, of which {} are compressed events",
-                                     bytesText(summary.fileSize.count),
-                                     bytesText(summary.chunkBytes.count)));
+        line("rank",
+             fmt::format("{}: {}, pid {}, {} events, {} dropped", rank.rank.value, rank.device,
+                         rank.pid, countText(rank.emitted), countText(rank.dropped)));
+    line("steps", stepsText(summary));
+    for (const std::string& phrase : detailPhrases(summary.detail)) line("detail", phrase);
+    line("events", eventsText(summary.events));
+    line("file", fmt::format("{}, of which {} are compressed events", bytesText(summary.fileSize),
+                             bytesText(summary.chunkBytes)));
     for (const auto& diagnostic : summary.diagnostics)
-        text += line(toWord(diagnostic.severity), diagnostic.message);
-    return text;
+        line(toWord(diagnostic.severity), diagnostic.message);
+    return figuresText(lines);
 }
 
 std::string verificationText(const storage::Verification& found, const std::string& path) {

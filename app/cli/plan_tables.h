@@ -1,15 +1,24 @@
 // What `shardscope plan` prints.
 #pragma once
 
-#include "app/cli/plan_more_tables.h"
+#include "profiler/planning/model_parallel.h"
 #include "profiler/planning/model_plan.h"
 #include "profiler/planning/parameter_plan.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <vector>
 
 namespace shardscope::cli {
+
+/// Divisions of a model over ranks, with what each holds and sends.
+struct DivisionInput {
+    planning::DividedRun run;
+    std::int64_t ranks = 1;
+    std::int64_t ranksOnHost = 8;
+    std::optional<Bytes> memory;
+    std::optional<planning::Division> only;  ///< absent: those of planDivisions()
+};
 
 struct PlanTexts {
     bool markdown = false;
@@ -34,6 +43,9 @@ struct ModelPlan {
 
 [[nodiscard]] std::string planText(const ParameterPlan& plan, const PlanTexts& texts);
 [[nodiscard]] std::string planText(const ModelPlan& plan, const PlanTexts& texts);
+
+/// Every parallelism in words and a picture.
+[[nodiscard]] std::string parallelismsText();
 
 // Schema shardscope.plan/1.
 [[nodiscard]] std::string planJson(const ParameterPlan& plan, const PlanTexts& texts = {});

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "app/cli/command.h"
-#include "app/cli/host_flags.h"
 #include "app/cli/launched_tasks.h"
 #include "app/cli/run_flags.h"
+#include "app/cli/run_hosts.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
 

@@ -3,8 +3,8 @@
 #include "app/cli/console.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/open_recording.h"
-#include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
+#include "storage/model/quantity_text.h"
 #include "storage/recording/repair/salvage_recording.h"
 
 #include <CLI/CLI.hpp>

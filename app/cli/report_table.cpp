@@ -2,10 +2,7 @@
 
 #include "storage/model/plain_text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace shardscope::cli {
@@ -68,45 +65,6 @@ std::string TextTable::text(const std::string& indent) const {
     append(m_header);
     for (const auto& row : m_rows) append(row);
     return all;
-}
-
-std::string bytesText(std::int64_t bytes) {
-    constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    auto value = static_cast<double>(bytes);
-    std::size_t unit = 0;
-    while (std::abs(value) >= 1024 && unit + 1 < std::size(kUnits)) {
-        value /= 1024;
-        ++unit;
-    }
-    if (unit == 0) return fmt::format("{} B", bytes);
-    return fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
-
-std::string durationText(std::int64_t nanoseconds) {
-    const auto value = static_cast<double>(nanoseconds);
-    const double size = std::abs(value);
-    if (size >= 1e9) return fmt::format("{:.2f} s", value * 1e-9);
-    if (size >= 1e6) return fmt::format("{:.2f} ms", value * 1e-6);
-    if (size >= 1e3) return fmt::format("{:.1f} µs", value * 1e-3);
-    return fmt::format("{} ns", nanoseconds);
-}
-
-std::string counted(std::uint64_t count, std::string_view what) {
-    return fmt::format("{} {}{}", countText(count), what, count == 1 ? "" : "s");
-}
-
-std::string countText(std::uint64_t count) {
-    const std::string digits = std::to_string(count);
-    std::string text;
-    for (std::size_t i = 0; i < digits.size(); ++i) {
-        if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-        text += digits[i];
-    }
-    return text;
-}
-
-std::string shareText(double part, double whole) {
-    return whole == 0 ? "–" : fmt::format("{:.1f} %", 100 * part / whole);
 }
 
 }  // namespace shardscope::cli

@@ -1,23 +1,19 @@
 #include "app/cli/report_text.h"
 
-#include "app/cli/console.h"
-#include "app/cli/report_devices.h"
-#include "app/cli/report_findings.h"
-#include "app/cli/report_lines.h"
-#include "app/cli/report_many.h"
-#include "app/cli/report_table.h"
+#include "app/cli/answer_text.h"
+#include "app/cli/report_ranks.h"
 #include "engine/run/config/measurement_plan.h"
-#include "engine/run/config/run_config.h"
 #include "engine/run/config/run_settings.h"
 #include "profiler/analysis/notices.h"
-#include "storage/model/digits.h"
+#include "profiler/questions/cells.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,101 +23,152 @@
 namespace shardscope::cli {
 namespace {
 
-using analysis::kLedgerPartCount;
-using analysis::LedgerPart;
 using analysis::Report;
+using analysis::RunFinding;
+using questions::Answer;
+using questions::Cell;
+using questions::Figure;
+using questions::Table;
 
-constexpr const char* kIndent = "  ";
-constexpr const char* kRunning = "preliminary: the run is still recording";
+/// Of more findings than this the rest is counted.
+constexpr std::size_t kShownFindings = 5;
+
+/// Sentences of a part that is too short for a title.
+void add(Answer& answer, Answer more) {
+    std::move(more.sentences.begin(), more.sentences.end(), std::back_inserter(answer.sentences));
+}
+
+void add(Answer& answer, const char* name, std::string value) {
+    if (!value.empty()) answer.figures.push_back({{"", name}, std::move(value)});
+}
+
+/// Appends the value of `name`, with its name, to the one of `to`, where there is little room;
+/// nothing where either is missing.
+void join(Answer& answer, std::string_view name, std::string_view to) {
+    const auto find = [&](std::string_view wanted) {
+        return std::find_if(answer.figures.begin(), answer.figures.end(),
+                            [&](const Figure& each) { return each.what.title == wanted; });
+    };
+    const auto from = find(name), at = find(to);
+    if (from == answer.figures.end() || at == answer.figures.end()) return;
+    at->value = fmt::format("{}; {} {}", *at->value.text(), name, *from->value.text());
+    answer.figures.erase(from);
+}
+
+/// Which rank, which steps, when.
+std::string whereText(const RunFinding& finding) {
+    std::vector<std::string> parts;
+    if (finding.rank) parts.push_back(fmt::format("rank {}", finding.rank->value));
+    if (finding.steps && finding.steps->first == finding.steps->second)
+        parts.push_back(fmt::format("step {}", finding.steps->first.value));
+    else if (finding.steps)
+        parts.push_back(
+            fmt::format("steps {} to {}", finding.steps->first.value, finding.steps->second.value));
+    if (finding.range)
+        parts.push_back(
+            fmt::format("at {} of the recording", durationText({finding.range->begin.ns})));
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Answer findings(const Report& report, bool all) {
+    Answer answer;
+    const std::size_t count = report.findings.size();
+    const std::size_t shown = all ? count : std::min(count, kShownFindings);
+    for (const RunFinding& finding : std::span(report.findings).first(shown)) {
+        add(answer, toWord(finding.severity), finding.title);
+        add(answer, "  where", whereText(finding));
+        if (finding.cost)
+            add(answer, "  cost", durationText(*finding.cost) + " of all ranks together");
+        add(answer, "  evidence", finding.detail);
+        add(answer, "  what to try", finding.remedy);
+    }
+    if (shown < count) answer.sentences.push_back(fmt::format("{} more: --all", count - shown));
+    if (count == 0 && report.judged.enough)
+        answer.sentences.emplace_back("No findings: nothing stands out");
+    for (const std::string& what : report.judged.unknown)
+        answer.sentences.push_back("unknown: " + what);
+    return answer;
+}
+
+void addStatus(const RunFacts& run, Answer& answer) {
+    add(answer, "status",
+        fmt::format("{}, {} recorded", toWord(run.status), durationText({run.ended.ns})));
+}
 
 /// Of a run that trains nothing.
-std::optional<run::RunConfig> measuringConfig(const Report& report) {
-    auto config = run::parseRunConfigJson(report.run.configJson);
-    if (!config || config->work != run::Work::kMeasuring) return std::nullopt;
-    return std::move(*config);
-}
-
-void addStatus(const RunFacts& run, ReportLines& lines) {
-    lines.add("status",
-              fmt::format("{}, {} recorded", toWord(run.status), durationText(run.ended.ns)));
-}
-
-std::string measured(const Report& report, const run::RunConfig& config) {
-    ReportLines lines;
+Answer measured(const Report& report, const run::RunConfig& config) {
+    Answer answer;
     for (const run::Setting& setting : run::settingsOf(config))
-        if (std::string_view(setting.name) == "work") lines.add(setting.name, setting.text);
+        if (std::string_view(setting.name) == "work") add(answer, setting.name, setting.text);
     if (!config.measureOperations.empty())
-        lines.add("collectives",
-                  fmt::format("{} of {}", config.measureOperations, config.measureSizes));
-    if (config.measureMachine) lines.add("machine", run::kMachineFigures);
-    if (!config.measureNorms.empty()) lines.add("norms", config.measureNorms);
-    lines.add("ranks", std::to_string(report.run.worldSize));
-    addStatus(report.run, lines);
-    return "Configuration\n" + lines.text();
+        add(answer, "collectives",
+            fmt::format("{} of {}", config.measureOperations, config.measureSizes));
+    if (config.measureMachine) add(answer, "machine", run::kMachineFigures);
+    add(answer, "norms", config.measureNorms);
+    add(answer, "ranks", std::to_string(report.run.worldSize));
+    addStatus(report.run, answer);
+    return answer;
 }
 
-std::string configuration(const Report& report, bool brief) {
+Answer configuration(const Report& report, bool brief) {
     const RunFacts& run = report.run;
-    ReportLines lines;
+    Answer answer;
     const bool imported = run.model.empty();
-    lines.add("model", imported
-                           ? "not known: an imported trace does not say it"
-                           : fmt::format("{}, {} parameters", run.model,
-                                         countText(static_cast<std::uint64_t>(run.parameters))));
-    lines.add("strategy", fmt::format("{} on {} rank{}", imported ? "not known," : run.strategy,
-                                      run.worldSize, run.worldSize == 1 ? "" : "s"));
+    add(answer, "model",
+        imported ? "unknown: an imported trace does not say it"
+                 : fmt::format("{}, {} parameters", run.model, countText(run.parameters)));
+    add(answer, "strategy",
+        fmt::format("{} on {}", imported ? "unknown," : run.strategy,
+                    counted(run.worldSize, "rank")));
     if (const auto config = run::parseRunConfigJson(run.configJson)) {
         for (const run::Setting& setting : run::settingsOf(*config))
-            lines.add(setting.name, setting.text);
-        lines.add("steps", fmt::format("{} recorded, {} asked for", grouped(report.basis.steps),
-                                       grouped(config->steps)));
+            add(answer, setting.name, setting.text);
+        add(answer, "steps",
+            fmt::format("{} recorded, {} asked for", countText(report.basis.steps),
+                        countText(config->steps)));
     }
-    addStatus(run, lines);
-    if (brief) {
-        lines.join("strategy", "model");
-        lines.join("precision", "batch");
-        lines.join("seed", "batch");
-        lines.join("threads", "batch");
-        lines.join("steps", "data");
-        lines.join("capture", "data");
-        lines.join("status", "data");
-    }
-    return "Configuration\n" + lines.text();
+    addStatus(run, answer);
+    if (!brief) return answer;
+    join(answer, "strategy", "model");
+    for (const char* each : {"precision", "seed", "threads"}) join(answer, each, "batch");
+    for (const char* each : {"steps", "capture", "status"}) join(answer, each, "data");
+    return answer;
 }
 
-std::string training(const Report& report, bool brief) {
+Answer training(const Report& report, bool brief) {
     const auto number = [](const std::optional<double>& value) {
         return value ? fmt::format("{:.4f}", *value) : std::string("not recorded");
     };
-    ReportLines lines;
-    lines.add("loss, first to last",
-              report.lossFirst ? number(report.lossFirst) + " to " + number(report.lossLast)
-                               : "not recorded");
+    Answer answer;
+    add(answer, "loss, first to last",
+        report.lossFirst ? number(report.lossFirst) + " to " + number(report.lossLast)
+                         : "not recorded");
     if (report.validationLossLast)
-        lines.add("validation loss", number(report.validationLossLast) + " (last)");
+        add(answer, "validation loss", number(report.validationLossLast) + " (last)");
     if (report.tokensPerSecond)
-        lines.add("throughput",
-                  fmt::format("{:.0f} tokens/s over all ranks", *report.tokensPerSecond));
+        add(answer, "throughput",
+            fmt::format("{:.0f} tokens/s over all ranks", *report.tokensPerSecond));
     if (report.stepSecondsMedian)
-        lines.add("step, median",
-                  fmt::format("{} ({} warm-up steps and steps with evaluation left out)",
-                              durationText(std::llround(*report.stepSecondsMedian * 1e9)),
-                              report.warmupStepsLeftOut));
+        add(answer, "step, median",
+            fmt::format("{} ({} warm-up steps and steps with evaluation left out)",
+                        durationText({std::llround(*report.stepSecondsMedian * 1e9)}),
+                        report.warmupStepsLeftOut));
     const analysis::Mfu& mfu = report.mfu;
-    lines.add("MFU", mfu.value ? fmt::format("{:.1f} % ({}; peak {:.1f} GFLOP/s over all ranks{})",
-                                             *mfu.value * 100, mfu.variant, *mfu.peakFlops * 1e-9,
-                                             brief ? "" : ", " + mfu.peakSource)
-                               : "n/a: " + mfu.reason);
+    add(answer, "MFU",
+        mfu.value
+            ? fmt::format("{:.1f} % ({}; peak {:.1f} GFLOP/s over all ranks{})", *mfu.value * 100,
+                          mfu.variant, *mfu.peakFlops * 1e-9, brief ? "" : ", " + mfu.peakSource)
+            : "n/a: " + mfu.reason);
     if (report.measuredPeakUse)
-        lines.add("of measured peak",
-                  fmt::format("{:.1f} %{}", *report.measuredPeakUse * 100,
-                              brief ? "" : " of what matrix products reached on these devices"));
+        add(answer, "of measured peak",
+            fmt::format("{:.1f} %{}", *report.measuredPeakUse * 100,
+                        brief ? "" : " of what matrix products reached on these devices"));
     if (brief) {
-        lines.join("validation loss", "loss, first to last");
-        lines.join("step, median", "throughput");
-        lines.join("of measured peak", "MFU");
+        join(answer, "validation loss", "loss, first to last");
+        join(answer, "step, median", "throughput");
+        join(answer, "of measured peak", "MFU");
     }
-    return "\nTraining\n" + lines.text();
+    return answer;
 }
 
 /// What of a rank's time is counted.
@@ -142,234 +189,171 @@ std::span<const analysis::WaitingForRank> namedLate(const Report& report, bool b
     return few.first(static_cast<std::size_t>(end - few.begin()));
 }
 
-struct OverlapPart {
-    const char* name;
-    Duration time;
-};
-
-/// What communication consists of, in two ways.
-std::vector<std::vector<OverlapPart>> overlapParts(const analysis::Overlap& all,
-                                                   bool waitingKnown) {
-    std::vector<std::vector<OverlapPart>> ways{
-        {{"hidden by compute", all.hidden}, {"exposed: not under compute", all.exposed}}};
-    if (waitingKnown)
-        ways.push_back({{"waiting for the last rank", all.waiting}, {"moving data", all.moving}});
-    return ways;
-}
-
-std::string ofCommunication(Duration part, const analysis::Overlap& all) {
-    return shareText(static_cast<double>(part.ns), static_cast<double>(all.communication.ns));
-}
-
-std::string overlapTable(const analysis::Overlap& all, bool waitingKnown) {
-    TextTable table({"", "time", "of communication"});
-    const auto add = [&](const OverlapPart& part) {
-        table.add({part.name, durationText(part.time.ns), ofCommunication(part.time, all)});
-    };
-    add({"communication", all.communication});
-    for (const auto& way : overlapParts(all, waitingKnown))
-        for (const OverlapPart& part : way) add(part);
-    return table.text(kIndent);
-}
-
-/// The same, a line each way.
-std::string overlapLines(const analysis::Overlap& all, bool waitingKnown) {
-    std::string name = "communication", text;
-    for (const auto& way : overlapParts(all, waitingKnown)) {
-        std::vector<std::string> parts;
-        for (const OverlapPart& part : way)
-            parts.push_back(fmt::format("{} {} ({})", part.name, durationText(part.time.ns),
-                                        ofCommunication(part.time, all)));
-        const std::string sum =
-            name.empty() ? "" : durationText(all.communication.ns) + " over all ranks: ";
-        text += reportLine(name, fmt::format("{}{}", sum, fmt::join(parts, ", ")));
-        name.clear();
-    }
-    return text;
-}
-
-std::string overlap(const Report& report, bool brief) {
-    const analysis::Overlap& all = report.overlap;
-    std::string text = fmt::format("\nCommunication (all ranks, {})\n", countedTime(report));
-    if (all.communication.ns == 0) return text + "  none recorded\n";
-    text += brief ? overlapLines(all, report.waitingKnown) : overlapTable(all, report.waitingKnown);
-    if (const auto reached = all.reachedOfLimit())
-        text += fmt::format(
-            "  this schedule can hide at most {:.1f} % of moving data: {:.3f} of that is reached\n",
-            100 * *all.limit(), *reached);
-    if (!report.waitingKnown)
-        text += "waiting and transfer time cannot be separated: the other ranks are not recorded\n";
-    for (const analysis::WaitingForRank& waiting : namedLate(report, brief))
-        text +=
-            fmt::format("  rank {} arrived last in {} collectives; the others waited {} for it\n",
-                        waiting.late.value, waiting.collectives, durationText(waiting.waited.ns));
-    if (report.unknown.collectives > 0)
-        text += fmt::format(
-            "  in {} collectives the last rank to arrive is unknown{}; the ranks waited {}\n",
-            report.unknown.collectives,
-            brief ? ", for doubt in the clocks of the hosts"
-                  : ": it was late by less than the clocks of the hosts are in doubt",
-            durationText(report.unknown.waited.ns));
-    return text;
-}
-
 /// Of many hosts the least sure clock says what times of two hosts are worth.
-std::string hostClocks(const std::vector<analysis::HostClock>& hosts, bool brief) {
-    std::string text;
+Answer clocks(const Report& report, bool brief) {
+    Answer answer;
+    if (!report.clocks.several()) return answer;
+    const std::vector<analysis::HostClock>& hosts = report.clocks.hosts();
     if (brief && hosts.size() > kWorstRanks) {
         const auto& worst = *std::max_element(
             hosts.begin(), hosts.end(),
             [](const auto& a, const auto& b) { return a.worstResidual < b.worstResidual; });
-        return reportLine("clocks", fmt::format("of {} hosts, least sure {}: {}", hosts.size(),
-                                                worst.name, analysis::clockText(worst)));
+        answer.sentences.push_back(fmt::format("clocks of {} hosts, least sure {}: {}",
+                                               hosts.size(), worst.name,
+                                               analysis::clockText(worst)));
+    } else {
+        for (const analysis::HostClock& host : hosts)
+            answer.sentences.push_back(host.name + ": " + analysis::clockText(host));
     }
-    for (const analysis::HostClock& host : hosts)
-        text += reportLine(host.name, analysis::clockText(host));
-    return "\nClocks of the hosts\n" + text;
-}
-
-std::string clocks(const Report& report, bool brief) {
-    if (!report.clocks.several()) return {};
-    std::string text = hostClocks(report.clocks.hosts(), brief);
     for (const analysis::ClockProof& proof : report.clocks.proofs())
-        text += fmt::format(
-            "  collectives prove times of host {} ahead of those of host {} by {} at least, from "
-            "{:.0f} s to {:.0f} s\n",
-            proof.first, proof.second, durationText(proof.ahead.ns), proof.window.begin.seconds(),
-            proof.window.end.seconds());
+        answer.sentences.push_back(fmt::format(
+            "collectives prove times of host {} ahead of those of host {} by {} at least, from "
+            "{:.0f} s to {:.0f} s",
+            proof.first, proof.second, durationText(proof.ahead), proof.window.begin.seconds(),
+            proof.window.end.seconds()));
     if (const std::int64_t count = report.clocks.contradictions(); count > 0)
-        text += fmt::format(
-            "  in {} stretches of 10 s collectives contradict these: times of two hosts cannot be "
-            "compared there\n",
-            count);
-    return text;
+        answer.sentences.push_back(fmt::format(
+            "in {} stretches of 10 s collectives contradict these: times of two hosts cannot be "
+            "compared there",
+            count));
+    return answer;
 }
 
-/// Why there is nothing to show.
-const char* absence(const Report& report) {
-    if (!report.basis.whole()) return "are not in the file any more, or never were: see Recording";
-    if (report.running) return "are not in the file yet: the run is being recorded";
-    return report.finalised ? "were not recorded at this capture level"
-                            : "are not in the file: the recording was not finalised";
+/// What communication consists of, in two ways.
+Table overlapTable(const analysis::Overlap& all, bool waitingKnown) {
+    Table table{"overlap",
+                "",
+                {{"part", ""},
+                 {"ns", "time", Unit::kNanoseconds},
+                 {"pct", "of communication", Unit::kPercent}},
+                {}};
+    const auto addRow = [&](const char* name, Duration time) {
+        table.rows.push_back({name, time.ns, questions::share(time, all.communication)});
+    };
+    addRow("communication", all.communication);
+    addRow("hidden by compute", all.hidden);
+    addRow("exposed: not under compute", all.exposed);
+    if (waitingKnown) addRow("waiting for the last rank", all.waiting);
+    if (waitingKnown) addRow("moving data", all.moving);
+    return table;
 }
 
-/// Sums over all recorded steps of each rank.
-std::string ledger(const Report& report, bool brief) {
-    const analysis::StepBasis& basis = report.basis;
-    const std::string which =
-        basis.whole() ? "recorded steps"
-                      : fmt::format("the {} of {} steps that have detail",
-                                    countText(static_cast<std::uint64_t>(basis.detailed)),
-                                    countText(static_cast<std::uint64_t>(basis.steps)));
-    std::string text = fmt::format(
-        "\nStep ledger (sum over {}; {})\n", which,
-        brief ? "parts of 1 % and more of some rank's wall time" : "parts add up to wall time");
-    std::set<RankId> ranks;
-    for (const analysis::LedgerRow& row : report.ledger) ranks.insert(row.rank);
-    if (ranks.empty()) return text + fmt::format("  phases {}\n", absence(report));
-    if (brief) return text + ledgerOfMany(report);
-    std::vector<std::string> header{""};
-    for (const RankId rank : ranks) {
-        header.push_back(fmt::format("rank {}", rank.value));
-        header.emplace_back("of wall");
+/// The same, a line each way.
+void addOverlapLines(const analysis::Overlap& all, bool waitingKnown, Answer& answer) {
+    const auto part = [&](const char* name, Duration time) {
+        return fmt::format(
+            "{} {} ({})", name, durationText(time),
+            shareText(static_cast<double>(time.ns), static_cast<double>(all.communication.ns)));
+    };
+    answer.sentences.push_back(fmt::format(
+        "{} over all ranks: {}, {}", durationText(all.communication),
+        part("hidden by compute", all.hidden), part("exposed: not under compute", all.exposed)));
+    if (waitingKnown)
+        answer.sentences.push_back(part("waiting for the last rank", all.waiting) + ", " +
+                                   part("moving data", all.moving));
+}
+
+Answer overlap(const Report& report, bool brief) {
+    const analysis::Overlap& all = report.overlap;
+    Answer answer;
+    if (all.communication.ns == 0) {
+        answer.sentences.emplace_back("none recorded");
+        return answer;
     }
-    std::vector<std::vector<std::string>> rows(kLedgerPartCount + 1);
-    for (int part = 0; part < kLedgerPartCount; ++part)
-        rows[static_cast<std::size_t>(part)].emplace_back(toWord(static_cast<LedgerPart>(part)));
-    rows.back().emplace_back("wall time");
-    for (const RankId rank : ranks) {
-        Duration wall;
-        std::array<Duration, kLedgerPartCount> parts{};
-        for (const analysis::LedgerRow& row : report.ledger) {
-            if (row.rank != rank) continue;
-            wall += row.wall;
-            for (std::size_t part = 0; part < parts.size(); ++part) parts[part] += row.parts[part];
-        }
-        const auto whole = static_cast<double>(wall.ns);
-        for (std::size_t part = 0; part < parts.size(); ++part) {
-            rows[part].push_back(durationText(parts[part].ns));
-            rows[part].push_back(shareText(static_cast<double>(parts[part].ns), whole));
-        }
-        rows.back().push_back(durationText(wall.ns));
-        rows.back().push_back(shareText(whole, whole));
+    if (brief) {
+        addOverlapLines(all, report.waitingKnown, answer);
+    } else {
+        answer.tables.push_back(overlapTable(all, report.waitingKnown));
     }
-    TextTable table(header);
-    const auto sums = sumOfParts(report.ledger);
-    for (std::size_t part = 0; part < rows.size(); ++part)
-        if (part >= sums.size() || sums[part].ns != 0) table.add(std::move(rows[part]));
-    return text + table.text(kIndent);
+    if (const auto reached = all.reachedOfLimit())
+        answer.sentences.push_back(fmt::format(
+            "this schedule can hide at most {:.1f} % of moving data: {:.3f} of that is reached",
+            100 * *all.limit(), *reached));
+    if (!report.waitingKnown)
+        answer.sentences.emplace_back(
+            "waiting and transfer time cannot be separated: the other ranks are not recorded");
+    for (const analysis::WaitingForRank& waiting : namedLate(report, brief))
+        answer.sentences.push_back(
+            fmt::format("rank {} arrived last in {} collectives; the others waited {} for it",
+                        waiting.late.value, waiting.collectives, durationText(waiting.waited)));
+    if (report.unknown.collectives > 0)
+        answer.sentences.push_back(fmt::format(
+            "in {} collectives the last rank to arrive is unknown{}; the ranks waited {}",
+            report.unknown.collectives,
+            brief ? ", for doubt in the clocks of the hosts"
+                  : ": it was late by less than the clocks of the hosts are in doubt",
+            durationText(report.unknown.waited)));
+    if (brief) add(answer, clocks(report, brief));
+    return answer;
 }
 
-std::string memory(const Report& report, bool brief) {
-    std::string text = "\nMemory at each rank's peak, against theory\n";
-    if (brief) return text + memoryOfMany(report);
-    for (const analysis::RankMemory& rank : report.memory) {
-        if (!rank.known) {
-            text += fmt::format("  rank {}: memory events {}\n", rank.rank.value, absence(report));
-            continue;
-        }
-        text += fmt::format("  rank {}: {} at {}\n", rank.rank.value, bytesText(rank.peak.count),
-                            durationText(rank.peakTime.ns));
-        TextTable table({"category", "bytes", "theory", "of theory"});
-        for (std::size_t category = 0; category < rank.byCategory.size(); ++category) {
-            const std::int64_t held = rank.byCategory[category].count;
-            const std::int64_t theory = rank.theoryByCategory[category].count;
-            if (held == 0 && theory == 0) continue;
-            table.add({toWord(static_cast<MemoryCategory>(category)), bytesText(held),
-                       theory == 0 ? "–" : bytesText(theory),
-                       shareText(static_cast<double>(held), static_cast<double>(theory))});
-        }
-        const bool outside = rank.managed() != rank.peak;
-        table.add({outside ? "total within the allocator" : "total",
-                   bytesText(rank.managed().count),
-                   rank.theory.count == 0 ? "–" : bytesText(rank.theory.count),
-                   shareText(static_cast<double>(rank.managed().count),
-                             static_cast<double>(rank.theory.count))});
-        text += table.text("    ");
-    }
-    return text;
+std::string completenessText(const Report& report) {
+    if (report.running) return "preliminary: the run is still recording";
+    if (!report.completeness.known) return "unknown";
+    if (!report.completeness.complete) return "incomplete";
+    if (report.basis.whole())
+        return "complete: every gather, reduction and phase of every step is there";
+    return fmt::format(
+        "complete: every gather, reduction and phase of the {} of {} steps that have detail is "
+        "there",
+        report.basis.detailed, report.basis.steps);
 }
 
-std::string recording(const Report& report, bool brief) {
-    std::string text = "\nRecording\n";
-    const analysis::Completeness& certificate = report.completeness;
-    text += reportLine("completeness",
-                       report.running          ? kRunning
-                       : !certificate.known    ? "unknown"
-                       : !certificate.complete ? "incomplete"
-                       : report.basis.whole()
-                           ? "complete: every gather, reduction and phase of every step "
-                             "is there"
-                           : fmt::format("complete: every gather, reduction and phase of "
-                                         "the {} of {} steps that have detail is there",
-                                         report.basis.detailed, report.basis.steps));
-    for (const std::string& phrase : report.basis.leftOut)
-        text += fmt::format("  {:<22}{}\n", "", phrase);
+Answer recording(const Report& report, bool brief) {
+    Answer answer;
+    add(answer, "completeness", completenessText(report));
+    for (const std::string& phrase : report.basis.leftOut) add(answer, "", phrase);
     // What is not there may still come.
-    for (const std::string& sentence :
-         report.running ? std::vector<std::string>() : certificate.missing)
-        text += fmt::format("  {:<22}{}\n", "", sentence);
-    ReportLines lines;
-    lines.add("dropped events", countText(report.dropped));
-    lines.add("events", countText(report.events));
-    std::string file = bytesText(report.fileSize.count);
+    if (!report.running)
+        for (const std::string& sentence : report.completeness.missing) add(answer, "", sentence);
+    add(answer, "dropped events", countText(report.dropped));
+    add(answer, "events", countText(report.events));
+    std::string file = bytesText(report.fileSize);
     if (report.events > 0)
         file += fmt::format(
             ", {:.1f} bytes per event with everything in it",
             static_cast<double>(report.fileSize.count) / static_cast<double>(report.events));
-    lines.add("file", file);
+    add(answer, "file", file);
     if (brief) {
-        lines.join("dropped events", "events");
-        lines.join("file", "events");
+        join(answer, "dropped events", "events");
+        join(answer, "file", "events");
     }
-    text += lines.text();
     for (const Diagnostic& diagnostic : report.diagnostics)
-        text +=
-            quotedLines(fmt::format(
-                "  {}: {}{}{}", toWord(diagnostic.severity), analysis::sentence(diagnostic.message),
-                diagnostic.remedy.empty() ? "" : " ", analysis::sentence(diagnostic.remedy))) +
-            '\n';
-    return text;
+        add(answer, toWord(diagnostic.severity),
+            fmt::format("{}{}{}", analysis::sentence(diagnostic.message),
+                        diagnostic.remedy.empty() ? "" : " ",
+                        analysis::sentence(diagnostic.remedy)));
+    return answer;
+}
+
+struct Section {
+    std::string title;
+    Answer answer;
+};
+
+std::vector<Section> trainingSections(const Report& report, bool brief) {
+    const analysis::StepBasis& basis = report.basis;
+    const std::string which = basis.whole()
+                                  ? "recorded steps"
+                                  : fmt::format("the {} of {} steps that have detail",
+                                                countText(basis.detailed), countText(basis.steps));
+    Answer devices = devicesAnswer(report, brief), hta = htaAnswer(report, brief);
+    if (brief) add(devices, std::exchange(hta, Answer()));
+    return {
+        {"Configuration", configuration(report, brief)},
+        {"Training", training(report, brief)},
+        {fmt::format("Devices (kernels {})", countedTime(report)), std::move(devices)},
+        {"HTA-compatible (as HolisticTraceAnalysis counts: by kernel names, launched kernels only, "
+         "without the trace's last step, and copies as work; the exact numbers are above)",
+         std::move(hta)},
+        {fmt::format("Communication (all ranks, {})", countedTime(report)), overlap(report, brief)},
+        {"Clocks of the hosts", brief ? Answer() : clocks(report, brief)},
+        {fmt::format("Step ledger (sum over {}; {})", which,
+                     brief ? "parts of 1 % and more of some rank's wall time"
+                           : "parts add up to wall time"),
+         ledgerAnswer(report, brief)},
+        {"Memory at each rank's peak, against theory", memoryAnswer(report, brief)},
+    };
 }
 
 }  // namespace
@@ -377,16 +361,22 @@ std::string recording(const Report& report, bool brief) {
 std::string reportText(const Report& report, const std::string& path, bool everyRank) {
     const std::size_t ranks = std::max(report.memory.size(), report.devices.size());
     const bool brief = !everyRank && ranks > kFewRanks;
-    const std::string which =
-        brief ? fmt::format(", the spread over {} ranks; --all shows each of them", ranks) : "";
-    const std::string head =
-        fmt::format("Report of {}{}\n\n", path, which) + findingsText(report, everyRank);
-    if (const auto config = measuringConfig(report))
-        return head + measured(report, *config) + clocks(report, brief) + recording(report, brief);
-    return head + configuration(report, brief) + training(report, brief) +
-           devicesText(report, countedTime(report), brief) + htaText(report, brief) +
-           overlap(report, brief) + clocks(report, brief) + ledger(report, brief) +
-           memory(report, brief) + recording(report, brief);
+    auto config = run::parseRunConfigJson(report.run.configJson);
+    std::vector<Section> sections;
+    if (config && config->work == run::Work::kMeasuring)
+        sections = {{"Configuration", measured(report, *config)},
+                    {"Clocks of the hosts", clocks(report, brief)}};
+    else
+        sections = trainingSections(report, brief);
+    sections.insert(sections.begin(), {"Findings", findings(report, everyRank)});
+    sections.push_back({"Recording", recording(report, brief)});
+    std::string text = fmt::format(
+        "Report of {}{}\n", path,
+        brief ? fmt::format(", the spread over {} ranks; --all shows each of them", ranks) : "");
+    for (const Section& section : sections)
+        if (section.title == "Findings" || !section.answer.saysNothing())
+            text += '\n' + sectionText(section.title, section.answer);
+    return text;
 }
 
 }  // namespace shardscope::cli

@@ -1,4 +1,4 @@
-// The report for people: what is worth a look, then sections of aligned text.
+// The report for people: what is worth a look, then answers under titles.
 #pragma once
 
 #include "profiler/analysis/report.h"

@@ -1,6 +1,8 @@
-// The hosts of a run: agents on each, whether it is this machine or reached through ssh.
+// The hosts of a run, chosen by flags: agents on each, whether it is this machine or reached
+// through ssh.
 #pragma once
 
+#include "app/cli/command.h"
 #include "app/cli/run_progress.h"
 #include "app/cli/run_requests.h"
 #include "engine/launch/run_supervisor.h"
@@ -26,5 +28,24 @@ void settleThreads(run::RunConfig& config);
 /// ask to stop meanwhile. Where a launcher has started `tasks`, their hosts are those of the run.
 Result<launch::RunRequest> requestRun(const run::RunConfig& config, SignalRequests& signals,
                                       RunProgress& progress, launch::TaskMeeting* tasks = nullptr);
+
+/// A host file's text; what names no file stands for itself.
+[[nodiscard]] Result<std::string> hostText(const std::string& fileOrList);
+
+/// Flags that choose among the hosts of a run, and what hosts make of its other settings.
+class HostFlags {
+public:
+    /// *this outlives the app's parsing.
+    void addTo(CLI::App& app);
+
+    /// Reads the host file, takes the chosen hosts, and fills in what they decide: the number of
+    /// ranks unless it was given, and how many ranks share a model with hsdp.
+    Result<void> settle(run::RunConfig& config, bool ranksGiven) const;
+
+private:
+    [[nodiscard]] Result<void> choose(run::RunConfig& config) const;
+
+    std::string m_include, m_exclude;
+};
 
 }  // namespace shardscope::cli

@@ -4,6 +4,7 @@
 #include "profiler/analysis/report.h"
 #include "storage/columns/chunk.h"
 #include "storage/model/host_clock.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/recording_clock.h"
 #include "storage/recording/read/recording_reader.h"
 

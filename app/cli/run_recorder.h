@@ -4,8 +4,6 @@
 // written any more (disk full) is said once and ends the run; what was committed stays.
 #pragma once
 
-#include "app/cli/host_backlogs.h"
-#include "app/cli/rank_pace.h"
 #include "app/cli/run_progress.h"
 #include "app/cli/step_tally.h"
 #include "engine/launch/run_supervisor.h"

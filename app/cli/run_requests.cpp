@@ -1,6 +1,5 @@
 #include "app/cli/run_requests.h"
 
-#include "app/cli/control_commands.h"
 #include "app/cli/control_socket.h"
 
 #include <fmt/format.h>

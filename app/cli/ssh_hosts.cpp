@@ -1,6 +1,6 @@
 #include "app/cli/ssh_hosts.h"
 
-#include "app/cli/data_files.h"
+#include "app/cli/data_path.h"
 #include "engine/launch/process.h"
 #include "engine/launch/ssh/connect_hosts.h"
 #include "engine/launch/ssh/host_checks.h"

@@ -1,16 +1,22 @@
-// Joins what the ranks report about a step into one line of progress.
+// What the recorder adds up while a run goes on: steps as lines of progress, the pace of each rank,
+// and what other hosts still hold.
 #pragma once
 
 #include "app/cli/run_progress.h"
 #include "engine/run/protocol/messages.h"
+#include "engine/run/protocol/progress.h"
+#include "storage/model/recording.h"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace shardscope::cli {
 
+/// Joins what the ranks report about a step into one line of progress.
 class StepTally {
 public:
     StepTally(std::int32_t ranks, std::int32_t steps) : m_ranks(ranks), m_steps(steps) {}
@@ -48,6 +54,47 @@ private:
     std::int32_t m_firstStep = 0;
     std::optional<double> m_lossFirst;
     std::optional<double> m_lossLast;
+};
+
+/// What each rank is at, and how fast its last steps were.
+class RankPace {
+public:
+    /// Of these last steps the speed is shown.
+    static constexpr std::size_t kSteps = 10;
+
+    void add(const StepFacts& step);
+    [[nodiscard]] run::RankFigures figures(RankId rank, const run::RankActivity& activity) const;
+
+private:
+    struct Step {
+        std::int64_t tokens = 0;
+        Duration duration;
+    };
+    std::map<std::uint32_t, std::deque<Step>> m_last;  ///< by rank
+};
+
+/// What other hosts still hold of their ranks' events: shown while it happens, and what of it was
+/// lost. Lives on the recorder's only thread.
+class HostBacklogs {
+public:
+    explicit HostBacklogs(RunProgress& progress) : m_progress(progress) {}
+
+    void name(std::int32_t host, const std::string& name) { m_hosts[host].name = name; }
+    /// `fetching`: all ranks have ended.
+    void note(std::int32_t host, const run::Backlog& held, bool fetching);
+    /// A diagnostic for each host of which events were given up.
+    [[nodiscard]] std::vector<Diagnostic> lost(Timestamp now) const;
+
+private:
+    struct Host {
+        std::string name;
+        bool saidSlow = false;
+        std::optional<std::int64_t> toFetch;  ///< bytes held when fetching began
+        run::Backlog last{};
+    };
+
+    RunProgress& m_progress;
+    std::map<std::int32_t, Host> m_hosts;
 };
 
 }  // namespace shardscope::cli

@@ -1,8 +1,8 @@
 // The live line, plain lines and quiet kinds of RunProgress.
 #include "app/cli/console.h"
 #include "app/cli/run_progress.h"
-#include "storage/model/digits.h"
 #include "storage/model/plain_text.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

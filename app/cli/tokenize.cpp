@@ -2,10 +2,10 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/interruptible.h"
-#include "app/cli/report_table.h"
 #include "app/cli/shared_options.h"
 #include "app/cli/tokenize_work.h"
 #include "engine/launch/host_facts.h"
+#include "storage/model/quantity_text.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -23,10 +23,6 @@ struct TokenizeCommand {
     std::string format = "nanogpt";
     bool train = false, decode = false, plainText = false, json = false, quiet = false;
 };
-
-std::string countOf(std::int64_t count) {
-    return countText(static_cast<std::uint64_t>(count));
-}
 
 double bytesPerToken(const TokenizeAccount& account) {
     return account.tokens == 0
@@ -57,8 +53,8 @@ std::string accountText(const TokenizeAccount& account, const TokenizeCommand& c
     std::string text = fmt::format(
         "{}: {} tokens of {} bytes of text in {} {}, {:.2f} bytes per token; {:.2f} s, {:.1f} "
         "MB/s\n",
-        account.outputs.front(), countOf(account.tokens), countOf(account.textBytes),
-        countOf(account.files), account.files == 1 ? "file" : "files", bytesPerToken(account),
+        account.outputs.front(), countText(account.tokens), countText(account.textBytes),
+        countText(account.files), account.files == 1 ? "file" : "files", bytesPerToken(account),
         account.seconds, bytesPerSecond(account) / 1e6);
     if (command.train && account.vocabulary < command.work.vocabulary) {
         text += fmt::format("  {} tokens, not {}: no more pairs occur {} times; give more text\n",
@@ -71,7 +67,7 @@ std::string accountText(const TokenizeAccount& account, const TokenizeCommand& c
         text += fmt::format(
             "  {} of them held back\n  train on it: shardscope record --data {} "
             "--vocabulary {}\n",
-            countOf(account.heldBackTokens), command.work.output, account.vocabulary);
+            countText(account.heldBackTokens), command.work.output, account.vocabulary);
     }
     return text;
 }

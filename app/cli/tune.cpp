@@ -4,16 +4,16 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/data_path.h"
-#include "app/cli/host_flags.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/run_environment.h"
 #include "app/cli/run_flags.h"
+#include "app/cli/run_hosts.h"
 #include "app/cli/shared_options.h"
 #include "app/cli/tune_run.h"
 #include "engine/run/config/run_file.h"
 #include "engine/run/config/run_option.h"
 #include "profiler/questions/answer_rows.h"
-#include "profiler/questions/tune_tables.h"
+#include "profiler/questions/plan_tables.h"
 #include "storage/recording/file/output_file.h"
 
 #include <CLI/CLI.hpp>

@@ -12,7 +12,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/planning/model_plan.h"
 #include "profiler/planning/tuning.h"
-#include "profiler/questions/tune_tables.h"
+#include "profiler/questions/plan_tables.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,6 @@
 // `shardscope verify`: follows a reference folder step by step and says how far off it ends.
 #include "app/cli/command.h"
 #include "app/cli/console.h"
-#include "app/cli/host_flags.h"
 #include "app/cli/run_flags.h"
 #include "app/cli/run_hosts.h"
 #include "app/cli/run_requests.h"

@@ -1,6 +1,7 @@
 #include "profiler/analysis/checks.h"
 
 #include "storage/model/detail.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/repaired.h"
 
 #include <fmt/format.h>
@@ -17,17 +18,6 @@ const Diagnostic* findCode(const RecordingSummary& summary, std::string_view cod
     const auto found = std::find_if(summary.diagnostics.begin(), summary.diagnostics.end(),
                                     [&](const Diagnostic& each) { return each.code == code; });
     return found == summary.diagnostics.end() ? nullptr : &*found;
-}
-
-/// "40,556"
-std::string counted(std::uint64_t count) {
-    const std::string digits = std::to_string(count);
-    std::string text;
-    for (std::size_t i = 0; i < digits.size(); ++i) {
-        if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-        text += digits[i];
-    }
-    return text;
 }
 
 std::string firstOf(const std::vector<std::string>& sentences) {
@@ -49,8 +39,8 @@ Check certificate(const Completeness& completeness) {
     check.state = completeness.complete ? CheckState::kFine : CheckState::kProblem;
     check.found = fmt::format(
         "{} of {} numbers of gathers, reductions and phases are those that the strategy must have",
-        counted(static_cast<std::uint64_t>(completeness.compared - completeness.different)),
-        counted(static_cast<std::uint64_t>(completeness.compared)));
+        countText(completeness.compared - completeness.different),
+        countText(completeness.compared));
     if (!completeness.complete && completeness.different == 0)
         check.found += "; " + firstOf(completeness.missing);
     return check;
@@ -65,7 +55,7 @@ Check dropped(const RecordingSummary& summary) {
         return check;
     }
     check.state = lost > 0 ? CheckState::kProblem : CheckState::kFine;
-    check.found = fmt::format("{} of {} that ranks saw", counted(lost), counted(seen));
+    check.found = fmt::format("{} of {} that ranks saw", countText(lost), countText(seen));
     return check;
 }
 

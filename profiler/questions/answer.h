@@ -4,6 +4,8 @@
 // show the same figures with the same words. Pure values.
 #pragma once
 
+#include "storage/model/quantity_text.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,27 +16,7 @@
 
 namespace shardscope::questions {
 
-/// Of the numbers in a column, as JSON and CSV give them; text and window scale them.
-enum class Unit : std::uint8_t {
-    kNone,   ///< texts, and numbers without a unit: a rank, a step, a factor
-    kCount,  ///< how many
-    kNanoseconds,
-    kMicroseconds,
-    kBytes,
-    kDecimalBytes,  ///< as papers and data sheets have them: powers of 1000
-    kPercent,       ///< 0 to 100 of what the definition says
-    /// Percent of a peak or of another run, stated or measured: beyond 100 of a peak one is wrong.
-    kOfPeak,
-    kBytesPerSecond,
-    kTokensPerSecond,
-    kFlops,  ///< a second
-    kFlop,   ///< how many
-    kJoules,
-    kChange,             ///< percent, with its sign
-    kSignedNanoseconds,  ///< a difference
-    kSignedBytes,
-    kOfRow,  ///< said by the row's cell in the column "unit": "ns", "bytes", "tokens/s"
-};
+using shardscope::Unit;  ///< of the numbers in a column, as JSON and CSV give them
 
 /// Whom a column is for. JSON and CSV have all of them.
 enum class Shown : std::uint8_t {

@@ -1,10 +1,11 @@
 #include "profiler/questions/compare.h"
 
 #include "profiler/analysis/comparability.h"
+#include "profiler/analysis/difference.h"
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/training_health.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/cost_tables.h"
-#include "profiler/questions/loss_table.h"
 #include "profiler/questions/memory_tables.h"
 #include "profiler/questions/question.h"
 #include "profiler/questions/read_device.h"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace shardscope::questions {
@@ -185,6 +187,9 @@ Result<bool> addGate(const std::vector<RunFigure>& first, const std::vector<RunF
     return broken;
 }
 
+using analysis::LossCurves;
+using analysis::LossPair;
+
 }  // namespace
 
 Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>& recordings,
@@ -214,6 +219,45 @@ Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>&
     for (Side& side : baselines)
         compared.sides.push_back({std::move(side.summary), std::move(side.report)});
     return compared;
+}
+
+std::string lossSentence(const LossCurves& curves) {
+    const std::string steps = fmt::format("the {} steps that both have", curves.steps.size());
+    if (!curves.differs) return "Losses are equal to the last digit in " + steps + ".";
+    std::string from = fmt::format("Losses differ from step {} on, by {:.4g} at most",
+                                   curves.differs->value, curves.largest);
+    if (!curves.noise && !curves.apart) return from + ".";
+    const std::string noise =
+        curves.noise ? fmt::format(" (noise of a step's difference is {:.4g})", *curves.noise) : "";
+    if (!curves.apart) return from + " and never beyond noise" + noise + ".";
+    return fmt::format("{}, and beyond noise first at step {}{}.", from, curves.apart->value,
+                       noise);
+}
+
+void addLossCurves(const RecordingSummary& first, const RecordingSummary& second, Answer& answer) {
+    const LossCurves curves = analysis::lossCurves(first, second);
+    if (curves.steps.empty()) {
+        answer.unknown.emplace_back(
+            "how losses differ is unknown: there is no step whose loss both recorded");
+        return;
+    }
+    answer.sentences.push_back(lossSentence(curves));
+    if (!curves.noise && curves.differs)
+        answer.unknown.push_back(
+            fmt::format("whether losses differ beyond noise is unknown: it takes {} steps "
+                        "that both have",
+                        analysis::kLeastSamples));
+    Table table{"losses",
+                "Losses, step by step",
+                {{"step", "step"},
+                 {"first", "first"},
+                 {"second", "second"},
+                 {"difference", "difference", Unit::kNone, "Second - first."}},
+                {}};
+    for (const LossPair& pair : curves.steps)
+        table.rows.push_back(
+            {stepCell(pair.step), cell(pair.first), cell(pair.second), cell(pair.difference())});
+    answer.tables.push_back(std::move(table));
 }
 
 }  // namespace shardscope::questions

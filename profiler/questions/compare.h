@@ -4,8 +4,10 @@
 
 #include "profiler/analysis/report.h"
 #include "profiler/analysis/run_figures.h"
+#include "profiler/analysis/training_health.h"
 #include "profiler/questions/answer.h"
 #include "profiler/questions/selection.h"
+#include "storage/model/recording.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <string>
@@ -35,5 +37,11 @@ struct Compared {
 /// be compared, or the selection leaves nothing of one, and why.
 Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>& recordings,
                                    const CompareOptions& options);
+
+/// Whether and from where on they differ; of curves that have steps.
+[[nodiscard]] std::string lossSentence(const analysis::LossCurves& curves);
+
+/// Losses of two runs side by side, and that sentence.
+void addLossCurves(const RecordingSummary& first, const RecordingSummary& second, Answer& answer);
 
 }  // namespace shardscope::questions

@@ -3,6 +3,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -20,19 +21,13 @@ using analysis::PartOfRanks;
 using analysis::PartSpeed;
 using analysis::UtilisationBy;
 
-/// "10.8 M"; of a small model all of them.
-std::string parametersText(std::int64_t parameters) {
-    return parameters < 1'000'000 ? fmt::format("{}", parameters)
-                                  : fmt::format("{:.1f} M", static_cast<double>(parameters) * 1e-6);
-}
-
 /// What the figures are about, as nobody should print an MFU without.
 void addBasis(const Asked& asked, const analysis::Throughput& throughput,
               const run::RunConfig& config, const analysis::Mfu& mfu, Answer& answer) {
     answer.sentences.push_back(fmt::format(
         "{} with {} parameters, context {}, {} rank{}, {}; {} warm-up steps left out, wall "
         "time with the optimizer.",
-        asked.summary.run.model, parametersText(theory::parameterCount(config.model)),
+        asked.summary.run.model, countText(theory::parameterCount(config.model)),
         config.model.context, asked.summary.run.worldSize,
         asked.summary.run.worldSize == 1 ? "" : "s", toWord(config.precision),
         throughput.warmupStepsLeftOut));

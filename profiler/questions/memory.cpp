@@ -1,11 +1,10 @@
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/memory_steps.h"
-#include "profiler/questions/allocator_table.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/memory_tables.h"
 #include "profiler/questions/questions.h"
-#include "storage/model/size_limit.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -108,7 +107,7 @@ Result<void> addOverTime(const Asked& asked, RankId worst, Answer& answer) {
             answer.sentences.push_back(fmt::format(
                 "Memory of rank {} grows: {} more at the end of a step than of the one before, {} "
                 "in all.",
-                rank.rank.value, sizeText(growth->perStep), sizeText(growth->all)));
+                rank.rank.value, bytesText(growth->perStep), bytesText(growth->all)));
     }
     if (!table.rows.empty()) answer.tables.push_back(std::move(table));
     return {};

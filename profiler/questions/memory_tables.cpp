@@ -1,12 +1,21 @@
 #include "profiler/questions/memory_tables.h"
 
+#include "profiler/analysis/findings.h"
+#include "profiler/analysis/reserved_memory.h"
 #include "profiler/questions/cells.h"
+#include "storage/model/allocator_lanes.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace shardscope::questions {
@@ -21,6 +30,158 @@ constexpr const char* kUnexplained = "unexplained";
 
 Cell bytesCell(Bytes bytes) {
     return bytes.count;
+}
+
+using analysis::CounterChanges;
+using analysis::FreeBlocks;
+using analysis::RankMemory;
+using analysis::ReservedMemory;
+using Json = nlohmann::json;
+using Samples = std::vector<CounterEvent>;
+
+/// Larger ones are none.
+constexpr std::int64_t kMostBlock = std::int64_t{1} << 48;
+
+/// From the beginning of time: what is in force counts, whenever it began.
+TimeRange upToEnd(const Asked& asked, RankId rank) {
+    return {kBeginningOfTime, asked.selection.timeOf(asked.summary, rank).end};
+}
+
+/// Null: the rank has none.
+template <class Wanted>
+const LaneFacts* findLane(const RecordingSummary& summary, RankId rank, Wanted wanted) {
+    for (const LaneFacts& lane : summary.lanes)
+        if (lane.rank == rank && wanted(lane)) return &lane;
+    return nullptr;
+}
+
+const LaneFacts* findNamed(const RecordingSummary& summary, RankId rank, std::string_view name) {
+    return findLane(summary, rank, [&](const LaneFacts& lane) { return lane.name == name; });
+}
+
+Result<Samples> readAllocated(const Asked& asked, const LaneFacts& reserved) {
+    const TimeRange time = upToEnd(asked, reserved.rank);
+    const std::string name = allocatedLaneOf(reserved.name);
+    if (const LaneFacts* lane = findNamed(asked.summary, reserved.rank, name);
+        lane != nullptr && !name.empty())
+        return asked.reader.samples(lane->rank, lane->lane, time);
+    const auto events = asked.reader.memoryEvents(reserved.rank, time);
+    if (!events) return failure(events);
+    return analysis::allocatedSamples(*events);
+}
+
+/// From the first steady step to the last; all of it where there are none.
+TimeRange steadyRange(const Asked& asked, RankId rank) {
+    const auto steady = analysis::steadySteps(asked.summary, {});
+    if (steady.steps.empty()) return asked.selection.timeOf(asked.summary, rank);
+    TimeRange range = steady.steps.begin()->second.range;
+    for (const auto& [index, step] : steady.steps) {
+        range.begin = std::min(range.begin, step.range.begin);
+        range.end = std::max(range.end, step.range.end);
+    }
+    return range;
+}
+
+/// Blocks of a memory snapshot's segments that are free at its end.
+Result<std::optional<FreeBlocks>> readFreeBlocks(const Asked& asked, RankId rank) {
+    std::optional<FreeBlocks> told;
+    const LaneFacts* lane = findNamed(asked.summary, rank, kSnapshotSegments);
+    if (lane == nullptr) return told;
+    const Timestamp end{asked.summary.bounds.end.ns + 1};
+    const auto instants = asked.reader.instants(rank, lane->lane, {kBeginningOfTime, end});
+    if (!instants) return failure(instants);
+    std::vector<Bytes> sizes;
+    for (const InstantEvent& instant : *instants) {
+        if (asked.reader.text(rank, instant.name) != "block") continue;
+        const Json block = Json::parse(asked.reader.text(rank, instant.arguments), nullptr, false);
+        if (!block.is_object() || !block.contains("size") || !block["size"].is_number_integer())
+            continue;
+        const auto size = block["size"].get<std::int64_t>();
+        if (block.value("state", Json()) == "inactive" && size <= kMostBlock)
+            sizes.push_back({size});
+    }
+    told = analysis::freeBlocks(sizes);
+    return told;
+}
+
+/// How often libraries took memory past the allocator, and gave it back.
+Result<std::optional<std::int64_t>> readDriverCalls(const Asked& asked, RankId rank) {
+    std::optional<std::int64_t> calls;
+    const LaneFacts* lane = findNamed(asked.summary, rank, lanes::kDriverAllocations.name);
+    if (lane == nullptr) return calls;
+    const auto samples = asked.reader.samples(rank, lane->lane, upToEnd(asked, rank));
+    if (!samples) return failure(samples);
+    const CounterChanges changes = analysis::changesOf(*samples, steadyRange(asked, rank));
+    calls = changes.grew + changes.shrank;
+    return calls;
+}
+
+Table allocatorTable() {
+    return {"allocator",
+            "What allocators held beyond what was allocated",
+            {{"rank", "rank"},
+             {"pool", "pool", Unit::kNone, "The counter of what is reserved."},
+             {"reserved_bytes", "reserved", Unit::kBytes, "At most."},
+             {"reserved_at_peak_bytes", "at peak", Unit::kBytes,
+              "Reserved at the last sample up to the peak of what is alive."},
+             {"slack_bytes", "slack", Unit::kBytes, "Reserved - allocated, at most."},
+             {"slack_pct", "slack", Unit::kPercent, "Of what was reserved then."},
+             {"slack_time_ns", "at", Unit::kNanoseconds, "On the recording's clock."},
+             {"grew", "grew", Unit::kCount,
+              "Times that reserved grew between samples from the first steady step to the last."},
+             {"shrank", "shrank", Unit::kCount, "Times that it shrank."},
+             {"driver_changes", "past it", Unit::kCount,
+              "Changes of what libraries took from the driver, in these steps."},
+             {"free_blocks", "free blocks", Unit::kCount, "In segments, at the end."},
+             {"largest_free_bytes", "largest free", Unit::kBytes, "Of these."},
+             {"fragmentation_pct", "fragmentation", Unit::kPercent,
+              "1 - largest free block / all free blocks."}},
+            {}};
+}
+
+struct Told {
+    ReservedMemory memory;
+    CounterChanges changes;
+    std::optional<FreeBlocks> free;
+    std::optional<std::int64_t> driver;
+};
+
+std::vector<Cell> rowOf(const LaneFacts& lane, const Told& told) {
+    const auto bytes = [](std::optional<Bytes> size) { return size ? Cell(size->count) : Cell(); };
+    const bool idle = told.memory.slack.count > 0;
+    const bool free = told.free && told.free->blocks > 0;
+    return {std::int64_t{lane.rank.value},
+            lane.name,
+            told.memory.most.count,
+            bytes(told.memory.atPeak),
+            told.memory.slack.count,
+            percent(told.memory.slackShare()),
+            idle ? Cell(told.memory.slackTime.ns) : Cell(),
+            told.changes.grew,
+            told.changes.shrank,
+            told.driver ? Cell(*told.driver) : Cell(),
+            told.free ? Cell(told.free->blocks) : Cell(),
+            free ? Cell(told.free->largest.count) : Cell(),
+            free ? percent(told.free->fragmentation()) : Cell()};
+}
+
+/// Nothing: the counter has no samples.
+Result<std::optional<Told>> readPool(const Asked& asked, const LaneFacts& lane,
+                                     const RankMemory& rank) {
+    std::optional<Told> told;
+    const auto reserved = asked.reader.samples(lane.rank, lane.lane, upToEnd(asked, lane.rank));
+    if (!reserved) return failure(reserved);
+    const auto allocated = readAllocated(asked, lane);
+    if (!allocated) return failure(allocated);
+    const auto memory = analysis::reservedMemory(*reserved, *allocated, rank.peakTime);
+    if (!memory) return told;
+    const auto free = readFreeBlocks(asked, lane.rank);
+    if (!free) return failure(free);
+    const auto driver = readDriverCalls(asked, lane.rank);
+    if (!driver) return failure(driver);
+    told = Told{*memory, analysis::changesOf(*reserved, steadyRange(asked, lane.rank)), *free,
+                *driver};
+    return told;
 }
 
 }  // namespace
@@ -95,6 +256,40 @@ Table placeTable(const PeakHolders& first, const PeakHolders& second) {
         return std::abs(numberOf(a[difference])) > std::abs(numberOf(b[difference]));
     });
     return table;
+}
+
+Result<void> addAllocators(const Asked& asked, const std::vector<RankMemory>& ranks,
+                           Answer& answer) {
+    Table table = allocatorTable();
+    std::string without;
+    for (const RankMemory& rank : ranks) {
+        const std::size_t before = table.rows.size();
+        for (const LaneFacts& lane : asked.summary.lanes) {
+            if (lane.rank != rank.rank || lane.role != LaneRole::kCounter ||
+                !isReservedLane(lane.name))
+                continue;
+            const auto told = readPool(asked, lane, rank);
+            if (!told) return failure(told);
+            if (!*told) continue;
+            table.rows.push_back(rowOf(lane, **told));
+            const CounterChanges& changes = (*told)->changes;
+            if (changes.grew > 0 && changes.shrank > 0)
+                answer.sentences.push_back(fmt::format(
+                    "The allocator of rank {} gave memory back {} times and took more {} times "
+                    "between the first steady step and the last: so it does when it finds no room, "
+                    "which costs a call that waits for the device.",
+                    rank.rank.value, changes.shrank, changes.grew));
+        }
+        if (table.rows.size() == before)
+            without += fmt::format("{}{}", without.empty() ? "" : ", ", rank.rank.value);
+    }
+    if (!without.empty())
+        answer.unknown.push_back(
+            "fragmentation and the allocator's retries unknown: what it reserves was not "
+            "recorded of rank " +
+            without);
+    if (!table.rows.empty()) answer.tables.push_back(std::move(table));
+    return {};
 }
 
 }  // namespace shardscope::questions

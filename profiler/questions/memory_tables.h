@@ -1,9 +1,11 @@
-// What a peak of memory consists of, read and as tables. Internal to profiler/questions.
+// What a peak of memory consists of and what allocators hold beyond it, read and as tables.
+// Internal to profiler/questions.
 #pragma once
 
 #include "profiler/analysis/memory_steps.h"
 #include "profiler/analysis/report.h"
 #include "profiler/questions/answer.h"
+#include "profiler/questions/question.h"
 #include "storage/model/result.h"
 #include "storage/recording/read/recording_reader.h"
 
@@ -24,5 +26,11 @@ namespace shardscope::questions {
 /// The peaks of two runs by category and layer, largest difference first; columns add up to them.
 [[nodiscard]] Table placeTable(const analysis::PeakHolders& first,
                                const analysis::PeakHolders& second);
+
+/// What allocators hold beyond what is allocated, of the ranks whose reserve was recorded; of the
+/// others that it is unknown.
+[[nodiscard]] Result<void> addAllocators(const Asked& asked,
+                                         const std::vector<analysis::RankMemory>& ranks,
+                                         Answer& answer);
 
 }  // namespace shardscope::questions

@@ -2,7 +2,7 @@
 
 #include "engine/run/theory/model_theory.h"
 #include "profiler/questions/cells.h"
-#include "storage/model/size_limit.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -58,18 +58,19 @@ std::vector<std::pair<const char*, double>> partsOf(const run::ModelConfig& mode
 }  // namespace
 
 Table strategyTable(const std::vector<StrategyPlan>& plans) {
-    Table table{"strategies",
-                "Strategies",
-                {{"strategy", "strategy"},
-                 {"state_bytes_per_rank", "state per rank", Unit::kDecimalBytes,
-                  "Parameters, gradients and optimizer state that a rank keeps from step to step."},
-                 {"peak_bytes_per_rank", "peak per rank", Unit::kDecimalBytes,
-                  "The most that a rank holds at a time, activations and buffers too."},
-                 {"communication_bytes_per_step", "sent per step", Unit::kDecimalBytes,
-                  "By a rank; as much is received."},
-                 {"fits", "fits", Unit::kNone, "Into the memory of a device; *: recommended."},
-                 {"reason", "why"}},
-                {}};
+    Table table{
+        "strategies",
+        "Strategies",
+        {{"strategy", "strategy"},
+         {"state_bytes_per_rank", "state per rank", Unit::kDecimalBytes,
+          "Parameters, gradients and optimizer state that a rank keeps from step to step."},
+         {"peak_bytes_per_rank", "peak per rank", Unit::kDecimalBytes,
+          "The most that a rank holds at a time, activations and buffers too.", Shown::kWhereAny},
+         {"communication_bytes_per_step", "sent per step", Unit::kDecimalBytes,
+          "By a rank; as much is received."},
+         {"fits", "fits", Unit::kNone, "Into the memory of a device; *: recommended."},
+         {"reason", "why"}},
+        {}};
     for (const StrategyPlan& plan : plans)
         table.rows.push_back({plan.name, whole(plan.stateBytesPerRank),
                               plan.peakBytesPerRank ? Cell(whole(*plan.peakBytesPerRank)) : Cell(),

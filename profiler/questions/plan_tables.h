@@ -1,5 +1,5 @@
-// What plans say, as tables with a meaning for each column: command line and window show the same.
-// Pure functions.
+// What plans and tunings come to, as tables with a meaning for each column: command line and window
+// show the same. Pure functions.
 #pragma once
 
 #include "profiler/planning/fits_on.h"
@@ -29,5 +29,21 @@ namespace shardscope::questions {
 /// FLOPs of matrix products, of a token.
 [[nodiscard]] Table flopsTable(const run::ModelConfig& model);
 [[nodiscard]] Table flopsVariantTable(const run::ModelConfig& model);
+
+inline constexpr const char* kTuneSchema = "shardscope.tune/1";
+
+/// Of a tuning, without rows: a run each, in their order.
+[[nodiscard]] inline Table tunePathTable() {
+    return {"path",
+            "Runs in their order",
+            {{"settings", "settings"},
+             {"expected_tokens_per_s", "expected", Unit::kTokensPerSecond,
+              "Before it was run: the forecast from the first run, corrected by what others took "
+              "against theirs."},
+             {"tokens_per_s", "measured", Unit::kTokensPerSecond, "Of the median step."},
+             {"against_start_pct", "against the start", Unit::kChange},
+             {"best", "best"}},
+            {}};
+}
 
 }  // namespace shardscope::questions

@@ -1,11 +1,14 @@
 // Reads what was traced of a rank's device: its work joined with the calls that launched it, and
-// what the host did meanwhile.
+// what the host did meanwhile; and how much work lay in queue.
 #pragma once
 
 #include "profiler/analysis/device_ledger.h"
+#include "profiler/analysis/launches.h"
+#include "profiler/questions/question.h"
 #include "storage/model/result.h"
 #include "storage/recording/read/recording_reader.h"
 
+#include <string>
 #include <vector>
 
 namespace shardscope::questions {
@@ -27,5 +30,15 @@ namespace shardscope::questions {
 /// That of one rank; empty where its kernels were not traced.
 [[nodiscard]] Result<std::vector<analysis::LedgerRow>> deviceRowsOf(
     storage::RecordingReader& reader, const RecordingSummary& summary, const RankEvents& events);
+
+/// How much work lay in queue over time: what the table `queues` of `launches` sums up.
+struct StreamQueue {
+    RankId rank;
+    std::string stream;
+    std::vector<analysis::QueueSample> samples;  ///< never empty
+};
+/// Of each stream of the selected ranks whose launches are known; of at most `mostRanks` ranks.
+[[nodiscard]] Result<std::vector<StreamQueue>> readQueues(const Asked& asked,
+                                                          std::size_t mostRanks);
 
 }  // namespace shardscope::questions

@@ -1,11 +1,14 @@
-// Reads stacks of what ran, of all selected ranks, as one tree: the figures of `flame`, in another
-// form.
+// Reads stacks of what ran as one tree: of all selected ranks, the figures of `flame` in another
+// form, and of a recording beside its baseline.
 #pragma once
 
 #include "profiler/analysis/call_tree.h"
 #include "profiler/questions/question.h"
+#include "profiler/questions/selection.h"
 #include "storage/model/words.h"
+#include "storage/recording/read/recording_reader.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,5 +52,25 @@ struct Stacks {
 };
 /// Of the lanes of a kind, added up.
 [[nodiscard]] Result<Stacks> readStacks(const Asked& asked, StackKind kind);
+
+/// Of a recording and of its baseline, per step of a rank: what `compare` lists by name, by what it
+/// ran within.
+struct StackDifference {
+    std::vector<StackKind> kinds;   ///< of which either has lanes
+    std::optional<StackKind> kind;  ///< nullopt: neither has any
+    analysis::CallDifference stacks;
+    /// Steps of all ranks together, by which times are divided; 0: it has none, so that its times
+    /// are those of all of it.
+    std::size_t stepsBefore = 0, stepsAfter = 0;
+    std::size_t lanesBefore = 0, lanesAfter = 0;
+};
+
+/// From the first step's beginning to the last one's end where nothing else is selected: start-up
+/// and end are no part of a step. Without `wanted`, or where neither has it, of the first kind that
+/// both have, else of the first. kUsage: the selection leaves nothing of one, and why.
+[[nodiscard]] Result<StackDifference> readStackDifference(storage::RecordingReader& before,
+                                                          storage::RecordingReader& after,
+                                                          const Selection& selection,
+                                                          std::optional<StackKind> wanted);
 
 }  // namespace shardscope::questions

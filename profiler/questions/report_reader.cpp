@@ -3,7 +3,6 @@
 #include "profiler/analysis/part.h"
 #include "profiler/analysis/report_draft.h"
 #include "profiler/questions/read_device.h"
-#include "profiler/questions/read_growth.h"
 #include "profiler/questions/read_surroundings.h"
 
 #include <algorithm>
@@ -39,6 +38,31 @@ Bytes sizeOf(const RankEvents& events, const RankEvents* before) {
         size += sizeof event + (shared ? 0 : event.arrivals.size() * sizeof(Timestamp));
     }
     return {static_cast<std::int64_t>(size)};
+}
+
+/// What was allocated before the first step counts as well.
+constexpr Timestamp kBeginning{-(std::int64_t{1} << 61)};
+
+/// Thinned steps hold no memory events, and show what lives on as allocated later.
+std::vector<StepFacts> stepsWithMemory(const RecordingSummary& summary, RankId rank) {
+    const StepDetail detail(summary.detail);
+    std::vector<StepFacts> steps;
+    for (const StepFacts& step : summary.steps)
+        if (step.rank == rank && detail.of(rank, step.step) == CaptureLevel::kFull)
+            steps.push_back(step);
+    return steps;
+}
+
+std::vector<const RankEvents*> mostLikely(const RecordingSummary& summary,
+                                          const std::vector<RankEvents>& ranks) {
+    std::vector<const RankEvents*> likely;
+    for (const RankEvents& events : ranks)
+        if (analysis::mayGrow(events, summary.steps)) likely.push_back(&events);
+    std::stable_sort(likely.begin(), likely.end(), [](const RankEvents* a, const RankEvents* b) {
+        return a->peakMemory > b->peakMemory;
+    });
+    likely.resize(std::min(likely.size(), kMostGrowthRanks));
+    return likely;
 }
 
 }  // namespace
@@ -216,6 +240,21 @@ Result<analysis::Report> readReport(storage::RecordingReader& reader, const Reco
         if (!more) return failure(more);
         if (!*more) return report->conclude();
     }
+}
+
+Result<std::vector<analysis::RankGrowth>> memoryGrowths(storage::RecordingReader& reader,
+                                                        const RecordingSummary& summary,
+                                                        const std::vector<RankEvents>& ranks) {
+    std::vector<analysis::RankGrowth> growths;
+    for (const RankEvents* events : mostLikely(summary, ranks)) {
+        const auto read =
+            reader.memoryEvents(events->rank, {kBeginning, {summary.bounds.end.ns + 1}});
+        if (!read) return failure(read);
+        const auto steps = analysis::stepMemory(*read, stepsWithMemory(summary, events->rank));
+        if (const auto growth = analysis::growthOf(steps))
+            growths.push_back({events->rank, *growth});
+    }
+    return growths;
 }
 
 }  // namespace shardscope::questions

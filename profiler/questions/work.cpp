@@ -1,6 +1,6 @@
 #include "profiler/questions/cells.h"
+#include "profiler/questions/cost_tables.h"
 #include "profiler/questions/questions.h"
-#include "profiler/questions/read_totals.h"
 #include "profiler/questions/work_tables.h"
 
 #include <fmt/format.h>

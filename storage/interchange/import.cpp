@@ -4,7 +4,7 @@
 #include "storage/interchange/clock_groups.h"
 #include "storage/interchange/formats.h"
 #include "storage/interchange/stream_copy.h"
-#include "storage/model/digits.h"
+#include "storage/model/quantity_text.h"
 #include "storage/recording/file/output_file.h"
 #include "storage/recording/file/part_files.h"
 

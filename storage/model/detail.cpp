@@ -1,6 +1,6 @@
 #include "storage/model/detail.h"
 
-#include "storage/model/digits.h"
+#include "storage/model/quantity_text.h"
 
 #include <algorithm>
 #include <set>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
 #include <limits>
 
 namespace shardscope {
@@ -11,19 +10,19 @@ namespace {
 
 constexpr double kMostBytes = 9'007'199'254'740'992.0;  // doubles are exact below
 
-struct Unit {
+struct SizeUnit {
     std::string_view name;
     double bytes;
 };
-constexpr std::array kUnits{Unit{"", 1},
-                            Unit{"k", 1e3},
-                            Unit{"ki", 1024},
-                            Unit{"m", 1e6},
-                            Unit{"mi", 1024.0 * 1024},
-                            Unit{"g", 1e9},
-                            Unit{"gi", 1024.0 * 1024 * 1024},
-                            Unit{"t", 1e12},
-                            Unit{"ti", 1024.0 * 1024 * 1024 * 1024}};
+constexpr std::array kUnits{SizeUnit{"", 1},
+                            SizeUnit{"k", 1e3},
+                            SizeUnit{"ki", 1024},
+                            SizeUnit{"m", 1e6},
+                            SizeUnit{"mi", 1024.0 * 1024},
+                            SizeUnit{"g", 1e9},
+                            SizeUnit{"gi", 1024.0 * 1024 * 1024},
+                            SizeUnit{"t", 1e12},
+                            SizeUnit{"ti", 1024.0 * 1024 * 1024 * 1024}};
 
 std::string lower(std::string_view text) {
     std::string result;
@@ -61,7 +60,7 @@ Result<Bytes> parseSize(std::string_view text) {
     std::string unit = lower({rest, static_cast<std::size_t>(end - rest)});
     unit.erase(0, std::min(unit.find_first_not_of(' '), unit.size()));
     if (!unit.empty() && unit.back() == 'b') unit.pop_back();
-    const auto is = [&](const Unit& each) { return each.name == unit; };
+    const auto is = [&](const SizeUnit& each) { return each.name == unit; };
     const auto at = std::find_if(kUnits.begin(), kUnits.end(), is);
     if (at == kUnits.end() || !(number >= 0)) return noSize(text);
     const double bytes = number * at->bytes;
@@ -75,19 +74,6 @@ Result<Bytes> parseRate(std::string_view text) {
     auto bytes = parseSize(size);
     if (!bytes) return refuse(text, "is not a rate: write it like 2MB/s or 500kB/s");
     return bytes;
-}
-
-std::string sizeText(Bytes size) {
-    constexpr std::array kNames{"B", "kB", "MB", "GB", "TB"};
-    auto value = static_cast<double>(size.count);
-    std::size_t unit = 0;
-    while (value >= 999.5 && unit + 1 < kNames.size()) {
-        value /= 1000;
-        ++unit;
-    }
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.3g %s", value, kNames[unit]);
-    return text.data();
 }
 
 Bytes SizeLimit::allowed(Timestamp now) const {

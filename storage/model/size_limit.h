@@ -5,7 +5,6 @@
 #include "storage/model/units.h"
 
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace shardscope {
@@ -15,8 +14,6 @@ namespace shardscope {
 [[nodiscard]] Result<Bytes> parseSize(std::string_view text);
 /// The same a second: "2MB/s"; the "/s" may be missing.
 [[nodiscard]] Result<Bytes> parseRate(std::string_view text);
-/// "200 MB", "2.4 GB": three digits, powers of 1000.
-[[nodiscard]] std::string sizeText(Bytes size);
 
 struct SizeLimit {
     /// Smaller ones could not hold the tables and their log.

@@ -1,11 +1,10 @@
 // `shardscope bench`: runs that differ in what is asked about, measured in turn, and their figures
 // beside each other and beside theory.
-#include "app/cli/bench/bench_kinds.h"
+#include "app/cli/bench/bench_kind.h"
 #include "app/cli/bench/bench_output.h"
 #include "app/cli/bench/bench_runs.h"
 #include "app/cli/command.h"
 #include "app/cli/console.h"
-#include "app/cli/report_table.h"
 #include "app/cli/run_flags.h"
 #include "app/cli/shared_options.h"
 #include "engine/launch/host_facts.h"
@@ -13,6 +12,7 @@
 #include "engine/run/config/near_miss.h"
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/theory.h"
+#include "storage/model/quantity_text.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <CLI/CLI.hpp>
@@ -182,8 +182,7 @@ int printPlan(const BenchKind& kind, const std::vector<PlannedRun>& plan,
         kind.title, counted(plan.size(), "run"),
         options.request.repetitions == 1 ? "once"
                                          : fmt::format("{} times", options.request.repetitions),
-        counted(static_cast<std::uint64_t>(options.request.steps), "step"),
-        options.request.warmUp)};
+        counted(options.request.steps, "step"), options.request.warmUp)};
     document.result.answer.tables = {plannedTable(plan)};
     return printLast(textOf(document, options.format(), options.explain));
 }

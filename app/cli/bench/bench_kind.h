@@ -1,5 +1,4 @@
-// A kind of bench: which runs it wants, and what their recordings come to. bench_kinds.h lists
-// them.
+// The kinds of bench: which runs each wants, and what their recordings come to.
 #pragma once
 
 #include "app/cli/bench/bench_request.h"
@@ -7,6 +6,7 @@
 #include "profiler/questions/answer.h"
 #include "storage/model/result.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -39,5 +39,22 @@ struct BenchKind {
     Result<void> (*beside)(const run::RunConfig& config, std::int32_t repetition,
                            const std::string& folder) = nullptr;
 };
+
+// In the order of its help.
+BenchKind modelBench();
+BenchKind ddpBench();
+BenchKind memoryBench();
+BenchKind scalingBench();
+BenchKind commBench();
+BenchKind normsBench();
+
+/// What bench norms measures: rows and widths of Stanford CS336, assignment 2.
+inline constexpr const char* kUsualNormShapes = "50000x1024,50000x2048,50000x4096,50000x8192";
+
+/// What bench comm does, in the assignment's binary multiples.
+inline constexpr const char* kUsualPayloads = "512KiB-1GiB";
+
+inline constexpr std::array kBenchKinds{modelBench,   ddpBench,  memoryBench,
+                                        scalingBench, commBench, normsBench};
 
 }  // namespace shardscope::cli

@@ -6,6 +6,7 @@
 #include "app/cli/interruptible.h"
 #include "engine/launch/host_facts.h"
 #include "engine/run/theory/theory.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -27,9 +28,8 @@ double secondsSince(Clock::time_point start) {
 std::string lackOfMemory(const run::RunConfig& config) {
     const auto needed = hostMemoryNeeded(config), available = launch::freeMemory();
     if (!needed || !available || needed->count <= available->count) return {};
-    return fmt::format("does not fit: needs {:.1f} GB of memory by theory, {:.1f} GB are free",
-                       static_cast<double>(needed->count) * 1e-9,
-                       static_cast<double>(available->count) * 1e-9);
+    return fmt::format("does not fit: needs {} of memory by theory, {} are free", sizeText(*needed),
+                       sizeText(*available));
 }
 
 /// What ends one run and says nothing of others.

@@ -1,9 +1,9 @@
 // `bench comm`: collectives between ranks, by operation, size, communicator and number of ranks.
-#include "app/cli/bench/bench_columns.h"
-#include "app/cli/bench/bench_kinds.h"
+#include "app/cli/bench/bench_kind.h"
+#include "app/cli/bench/run_reading.h"
 #include "app/cli/bench/torch_peer.h"
-#include "app/cli/host_flags.h"
 #include "app/cli/measured_recording.h"
+#include "app/cli/run_hosts.h"
 #include "engine/run/config/measurement_plan.h"
 #include "profiler/analysis/transfers.h"
 #include "profiler/planning/calibration.h"

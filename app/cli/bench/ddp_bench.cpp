@@ -1,6 +1,5 @@
 // `bench ddp`: strategies on one model, and how large DDP's buckets should be.
-#include "app/cli/bench/bench_columns.h"
-#include "app/cli/bench/bench_kinds.h"
+#include "app/cli/bench/bench_kind.h"
 #include "app/cli/bench/run_reading.h"
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/run_config.h"

@@ -1,7 +1,6 @@
 #include "app/cli/bench/measured_run.h"
 
 #include "app/cli/data_path.h"
-#include "app/cli/host_flags.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/run_hosts.h"
 #include "app/cli/version.h"

@@ -1,7 +1,5 @@
 // `bench memory`: what ranks hold and send, measured and by theory.
-#include "app/cli/bench/bench_columns.h"
-#include "app/cli/bench/bench_kinds.h"
-#include "app/cli/bench/memory_moments.h"
+#include "app/cli/bench/bench_kind.h"
 #include "app/cli/bench/run_reading.h"
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/transfers.h"

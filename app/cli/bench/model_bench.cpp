@@ -1,7 +1,5 @@
 // `bench model`: where a model's step goes: forward, backward, optimizer, by size and by precision.
-#include "app/cli/bench/bench_columns.h"
-#include "app/cli/bench/bench_kinds.h"
-#include "app/cli/bench/memory_moments.h"
+#include "app/cli/bench/bench_kind.h"
 #include "app/cli/bench/run_reading.h"
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/step_parts.h"

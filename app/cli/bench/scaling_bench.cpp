@@ -1,6 +1,5 @@
 // `bench scaling`: how training speeds up with ranks, against one rank that was measured.
-#include "app/cli/bench/bench_columns.h"
-#include "app/cli/bench/bench_kinds.h"
+#include "app/cli/bench/bench_kind.h"
 #include "app/cli/bench/run_reading.h"
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/run_rules.h"

@@ -4,7 +4,6 @@
 
 #include <QCoreApplication>
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
 namespace shardscope::desktop {
@@ -18,45 +17,6 @@ constexpr int kNumberWidth = 88;
 constexpr int kSpeedWidth = 112;  ///< "45.2 GFLOP/s" is long
 constexpr int kTextWidth = 160;
 constexpr int kLetterWidth = 8;
-
-QString numberText(double value, Unit unit) {
-    constexpr double kMicrosecond = 1000;
-    switch (unit) {
-        case Unit::kNanoseconds:
-            return formatDuration({std::llround(value)});
-        case Unit::kMicroseconds:
-            return formatDuration({std::llround(value * kMicrosecond)});
-        case Unit::kBytes:
-            return formatBytes({std::llround(value)});
-        case Unit::kDecimalBytes:
-            return formatSi(value, u"B"_s);
-        case Unit::kPercent:
-        case Unit::kOfPeak:
-            return formatPercent(value / 100);
-        case Unit::kBytesPerSecond:
-            return formatSi(value, u"B/s"_s);
-        case Unit::kTokensPerSecond:
-            return ValueText{formatNumber(value), u"tok/s"_s}.joined();
-        case Unit::kFlops:
-            return formatSi(value, u"FLOP/s"_s);
-        case Unit::kFlop:
-            return formatSi(value, u"FLOP"_s);
-        case Unit::kJoules:
-            return formatSi(value, u"J"_s);
-        case Unit::kChange:
-            return formatSignedPercent(value / 100);
-        case Unit::kSignedNanoseconds:
-            return (value > 0 ? u"+"_s : QString()) + formatDuration({std::llround(value)});
-        case Unit::kSignedBytes:
-            return (value > 0 ? u"+"_s : QString()) + formatBytes({std::llround(value)});
-        case Unit::kCount:
-            return formatCount(std::llround(value));
-        case Unit::kNone:
-        case Unit::kOfRow:
-            break;
-    }
-    return formatNumber(value);
-}
 
 double sortKeyOf(const Cell& cell) {
     if (const auto* whole = cell.integer()) return static_cast<double>(*whole);
@@ -92,11 +52,11 @@ int widthOf(std::string_view key, const QString& title, bool numeric) {
 
 QString cellText(const Cell& cell, Unit unit) {
     if (const auto* text = cell.text()) return fromUtf8(*text);
-    if (const auto* real = cell.real()) return numberText(*real, unit);
+    if (const auto* real = cell.real()) return formatQuantity(*real, unit);
     const auto* whole = cell.integer();
     if (whole == nullptr) return unknownText();
     return unit == Unit::kNone ? QString::number(*whole)
-                               : numberText(static_cast<double>(*whole), unit);
+                               : formatQuantity(static_cast<double>(*whole), unit);
 }
 
 namespace {

@@ -1,9 +1,7 @@
 #include "app/desktop/models/format.h"
 
 #include <QLocale>
-#include <array>
 #include <cmath>
-#include <cstdlib>
 
 namespace shardscope::desktop {
 namespace {
@@ -21,21 +19,13 @@ QString withMinus(QString text) {
     return text.replace(u'-', kMinus);
 }
 
-struct Scale {
-    double factor;
-    const char16_t* unit;
-};
+/// As the screen sets it.
+ValueText shown(const QuantityText& text) {
+    return {withMinus(fromUtf8(text.number)), fromUtf8(text.unit)};
+}
 
-template <std::size_t N>
-ValueText scaled(double value, const std::array<Scale, N>& scales) {
-    const double magnitude = std::abs(value);
-    for (const Scale& scale : scales) {
-        // 999.6 must become "1.00 s", not "1,000 ms"
-        if (magnitude >= scale.factor * 0.9995 || &scale == &scales.back()) {
-            return {formatNumber(value / scale.factor), QString::fromUtf16(scale.unit)};
-        }
-    }
-    return {};
+ValueText shown(double value, Unit unit) {
+    return shown(quantityText(value, unit, Digits::kScreen));
 }
 
 }  // namespace
@@ -45,14 +35,11 @@ QString ValueText::joined() const {
 }
 
 QString formatNumber(double value, int significant) {
-    if (!std::isfinite(value)) return unknownText();
-    if (value == 0.0) return u"0"_s;
-    // the exponent after rounding: 0.9999 has one digit before the point, as 1.00
-    const QString rounded = QString::number(value, 'e', significant - 1);
-    const int exponent = rounded.section(u'e', 1).toInt();
-    const int decimals = std::max(0, significant - 1 - exponent);
-    if (decimals > 9) return withMinus(screenLocale().toString(value, 'e', significant - 1));
-    return withMinus(screenLocale().toString(value, 'f', decimals));
+    return withMinus(fromUtf8(significantText(value, significant)));
+}
+
+QString formatQuantity(double value, Unit unit) {
+    return shown(value, unit).joined();
 }
 
 QString formatTick(double value, double step) {
@@ -64,47 +51,27 @@ QString formatTick(double value, double step) {
 }
 
 QString formatCount(std::int64_t count) {
-    return withMinus(screenLocale().toString(static_cast<qlonglong>(count)));
+    return withMinus(fromUtf8(countText(count)));
 }
 
-ValueText durationText(Duration duration) {
-    static constexpr std::array<Scale, 4> kScales{
-        {{1e9, u"s"}, {1e6, u"ms"}, {1e3, u"µs"}, {1, u"ns"}}};
-    if (duration.ns == 0) return {u"0"_s, u"ms"_s};
-    return scaled(static_cast<double>(duration.ns), kScales);
+ValueText durationParts(Duration duration) {
+    return shown(static_cast<double>(duration.ns), Unit::kNanoseconds);
 }
 
 QString formatDuration(Duration duration) {
-    return durationText(duration).joined();
+    return durationParts(duration).joined();
 }
 
-ValueText bytesText(Bytes bytes) {
-    static constexpr std::array<Scale, 5> kScales{{{1099511627776.0, u"TiB"},
-                                                   {1073741824.0, u"GiB"},
-                                                   {1048576.0, u"MiB"},
-                                                   {1024.0, u"KiB"},
-                                                   {1.0, u"B"}}};
-    if (bytes.count == 0) return {u"0"_s, u"MiB"_s};
-    return scaled(static_cast<double>(bytes.count), kScales);
+ValueText bytesParts(Bytes bytes) {
+    return shown(static_cast<double>(bytes.count), Unit::kBytes);
 }
 
 QString formatBytes(Bytes bytes) {
-    return bytesText(bytes).joined();
+    return bytesParts(bytes).joined();
 }
 
 ValueText siText(double value, const QString& unit) {
-    static constexpr std::array<Scale, 8> kScales{{{1e15, u"P"},
-                                                   {1e12, u"T"},
-                                                   {1e9, u"G"},
-                                                   {1e6, u"M"},
-                                                   {1e3, u"k"},
-                                                   {1, u""},
-                                                   {1e-3, u"m"},
-                                                   {1e-6, u"µ"}}};
-    if (value == 0.0) return {u"0"_s, unit};
-    ValueText text = scaled(value, kScales);
-    text.unit += unit;
-    return text;
+    return shown(shardscope::siText(value, unit.toStdString(), Digits::kScreen));
 }
 
 QString formatSi(double value, const QString& unit) {
@@ -122,20 +89,11 @@ QString formatCounter(double value, const QString& unit) {
 }
 
 QString formatPercent(double fraction) {
-    const double percent = std::abs(fraction) * 100;
-    if (percent > 0 && percent < 0.01) return u"< "_s + ValueText{u"0.01"_s, u"%"_s}.joined();
-    if (percent < 1)
-        return ValueText{
-            withMinus(screenLocale().toString(fraction * 100, 'f', percent > 0 ? 2 : 0)), u"%"_s}
-            .joined();
-    return ValueText{formatNumber(fraction * 100), u"%"_s}.joined();
+    return formatQuantity(fraction * 100, Unit::kPercent);
 }
 
 QString formatSignedPercent(double fraction) {
-    const double percent = std::round(fraction * 1000) / 10;
-    if (percent == 0.0) return ValueText{u"0"_s, u"%"_s}.joined();
-    const QString number = withMinus(screenLocale().toString(percent, 'f', 1));
-    return ValueText{percent > 0 ? u'+' + number : number, u"%"_s}.joined();
+    return formatQuantity(fraction * 100, Unit::kChange);
 }
 
 QString formatInstant(Timestamp time, Duration resolution) {

@@ -1,8 +1,9 @@
-// Numbers as the screen shows them: three significant figures, a thin space before the unit,
-// U+2212 for minus, binary units for memory. Pure.
+// Numbers as the screen sets them: a thin space before the unit and U+2212 for minus, of what
+// storage/model/quantity_text.h says in three significant figures. Pure.
 #pragma once
 
 #include "storage/model/ids.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/units.h"
 
 #include <QString>
@@ -21,16 +22,18 @@ struct ValueText {
 
 /// "2,074", "83.4", "0.0123"; whole numbers from 1,000 on.
 [[nodiscard]] QString formatNumber(double value, int significant = 3);
+/// A value of an answer: "12.1 ms".
+[[nodiscard]] QString formatQuantity(double value, Unit unit);
 /// A tick of an axis whose ticks are `step` apart: as many decimals as the step needs.
 [[nodiscard]] QString formatTick(double value, double step);
 /// "214,306"
 [[nodiscard]] QString formatCount(std::int64_t count);
 /// The unit follows the size: ns, µs, ms, s.
-[[nodiscard]] ValueText durationText(Duration duration);
+[[nodiscard]] ValueText durationParts(Duration duration);
 [[nodiscard]] QString formatDuration(Duration duration);
-[[nodiscard]] ValueText bytesText(Bytes bytes);
+[[nodiscard]] ValueText bytesParts(Bytes bytes);
 [[nodiscard]] QString formatBytes(Bytes bytes);
-/// With an SI prefix from µ to P: 4.1e10, "B/s" -> "41.0 GB/s".
+/// With an SI prefix from n to P: 4.1e10, "B/s" -> "41.0 GB/s".
 [[nodiscard]] ValueText siText(double value, const QString& unit);
 [[nodiscard]] QString formatSi(double value, const QString& unit);
 /// A sample of a counter lane, by the lane's unit: "312 W", "1.98 GHz", "64 °C", "83.1 %".

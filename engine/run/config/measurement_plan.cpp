@@ -1,6 +1,7 @@
 #include "engine/run/config/measurement_plan.h"
 
 #include "engine/run/config/near_miss.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/size_limit.h"
 
 #include <fmt/format.h>

@@ -4,6 +4,7 @@
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/config/run_commands.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 

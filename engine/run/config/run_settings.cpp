@@ -1,6 +1,6 @@
 #include "engine/run/config/run_settings.h"
 
-#include "storage/model/digits.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 

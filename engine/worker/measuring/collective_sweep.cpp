@@ -1,7 +1,7 @@
 #include "engine/worker/measuring/collective_sweep.h"
 
 #include "storage/model/host_clock.h"
-#include "storage/model/size_limit.h"
+#include "storage/model/quantity_text.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>

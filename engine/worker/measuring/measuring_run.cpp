@@ -4,7 +4,7 @@
 #include "engine/worker/measuring/machine_measurement.h"
 #include "engine/worker/measuring/norm_measurement.h"
 #include "storage/model/host_clock.h"
-#include "storage/model/size_limit.h"
+#include "storage/model/quantity_text.h"
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>

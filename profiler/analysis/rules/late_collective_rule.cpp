@@ -5,6 +5,7 @@
 #include "profiler/analysis/exposure.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/rules/rule.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -230,7 +231,7 @@ MaybeFinding findLateCollective(const RuleInput& input) {
         "compute to hide it behind; of the same operation {:.0f} % is hidden in other layers. It "
         "was late {} times, exposed for {} each.",
         costly, steps, 100 * others, sum.count,
-        ruleText(Duration{sum.late.ns / std::max<std::int64_t>(1, sum.count)}));
+        durationText(Duration{sum.late.ns / std::max<std::int64_t>(1, sum.count)}));
     finding.remedy = key.first == CollectiveOp::kAllGather
                          ? "prefetch this layer as the others are, or one layer earlier"
                          : "start it as soon as the layer's gradients are complete";

@@ -1,5 +1,6 @@
 #include "profiler/analysis/late_rank.h"
 #include "profiler/analysis/rules/rule.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ namespace {
 std::string whyText(const LateCause& cause) {
     if (cause.reason == LateReason::kUnknown) return " Why is not known.";
     return fmt::format(" Why: {} ({} more than the others). {}", toWord(cause.reason),
-                       ruleText(cause.excess), definition(cause.reason));
+                       durationText(cause.excess), definition(cause.reason));
 }
 
 /// CPU ranks of one host move data through the same memory: no link is one rank's own. Of many
@@ -48,8 +49,8 @@ MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& ste
         fmt::format(
             "In {} of {} steps the others waited longest for it; their step "
             "threads were blocked for {:.1f} % of their time, {} in all. Longest single wait: {}.",
-            late.stepsLed, late.steps, 100 * late.share(), ruleText(late.blocked),
-            ruleText(late.longest)) +
+            late.stepsLed, late.steps, 100 * late.share(), durationText(late.blocked),
+            durationText(late.longest)) +
         whyText(cause);
     finding.remedy =
         cause.reason == LateReason::kUnknown

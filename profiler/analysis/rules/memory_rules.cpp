@@ -1,4 +1,5 @@
 #include "profiler/analysis/rules/rule.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -22,8 +23,8 @@ MaybeFinding findMemoryAboveTheory(const RuleInput& input) {
     finding.severity = most > kMemoryWarning ? Severity::kWarning : Severity::kNote;
     finding.title =
         fmt::format("Memory of rank {} is {:.1f} % above theory", worst->rank.value, 100 * most);
-    finding.detail = fmt::format("{} at the peak, {} by theory.", ruleText(worst->managed()),
-                                 ruleText(worst->theory));
+    finding.detail = fmt::format("{} at the peak, {} by theory.", bytesText(worst->managed()),
+                                 bytesText(worst->theory));
     finding.remedy = "look which category and owner hold more at the peak (analyze memory)";
     finding.rank = worst->rank;
     finding.denominator = "peak by theory of what the allocator holds";
@@ -45,11 +46,11 @@ MaybeFinding findMemoryGrowth(const RuleInput& input) {
     finding.code = kMemoryGrowth;
     finding.severity = Severity::kWarning;
     finding.title = fmt::format("Memory of rank {} grows by {} per step", worst->rank.value,
-                                ruleText(worst->growth.perStep));
+                                bytesText(worst->growth.perStep));
     finding.detail = fmt::format(
         "At the ends of steps {} more than after warm-up is allocated and not freed; of the ranks "
         "whose events were read {} of {} grow.",
-        ruleText(worst->growth.all), growing, input.growths.size());
+        bytesText(worst->growth.all), growing, input.growths.size());
     finding.remedy =
         "look who holds what is alive in a late step and was not in an early one "
         "(analyze memory)";

@@ -2,8 +2,6 @@
 
 #include "profiler/analysis/findings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 
@@ -42,15 +40,6 @@ RuleInput ruleInput(const RecordingSummary& summary, const std::vector<RankEvent
     for (const LedgerRow& row : report.ledger)
         if (input.steps.contains(row.step)) input.rows[row.step].push_back(&row);
     return input;
-}
-
-std::string ruleText(Duration duration) {
-    return duration.seconds() < 1 ? fmt::format("{:.1f} ms", duration.seconds() * 1e3)
-                                  : fmt::format("{:.2f} s", duration.seconds());
-}
-
-std::string ruleText(Bytes bytes) {
-    return fmt::format("{:.2f} MiB", static_cast<double>(bytes.count) / (1 << 20));
 }
 
 std::optional<TimeRange> rangeOf(const RecordingSummary& summary, StepIndex first, StepIndex last) {

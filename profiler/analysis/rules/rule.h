@@ -167,9 +167,6 @@ inline constexpr const char* kMemoryGrowth = "memory-growth";
 /// "not-finite", "loss-spike", "gradient-norm": each at its worst (training_health.h).
 [[nodiscard]] std::vector<RunFinding> findInTraining(const RuleInput& input);
 
-/// "12.3 ms", "4.56 s"; "1.23 MiB".
-[[nodiscard]] std::string ruleText(Duration duration);
-[[nodiscard]] std::string ruleText(Bytes bytes);
 /// From the first step's first beginning to the last one's last end.
 [[nodiscard]] std::optional<TimeRange> rangeOf(const RecordingSummary& summary, StepIndex first,
                                                StepIndex last);

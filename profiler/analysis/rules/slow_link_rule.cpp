@@ -1,6 +1,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/rules/rule.h"
 #include "profiler/analysis/transfers.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -140,10 +141,11 @@ MaybeFinding findSlowLink(const RuleInput& input) {
         "in "
         "the other steps, and are blocked for {} more while data moves.",
         toWord(operation),
-        bytes == kUnknownSize.count ? std::string() : fmt::format(" of {}", ruleText(Bytes{bytes})),
-        group, ruleText(Duration{static_cast<std::int64_t>(slow->stretch.inside)}),
-        ruleText(Duration{static_cast<std::int64_t>(slow->stretch.outside)}), cost.computeFactor,
-        ruleText(cost.cost));
+        bytes == kUnknownSize.count ? std::string()
+                                    : fmt::format(" of {}", bytesText(Bytes{bytes})),
+        group, durationText(Duration{static_cast<std::int64_t>(slow->stretch.inside)}),
+        durationText(Duration{static_cast<std::int64_t>(slow->stretch.outside)}),
+        cost.computeFactor, durationText(cost.cost));
     finding.remedy = "look at who else used the link then, at its errors and its negotiated speed";
     finding.cost = cost.cost;
     finding.steps = {slow->first, slow->last};

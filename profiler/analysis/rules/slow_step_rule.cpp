@@ -1,4 +1,5 @@
 #include "profiler/analysis/rules/rule.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -96,9 +97,9 @@ MaybeFinding findSlowStep(const RuleInput& input) {
         "{} instead of {}; most of it in {} of rank {} ({} instead of {}). {} of {} steps are "
         "over twice the median. Warm-up and steps with evaluation, checkpoint or sample are not "
         "compared.",
-        ruleText(wall), ruleText(median), toWord(static_cast<LedgerPart>(grown)), row.rank.value,
-        ruleText(row.parts[grown]), ruleText(typical[grown]), input.slow.slow.size(),
-        input.slow.steps);
+        durationText(wall), durationText(median), toWord(static_cast<LedgerPart>(grown)),
+        row.rank.value, durationText(row.parts[grown]), durationText(typical[grown]),
+        input.slow.slow.size(), input.slow.steps);
     if (isTaken) finding.detail += takenText(choice.taken);
     finding.remedy = isTaken ? entryOf(StretchReason::kCoresTaken)->remedy
                              : "look in the timeline at what that rank did in it, and at what "

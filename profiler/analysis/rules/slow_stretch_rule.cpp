@@ -1,5 +1,6 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/rules/rule.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -137,8 +138,8 @@ MaybeFinding findSlowStretch(const RuleInput& input) {
         "{} instead of {}, {} steps in a row of {} compared. Why: {}. {} {:.0f} % of what they "
         "take "
         "more is waiting for the slowest rank.",
-        ruleText(Duration{static_cast<std::int64_t>(stretch.inside)}),
-        ruleText(Duration{static_cast<std::int64_t>(stretch.outside)}), within.size(),
+        durationText(Duration{static_cast<std::int64_t>(stretch.inside)}),
+        durationText(Duration{static_cast<std::int64_t>(stretch.outside)}), within.size(),
         steps->all.size(), toWord(reason), entryOf(reason)->definition,
         wall > 0 ? std::clamp(100 * waiting / wall, 0.0, 100.0) : 0);
     finding.remedy = entryOf(reason)->remedy;

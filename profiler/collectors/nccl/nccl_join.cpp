@@ -84,7 +84,7 @@ void NcclJoin::record(const NcclRecord& record) {
     }
     if (record.own.captured) return m_replays.record(record);
     Known& known = this->known({record.own.group, record.own.sequence});
-    known.reported |= record.kind != NcclRecordKind::kApi;  // symmetric kernels: the call alone
+    known.fromNccl |= record.kind != NcclRecordKind::kApi;  // symmetric kernels: the call alone
     switch (record.kind) {
         case NcclRecordKind::kApi:
             if (known.dataType == nullptr) known.dataType = record.callDataType;
@@ -195,7 +195,7 @@ bool NcclJoin::settle(Known& known, bool late) {
     }
     if (!late && known.expected && !passed(known)) return false;
     describe(known);
-    ++(known.reported ? m_counts.unjoined : m_counts.withoutEvents);
+    ++(known.fromNccl ? m_counts.unjoined : m_counts.withoutEvents);
     return true;
 }
 

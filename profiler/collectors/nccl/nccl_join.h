@@ -71,7 +71,7 @@ private:
         CollectiveEvent event;
         std::vector<std::uint64_t> launches;  ///< of its tasks
         std::uint64_t outerLaunch = 0;        ///< made under its annotation, tasks unknown
-        bool reported = false;                ///< a launch or task of NCCL's
+        bool fromNccl = false;                ///< a launch or task of NCCL's came
         const char* algorithm = nullptr;
         const char* protocol = nullptr;
         const char* dataType = nullptr;

@@ -207,8 +207,8 @@ Result<std::vector<std::byte>> RemoteSession::send(const Call& call, const Gener
     auto answer = collect(number, generation);
     if (answer || answer.error().code != ErrorCode::kCancelled || m_lost) return answer;
     // A few bytes: what does not take them at once has stopped.
-    const auto sent = m_stream.send(FrameKind::kCancel, number, {}, [] { return false; });
-    if (!sent) m_lost = lose({ErrorCode::kLaunch, "it takes nothing any more"}).value();
+    const auto passed = m_stream.send(FrameKind::kCancel, number, {}, [] { return false; });
+    if (!passed) m_lost = lose({ErrorCode::kLaunch, "it takes nothing any more"}).value();
     return answer;
 }
 

@@ -1,5 +1,6 @@
 #include "storage/recording/write/recording_writer.h"
 
+#include "storage/model/quantity_text.h"
 #include "storage/recording/file/packed_rows.h"
 #include "storage/recording/file/recording_file.h"
 #include "storage/recording/file/row_checksums.h"

@@ -55,8 +55,8 @@ TEST(CalibrationText, TellsFiguresWithUnitsIntervalsAndAge) {
     for (const char* each :
          {"node-a, AMD EPYC, 2 cores", "measured 3 days ago by shardscope 1.2.3",
           "bf16 matrix product, 512 x 512 x 2048", "250 GFLOP/s", "230 GFLOP/s to 245 GFLOP/s",
-          "1.5 us", "shared memory, 2 ranks", "all-reduce", "12 us", "11 us to 14 us", "4 GB/s",
-          "2 GB/s to 4 GB/s", "4.1 GB/s", "4 kB to 64 MB"})
+          "1.50 µs", "shared memory, 2 ranks", "all-reduce", "12.0 µs", "11.0 µs to 14.0 µs",
+          "4.00 GB/s", "2.00 GB/s to 4.00 GB/s", "4.10 GB/s", "4 kB to 64 MB"})
         EXPECT_THAT(text, HasSubstr(each));
     EXPECT_THAT(text, Not(HasSubstr("shared cores")));
     EXPECT_THAT(text, Not(HasSubstr("long ago")));

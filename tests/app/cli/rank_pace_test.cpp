@@ -1,4 +1,4 @@
-#include "app/cli/rank_pace.h"
+#include "app/cli/step_tally.h"
 
 #include <gtest/gtest.h>
 

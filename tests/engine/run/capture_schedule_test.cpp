@@ -1,5 +1,6 @@
 #include "engine/run/config/capture_schedule.h"
 
+#include "storage/model/quantity_text.h"
 #include "tests/support/result_matchers.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-#include "profiler/questions/driver_memory.h"
 
 #include "profiler/questions/read_surroundings.h"
 #include "storage/columns/chunk.h"

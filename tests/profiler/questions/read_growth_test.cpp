@@ -1,6 +1,5 @@
-#include "profiler/questions/read_growth.h"
-
 #include "profiler/analysis/report.h"
+#include "profiler/questions/report_reader.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,6 +1,5 @@
 // Stacks of two recordings as one tree: a step of a rank in each is what `flame` says of all.
-#include "profiler/questions/read_stack_difference.h"
-
+#include "profiler/questions/read_stacks.h"
 #include "tests/profiler/questions/asking.h"
 
 namespace shardscope::questions {

@@ -1,7 +1,6 @@
 // Reports that are read a rank at a time.
 #include "profiler/questions/report_reader.h"
 
-#include "profiler/questions/read_growth.h"
 #include "profiler/questions/read_surroundings.h"
 #include "storage/recording/file/row_checksums.h"
 #include "storage/sqlite/connection.h"

@@ -1,6 +1,6 @@
 // Stacks as a tree say what `flame` says, single spans are found, queues are those of `launches`.
 #include "profiler/questions/occurrences.h"
-#include "profiler/questions/read_queue.h"
+#include "profiler/questions/read_device.h"
 #include "profiler/questions/read_stacks.h"
 #include "tests/profiler/questions/asking.h"
 

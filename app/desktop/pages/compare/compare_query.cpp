@@ -2,7 +2,6 @@
 
 #include "app/desktop/loading/part_loader.h"
 #include "profiler/questions/compare.h"
-#include "profiler/questions/loss_table.h"
 
 #include <algorithm>
 #include <string_view>

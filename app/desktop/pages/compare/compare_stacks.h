@@ -5,7 +5,7 @@
 #include "app/desktop/loading/other_recordings.h"
 #include "app/desktop/models/flame_data.h"
 #include "app/desktop/models/selection.h"
-#include "profiler/questions/read_stack_difference.h"
+#include "profiler/questions/read_stacks.h"
 
 #include <QString>
 #include <memory>

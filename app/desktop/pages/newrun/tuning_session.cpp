@@ -2,7 +2,7 @@
 
 #include "app/desktop/models/write_file.h"
 #include "engine/run/config/run_file.h"
-#include "profiler/questions/tune_tables.h"
+#include "profiler/questions/plan_tables.h"
 
 #include <QDir>
 #include <QFileInfo>

@@ -5,7 +5,7 @@
 #include "app/desktop/models/selected_part.h"
 #include "profiler/questions/answer.h"
 #include "profiler/questions/occurrences.h"
-#include "profiler/questions/read_queue.h"
+#include "profiler/questions/read_device.h"
 #include "profiler/questions/read_stacks.h"
 #include "storage/model/result.h"
 #include "storage/recording/read/generation.h"

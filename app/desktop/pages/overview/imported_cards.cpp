@@ -98,7 +98,7 @@ CardContent stepCard(const SelectedPart& part, const LedgerView& ledger) {
                                                   : u"no step is marked on every rank"_s);
         return card;
     }
-    card.value = durationText({std::llround(*median * 1e9)});
+    card.value = durationParts({std::llround(*median * 1e9)});
     card.detail = u"median of %1 steps"_s.arg(part.report->steadySteps);
     card.trend = decimated(ledger.stepTimes, kChartPointLimit);
     return card;

@@ -201,7 +201,7 @@ CardContent memoryCard(const SelectedPart& part) {
         card.detail = noMemoryText(*part.recording);
         return card;
     }
-    card.value = bytesText(worst->peak);
+    card.value = bytesParts(worst->peak);
     card.qualifier = u"on rank %1"_s.arg(worst->rank.value);
     if (worst->theory.count > 0) {
         card.detail =
