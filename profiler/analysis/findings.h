@@ -2,7 +2,7 @@
 #pragma once
 
 #include "profiler/analysis/intervals.h"
-#include "profiler/analysis/report.h"
+#include "profiler/analysis/report/report.h"
 #include "storage/model/units.h"
 
 #include <algorithm>

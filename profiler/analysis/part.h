@@ -2,7 +2,7 @@
 // Pure.
 #pragma once
 
-#include "profiler/analysis/report.h"
+#include "profiler/analysis/report/report.h"
 
 #include <cstddef>
 

@@ -14,7 +14,7 @@
 
 #include "engine/run/config/machine_figure.h"
 #include "engine/run/config/run_config.h"
-#include "profiler/analysis/transfers.h"
+#include "profiler/analysis/communication/transfers.h"
 #include "profiler/planning/compute_times.h"
 #include "profiler/planning/plan_times.h"
 #include "storage/model/recording.h"

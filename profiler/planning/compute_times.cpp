@@ -3,8 +3,8 @@
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/config/run_settings.h"
 #include "engine/run/theory/model_theory.h"
+#include "profiler/analysis/communication/host_clocks.h"
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/host_clocks.h"
 #include "profiler/planning/compute_parts.h"
 
 #include <fmt/format.h>

@@ -10,7 +10,7 @@
 
 #include "engine/run/config/run_config.h"
 #include "engine/run/theory/link_model.h"
-#include "profiler/analysis/transfers.h"
+#include "profiler/analysis/communication/transfers.h"
 #include "profiler/planning/step_schedule.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"

@@ -1,4 +1,4 @@
-#include "profiler/analysis/transfers.h"
+#include "profiler/analysis/communication/transfers.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
 

@@ -1,6 +1,6 @@
 #include "profiler/questions/communication.h"
 
-#include "profiler/analysis/host_clocks.h"
+#include "profiler/analysis/communication/host_clocks.h"
 #include "profiler/analysis/intervals.h"
 
 #include <utility>

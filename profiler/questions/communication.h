@@ -2,9 +2,9 @@
 // page about communication shows. The same figures as the answers of `overlap` and `collectives`.
 #pragma once
 
-#include "profiler/analysis/collective_figures.h"
-#include "profiler/analysis/exposure.h"
-#include "profiler/analysis/transfers.h"
+#include "profiler/analysis/communication/collective_figures.h"
+#include "profiler/analysis/communication/exposure.h"
+#include "profiler/analysis/communication/transfers.h"
 #include "profiler/questions/question.h"
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 #include "profiler/questions/compare.h"
 
-#include "profiler/analysis/comparability.h"
-#include "profiler/analysis/difference.h"
+#include "profiler/analysis/compare/comparability.h"
+#include "profiler/analysis/compare/difference.h"
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/training_health.h"
+#include "profiler/analysis/steps/training_health.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/cost_tables.h"
 #include "profiler/questions/memory_tables.h"

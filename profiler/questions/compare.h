@@ -2,9 +2,9 @@
 // noise, and which operators, kernels, collectives and memory make the difference.
 #pragma once
 
-#include "profiler/analysis/report.h"
-#include "profiler/analysis/run_figures.h"
-#include "profiler/analysis/training_health.h"
+#include "profiler/analysis/compare/run_figures.h"
+#include "profiler/analysis/report/report.h"
+#include "profiler/analysis/steps/training_health.h"
 #include "profiler/questions/answer.h"
 #include "profiler/questions/selection.h"
 #include "storage/model/recording.h"

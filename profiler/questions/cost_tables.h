@@ -3,7 +3,7 @@
 // lane. Internal to profiler/questions.
 #pragma once
 
-#include "profiler/analysis/step_parts.h"
+#include "profiler/analysis/steps/step_parts.h"
 #include "profiler/questions/answer.h"
 #include "profiler/questions/question.h"
 

@@ -1,7 +1,7 @@
 // Reads what a rank's device did and which calls asked for it. Internal to profiler/questions.
 #pragma once
 
-#include "profiler/analysis/launches.h"
+#include "profiler/analysis/device/launches.h"
 #include "profiler/questions/question.h"
 
 #include <map>

@@ -1,4 +1,4 @@
-#include "profiler/analysis/efficiency.h"
+#include "profiler/analysis/device/efficiency.h"
 
 #include "profiler/analysis/findings.h"
 #include "profiler/questions/cells.h"

@@ -1,7 +1,7 @@
 // What HTA would see of a recording exported for it.
 #pragma once
 
-#include "profiler/analysis/hta_compatible.h"
+#include "profiler/analysis/device/hta_compatible.h"
 #include "storage/model/result.h"
 #include "storage/recording/read/recording_reader.h"
 

@@ -1,4 +1,4 @@
-#include "profiler/analysis/launches.h"
+#include "profiler/analysis/device/launches.h"
 
 #include "profiler/questions/cells.h"
 #include "profiler/questions/device_work.h"

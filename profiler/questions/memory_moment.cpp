@@ -1,6 +1,6 @@
 #include "profiler/questions/memory_moment.h"
 
-#include "profiler/analysis/address_space.h"
+#include "profiler/analysis/memory/address_space.h"
 #include "storage/interchange/json_text.h"
 #include "storage/model/allocator_lanes.h"
 #include "storage/model/result.h"

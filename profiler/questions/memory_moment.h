@@ -5,7 +5,7 @@
 // of the end and what became of segments before.
 #pragma once
 
-#include "profiler/analysis/address_space.h"
+#include "profiler/analysis/memory/address_space.h"
 #include "storage/model/result.h"
 #include "storage/recording/read/recording_reader.h"
 

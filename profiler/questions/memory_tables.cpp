@@ -1,7 +1,7 @@
 #include "profiler/questions/memory_tables.h"
 
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/reserved_memory.h"
+#include "profiler/analysis/memory/reserved_memory.h"
 #include "profiler/questions/cells.h"
 #include "storage/model/allocator_lanes.h"
 

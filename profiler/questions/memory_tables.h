@@ -2,8 +2,8 @@
 // Internal to profiler/questions.
 #pragma once
 
-#include "profiler/analysis/memory_steps.h"
-#include "profiler/analysis/report.h"
+#include "profiler/analysis/memory/memory_steps.h"
+#include "profiler/analysis/report/report.h"
 #include "profiler/questions/answer.h"
 #include "profiler/questions/question.h"
 #include "storage/model/result.h"

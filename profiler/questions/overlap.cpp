@@ -1,4 +1,4 @@
-#include "profiler/analysis/exposure.h"
+#include "profiler/analysis/communication/exposure.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/questions/calibrated_limit.h"
 #include "profiler/questions/cells.h"

@@ -1,7 +1,7 @@
 // Reads a recording step by step as its critical path needs it. Internal to profiler/questions.
 #pragma once
 
-#include "profiler/analysis/step_activities.h"
+#include "profiler/analysis/graph/step_activities.h"
 #include "profiler/questions/question.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "profiler/analysis/roofline.h"
+#include "profiler/analysis/device/roofline.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/read_products.h"
 #include "profiler/questions/work_tables.h"

@@ -2,8 +2,8 @@
 // what the host did meanwhile; and how much work lay in queue.
 #pragma once
 
-#include "profiler/analysis/device_ledger.h"
-#include "profiler/analysis/launches.h"
+#include "profiler/analysis/device/device_ledger.h"
+#include "profiler/analysis/device/launches.h"
 #include "profiler/questions/question.h"
 #include "storage/model/result.h"
 #include "storage/recording/read/recording_reader.h"

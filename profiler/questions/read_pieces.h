@@ -1,7 +1,7 @@
 // Reads one step of some ranks and tells what each instant of it went to.
 #pragma once
 
-#include "profiler/analysis/device_ledger.h"
+#include "profiler/analysis/device/device_ledger.h"
 #include "storage/model/result.h"
 #include "storage/recording/read/recording_reader.h"
 

@@ -2,7 +2,7 @@
 // profiler/questions.
 #pragma once
 
-#include "profiler/analysis/roofline.h"
+#include "profiler/analysis/device/roofline.h"
 #include "profiler/questions/question.h"
 
 #include <cstdint>

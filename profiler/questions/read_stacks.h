@@ -2,7 +2,7 @@
 // form, and of a recording beside its baseline.
 #pragma once
 
-#include "profiler/analysis/call_tree.h"
+#include "profiler/analysis/steps/call_tree.h"
 #include "profiler/questions/question.h"
 #include "profiler/questions/selection.h"
 #include "storage/model/words.h"

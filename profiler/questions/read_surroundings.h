@@ -1,7 +1,7 @@
 // Reads what is known of ranks beside their events: clocks of their devices, calls for memory.
 #pragma once
 
-#include "profiler/analysis/surroundings.h"
+#include "profiler/analysis/rules/surroundings.h"
 #include "profiler/questions/selection.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"

@@ -1,7 +1,7 @@
 #include "profiler/questions/report_reader.h"
 
 #include "profiler/analysis/part.h"
-#include "profiler/analysis/report_draft.h"
+#include "profiler/analysis/report/report_draft.h"
 #include "profiler/questions/read_device.h"
 #include "profiler/questions/read_surroundings.h"
 

@@ -3,8 +3,8 @@
 // at once. One thread, that of the reader, and one of its own.
 #pragma once
 
-#include "profiler/analysis/memory_steps.h"
-#include "profiler/analysis/report.h"
+#include "profiler/analysis/memory/memory_steps.h"
+#include "profiler/analysis/report/report.h"
 #include "profiler/questions/selection.h"
 #include "storage/model/result.h"
 #include "storage/recording/read/recording_reader.h"

@@ -1,4 +1,4 @@
-#include "profiler/analysis/roofline.h"
+#include "profiler/analysis/device/roofline.h"
 
 #include "engine/run/config/run_config.h"
 #include "engine/run/theory/device_peaks.h"

@@ -1,7 +1,7 @@
 #include "profiler/questions/scaling.h"
 
-#include "profiler/analysis/comparability.h"
-#include "profiler/analysis/scaling.h"
+#include "profiler/analysis/compare/comparability.h"
+#include "profiler/analysis/compare/scaling.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/question.h"
 

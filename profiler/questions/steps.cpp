@@ -1,5 +1,5 @@
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/ledger.h"
+#include "profiler/analysis/steps/ledger.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/read_device.h"

@@ -1,4 +1,4 @@
-#include "profiler/analysis/training_health.h"
+#include "profiler/analysis/steps/training_health.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
 

@@ -1,4 +1,4 @@
-#include "profiler/analysis/what_if.h"
+#include "profiler/analysis/graph/what_if.h"
 
 #include "profiler/analysis/findings.h"
 #include "profiler/planning/forecast.h"

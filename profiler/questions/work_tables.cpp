@@ -1,7 +1,7 @@
 #include "profiler/questions/work_tables.h"
 
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/step_parts.h"
+#include "profiler/analysis/steps/step_parts.h"
 #include "profiler/questions/cells.h"
 #include "profiler/questions/device_work.h"
 #include "storage/model/events.h"

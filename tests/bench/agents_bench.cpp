@@ -5,7 +5,7 @@
 // a step every four chunks. The recorder is the real one, with all that it does before, while and
 // after: checks, pyramids, one file. Events a second from the launch to the finalised file and up
 // to the last event, the recorder's memory at its peak, its processor time, the file's size.
-#include "app/cli/run_recorder.h"
+#include "app/cli/record/run_recorder.h"
 #include "engine/launch/process.h"
 #include "engine/launch/run_supervisor.h"
 #include "storage/columns/chunk.h"

@@ -8,9 +8,9 @@
 // Events are drawn in memory as the reader hands them over: steps of phases and collectives whose
 // arrivals differ, and on half of the ranks' events kernels of two streams.
 #include "profiler/analysis/breakdown.h"
-#include "profiler/analysis/exposure.h"
+#include "profiler/analysis/communication/exposure.h"
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/report.h"
+#include "profiler/analysis/report/report.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/support/sample_recording.h"
 

@@ -74,7 +74,7 @@ ONLY_IN = [
     ("sqlite3.h", r"#include <sqlite3", ["storage/sqlite"]),
     # The help of `shardscope query` shows people what to type.
     ("SQL text", r'"\s*(SELECT\s|INSERT\s+(OR|INTO)\s|CREATE\s+(TABLE|INDEX|VIEW)\s|UPDATE\s+\w+\s+SET\s'
-                 r"|DELETE\s+FROM\s|PRAGMA\s)", ["storage", "app/cli/query.cpp"]),
+                 r"|DELETE\s+FROM\s|PRAGMA\s)", ["storage", "app/cli/answers/query.cpp"]),
 ]
 # One format knows nothing of another; what they share lies beside their folders.
 FORMATS = ["storage/interchange/" + p for p in ("csv", "folded", "kineto", "memory_snapshot", "nsys", "perfetto",
@@ -205,7 +205,7 @@ def self_test():
         "engine/run/config/b.cpp": '#include "engine/run/config/b.h"\nint b(C& c) { return c.readClock(1); }\n',
         "engine/run/config/c.cpp": '#include "engine/run/config/b.h"\nint readClock(int) { return 1; }\n'
                                    'int c() { return readClock(1); }\n',
-        "app/cli/report.cpp": '#include "profiler/analysis/report.h"\nauto s = "updates the settings";\n',
+        "app/cli/answers/report.cpp": '#include "profiler/analysis/report/report.h"\nauto s = "updates the settings";\n',
     }
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)

@@ -5,7 +5,7 @@
 #include "app/cli/bench/bench_runs.h"
 #include "app/cli/command.h"
 #include "app/cli/console.h"
-#include "app/cli/run_flags.h"
+#include "app/cli/record/run_flags.h"
 #include "app/cli/shared_options.h"
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/measurement_plan.h"

@@ -1,6 +1,6 @@
 #include "app/cli/bench/bench_output.h"
 
-#include "app/cli/answer_text.h"
+#include "app/cli/answers/answer_text.h"
 #include "storage/interchange/output_kind.h"
 #include "storage/recording/file/output_file.h"
 #include "storage/recording/read/recording_reader.h"

@@ -2,8 +2,8 @@
 
 #include "app/cli/bench/measured_run.h"
 #include "app/cli/console.h"
-#include "app/cli/data_path.h"
 #include "app/cli/interruptible.h"
+#include "app/cli/record/data_path.h"
 #include "engine/launch/host_facts.h"
 #include "engine/run/theory/theory.h"
 #include "storage/model/quantity_text.h"

@@ -2,10 +2,10 @@
 #include "app/cli/bench/bench_kind.h"
 #include "app/cli/bench/run_reading.h"
 #include "app/cli/bench/torch_peer.h"
-#include "app/cli/measured_recording.h"
-#include "app/cli/run_hosts.h"
+#include "app/cli/hosts/run_hosts.h"
+#include "app/cli/record/measured_recording.h"
 #include "engine/run/config/measurement_plan.h"
-#include "profiler/analysis/transfers.h"
+#include "profiler/analysis/communication/transfers.h"
 #include "profiler/planning/calibration.h"
 
 #include <fmt/format.h>

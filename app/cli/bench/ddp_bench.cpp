@@ -4,7 +4,7 @@
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/theory/theory.h"
-#include "profiler/analysis/transfers.h"
+#include "profiler/analysis/communication/transfers.h"
 #include "profiler/planning/bucket_model.h"
 #include "profiler/planning/calibration_store.h"
 

@@ -1,8 +1,8 @@
 #include "app/cli/bench/measured_run.h"
 
-#include "app/cli/data_path.h"
+#include "app/cli/hosts/run_hosts.h"
 #include "app/cli/interruptible.h"
-#include "app/cli/run_hosts.h"
+#include "app/cli/record/data_path.h"
 #include "app/cli/version.h"
 #include "engine/launch/file_descriptor.h"
 #include "engine/launch/host_facts.h"

@@ -2,7 +2,7 @@
 #include "app/cli/bench/bench_kind.h"
 #include "app/cli/bench/run_reading.h"
 #include "engine/run/theory/theory.h"
-#include "profiler/analysis/transfers.h"
+#include "profiler/analysis/communication/transfers.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #include "app/cli/bench/bench_kind.h"
 #include "app/cli/bench/run_reading.h"
 #include "engine/run/theory/theory.h"
-#include "profiler/analysis/step_parts.h"
+#include "profiler/analysis/steps/step_parts.h"
 #include "profiler/questions/question.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // `bench norms`: layer and RMS norms forward and backward, by width.
 #include "app/cli/bench/bench_kind.h"
 #include "app/cli/bench/run_reading.h"
-#include "app/cli/measured_recording.h"
+#include "app/cli/record/measured_recording.h"
 #include "engine/run/config/machine_figure.h"
 #include "engine/run/config/measurement_plan.h"
 

@@ -4,9 +4,9 @@
 
 #include "app/cli/bench/bench_kind.h"
 #include "engine/run/theory/memory_theory.h"
-#include "profiler/analysis/mean_interval.h"
-#include "profiler/analysis/report.h"
-#include "profiler/analysis/run_figures.h"
+#include "profiler/analysis/compare/mean_interval.h"
+#include "profiler/analysis/compare/run_figures.h"
+#include "profiler/analysis/report/report.h"
 #include "profiler/questions/answer.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"

@@ -3,8 +3,8 @@
 #include "app/cli/bench/run_reading.h"
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/run_rules.h"
+#include "profiler/analysis/compare/scaling.h"
 #include "profiler/analysis/findings.h"
-#include "profiler/analysis/scaling.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "app/cli/bench/torch_peer.h"
 
+#include "app/cli/hosts/run_hosts.h"
 #include "app/cli/interruptible.h"
-#include "app/cli/run_hosts.h"
 #include "engine/launch/file_descriptor.h"
 #include "engine/launch/process.h"
 #include "engine/run/config/measurement_plan.h"

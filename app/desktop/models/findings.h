@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/selected_part.h"
-#include "profiler/analysis/notices.h"
+#include "profiler/analysis/rules/notices.h"
 
 #include <QString>
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Finding {
     [[nodiscard]] QString words() const;
 };
 
-/// Those of profiler/analysis/notices.h, in that order.
+/// Those of profiler/analysis/rules/notices.h, in that order.
 [[nodiscard]] std::vector<Finding> findings(const SelectedPart& part);
 /// How many of them ask for something to be done.
 [[nodiscard]] int problemCount(const std::vector<Finding>& findings);

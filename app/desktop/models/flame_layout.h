@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/desktop/models/flame_data.h"
-#include "profiler/analysis/call_tree.h"
+#include "profiler/analysis/steps/call_tree.h"
 
 #include <QString>
 #include <functional>

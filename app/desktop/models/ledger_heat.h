@@ -3,7 +3,7 @@
 
 #include "app/desktop/models/heat_data.h"
 #include "app/desktop/models/ledger_view.h"
-#include "profiler/analysis/ledger.h"
+#include "profiler/analysis/steps/ledger.h"
 
 #include <QString>
 #include <optional>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/step_split.h"
-#include "profiler/analysis/ledger.h"
+#include "profiler/analysis/steps/ledger.h"
 
 #include <QPointF>
 #include <QVector>

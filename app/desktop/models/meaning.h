@@ -1,7 +1,7 @@
 // What a colour means. One meaning, one colour, on every page (widgets/theme.h has the colours).
 #pragma once
 
-#include "profiler/analysis/report.h"
+#include "profiler/analysis/report/report.h"
 #include "storage/model/events.h"
 
 #include <cstddef>

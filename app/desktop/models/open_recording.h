@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/selection.h"
-#include "profiler/analysis/report.h"
+#include "profiler/analysis/report/report.h"
 #include "storage/model/recording.h"
 
 #include <QMetaType>

@@ -1,7 +1,7 @@
 // Figures by which the ranks of a run can be put in order, highest first. Pure.
 #pragma once
 
-#include "profiler/analysis/report.h"
+#include "profiler/analysis/report/report.h"
 
 #include <QString>
 #include <vector>

@@ -5,7 +5,7 @@
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/models/step_figures.h"
-#include "profiler/analysis/report.h"
+#include "profiler/analysis/report/report.h"
 
 #include <QString>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "app/desktop/models/step_figures.h"
 
-#include "profiler/analysis/throughput.h"
+#include "profiler/analysis/steps/throughput.h"
 
 #include <algorithm>
 

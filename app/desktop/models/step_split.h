@@ -3,7 +3,7 @@
 
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/selection.h"
-#include "profiler/analysis/ledger.h"
+#include "profiler/analysis/steps/ledger.h"
 
 #include <cstdint>
 #include <optional>

@@ -16,7 +16,7 @@
 #include "app/desktop/widgets/reading_order.h"
 #include "app/desktop/widgets/style_sheet.h"
 #include "app/desktop/widgets/theme.h"
-#include "profiler/analysis/notices.h"
+#include "profiler/analysis/rules/notices.h"
 #include "storage/recording/remote/remote_address.h"
 
 #include <QApplication>

@@ -2,7 +2,7 @@
 // before it was needed, of a reduction after its layer's gradients were complete, in either case at
 // least as much as its data moves for. The first gather of a step and the last reduction have none,
 // and are exposed in every run.
-#include "profiler/analysis/exposure.h"
+#include "profiler/analysis/communication/exposure.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/rules/rule.h"
 #include "storage/model/quantity_text.h"

@@ -1,4 +1,4 @@
-#include "profiler/analysis/late_rank.h"
+#include "profiler/analysis/rules/late_rank.h"
 #include "profiler/analysis/rules/rule.h"
 #include "storage/model/quantity_text.h"
 

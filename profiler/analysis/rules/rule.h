@@ -5,13 +5,13 @@
 // of two equal ranks one is always the later.
 #pragma once
 
-#include "profiler/analysis/cores_taken.h"
-#include "profiler/analysis/late_rank.h"
-#include "profiler/analysis/ledger.h"
-#include "profiler/analysis/report.h"
-#include "profiler/analysis/slow_steps.h"
-#include "profiler/analysis/training_health.h"
-#include "profiler/analysis/transfers.h"
+#include "profiler/analysis/communication/transfers.h"
+#include "profiler/analysis/report/report.h"
+#include "profiler/analysis/rules/late_rank.h"
+#include "profiler/analysis/steps/cores_taken.h"
+#include "profiler/analysis/steps/ledger.h"
+#include "profiler/analysis/steps/slow_steps.h"
+#include "profiler/analysis/steps/training_health.h"
 #include "storage/model/words.h"
 
 #include <cstddef>

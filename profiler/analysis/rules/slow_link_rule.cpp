@@ -1,6 +1,6 @@
+#include "profiler/analysis/communication/transfers.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/rules/rule.h"
-#include "profiler/analysis/transfers.h"
 #include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>

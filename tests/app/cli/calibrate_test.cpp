@@ -1,5 +1,5 @@
 // `shardscope calibrate`: what it prints, keeps and refuses. Real measuring is in real_rank_test.
-#include "app/cli/calibration_text.h"
+#include "app/cli/plan/calibration_text.h"
 #include "profiler/planning/calibration_store.h"
 #include "tests/app/cli/program.h"
 

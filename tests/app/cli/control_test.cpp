@@ -1,5 +1,5 @@
 // A run that is asked for something from outside: `shardscope control`.
-#include "app/cli/control_socket.h"
+#include "app/cli/record/control_socket.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
 // Machines that `shardscope doctor` is tried on, and how its checks are looked at.
 #pragma once
 
-#include "app/cli/doctor_gpu.h"
-#include "app/cli/doctor_probe.h"
-#include "app/cli/doctor_report.h"
+#include "app/cli/doctor/doctor_gpu.h"
+#include "app/cli/doctor/doctor_probe.h"
+#include "app/cli/doctor/doctor_report.h"
 
 #include <gmock/gmock.h>
 

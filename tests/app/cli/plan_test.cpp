@@ -1,4 +1,4 @@
-#include "app/cli/plan_tables.h"
+#include "app/cli/plan/plan_tables.h"
 #include "engine/run/theory/model_theory.h"
 #include "profiler/planning/model_parallel.h"
 #include "tests/app/cli/program.h"

@@ -1,9 +1,9 @@
 // The report for people, of few ranks and of many.
-#include "app/cli/report_text.h"
+#include "app/cli/answers/report_text.h"
 
+#include "app/cli/answers/report_of.h"
+#include "app/cli/answers/report_ranks.h"
 #include "app/cli/console.h"
-#include "app/cli/report_of.h"
-#include "app/cli/report_ranks.h"
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/part.h"
 #include "tests/support/sample_recording.h"

@@ -1,13 +1,12 @@
 // A command line, read back as `shardscope record` reads it, gives the run that it was made of.
-#include "app/cli/run_flags.h"
+#include "app/cli/record/run_flags.h"
 
-#include "app/cli/record_options.h"
+#include "app/cli/record/record_options.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/run/config/run_option.h"
 #include "tests/support/temporary_folder.h"
 
 #include <CLI/CLI.hpp>
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "app/cli/run_restart.h"
+#include "app/cli/record/run_restart.h"
 
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"

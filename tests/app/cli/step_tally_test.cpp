@@ -1,4 +1,4 @@
-#include "app/cli/step_tally.h"
+#include "app/cli/record/step_tally.h"
 
 #include <gtest/gtest.h>
 

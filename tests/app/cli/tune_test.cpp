@@ -1,8 +1,7 @@
-#include "app/cli/tune_run.h"
+#include "app/cli/plan/tune_run.h"
 #include "tests/app/cli/program.h"
 
 #include <CLI/CLI.hpp>
-
 #include <gmock/gmock.h>
 
 #include <filesystem>

@@ -2,7 +2,7 @@
 #include "app/desktop/pages/problems/problems_page.h"
 #include "app/desktop/shell/top_bar.h"
 #include "app/desktop/widgets/finding_list.h"
-#include "profiler/analysis/notices.h"
+#include "profiler/analysis/rules/notices.h"
 #include "tests/app/desktop/small_trace.h"
 #include "tests/app/desktop/window_fixture.h"
 

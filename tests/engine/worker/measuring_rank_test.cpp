@@ -1,6 +1,6 @@
 // Runs that measure, with the real shardscope-rank: what their recordings hold, over shared memory
 // and over Gloo, and `shardscope calibrate` on them.
-#include "app/cli/measured_recording.h"
+#include "app/cli/record/measured_recording.h"
 #include "engine/run/config/measurement_plan.h"
 #include "profiler/planning/calibration_store.h"
 #include "tests/app/cli/program.h"

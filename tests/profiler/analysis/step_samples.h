@@ -1,8 +1,8 @@
 // Graphs of drawn and of random steps, and paths as text.
 #pragma once
 
-#include "profiler/analysis/critical_path.h"
-#include "profiler/analysis/step_activities.h"
+#include "profiler/analysis/graph/critical_path.h"
+#include "profiler/analysis/graph/step_activities.h"
 #include "tests/support/random_events.h"
 #include "tests/support/timeline.h"
 

@@ -1,4 +1,4 @@
-#include "profiler/analysis/report.h"
+#include "profiler/analysis/report/report.h"
 #include "profiler/questions/report_reader.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
-#include "profiler/analysis/exposure.h"
+#include "profiler/analysis/communication/exposure.h"
 
 #include <QString>
 #include <map>

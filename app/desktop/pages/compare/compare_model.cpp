@@ -1,6 +1,6 @@
 #include "app/desktop/pages/compare/compare_model.h"
 
-#include "profiler/analysis/ledger.h"
+#include "profiler/analysis/steps/ledger.h"
 
 #include <algorithm>
 #include <array>

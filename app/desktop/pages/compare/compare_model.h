@@ -6,7 +6,7 @@
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/compare/compare_query.h"
-#include "profiler/analysis/difference.h"
+#include "profiler/analysis/compare/difference.h"
 
 #include <QString>
 #include <optional>

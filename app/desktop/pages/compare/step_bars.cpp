@@ -1,6 +1,6 @@
 // One step of each recording as bars, from the step's start on.
 #include "app/desktop/pages/compare/compare_model.h"
-#include "profiler/analysis/ledger.h"
+#include "profiler/analysis/steps/ledger.h"
 
 #include <algorithm>
 #include <map>

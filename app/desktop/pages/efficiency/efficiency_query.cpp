@@ -2,7 +2,7 @@
 
 #include "app/desktop/loading/part_loader.h"
 #include "app/desktop/models/format.h"
-#include "profiler/analysis/comparability.h"
+#include "profiler/analysis/compare/comparability.h"
 #include "profiler/questions/question.h"
 #include "profiler/questions/scaling.h"
 #include "storage/recording/read/cancellable_reader.h"

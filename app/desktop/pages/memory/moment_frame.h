@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/address_data.h"
-#include "profiler/analysis/address_space.h"
+#include "profiler/analysis/memory/address_space.h"
 #include "storage/model/recording.h"
 
 #include <QString>

@@ -4,7 +4,7 @@
 #include "app/desktop/models/answer_table.h"
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/pages/operators/operators_query.h"
-#include "profiler/analysis/call_tree.h"
+#include "profiler/analysis/steps/call_tree.h"
 
 #include <QString>
 #include <optional>

@@ -4,7 +4,7 @@
 
 #include "app/desktop/models/findings.h"
 #include "app/desktop/models/selected_part.h"
-#include "profiler/analysis/checks.h"
+#include "profiler/analysis/rules/checks.h"
 #include "profiler/questions/answer.h"
 
 #include <QString>

@@ -1,7 +1,7 @@
 #include "app/desktop/pages/timeline/collectives.h"
 
 #include "app/desktop/pages/timeline/timeline_query.h"
-#include "profiler/analysis/collective_figures.h"
+#include "profiler/analysis/communication/collective_figures.h"
 #include "profiler/analysis/intervals.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/selection.h"
-#include "profiler/analysis/collective_figures.h"
+#include "profiler/analysis/communication/collective_figures.h"
 #include "storage/recording/read/generation.h"
 #include "storage/recording/read/recording_reader.h"
 

@@ -2,7 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/device_slice.h"
-#include "profiler/analysis/collective_figures.h"
+#include "profiler/analysis/communication/collective_figures.h"
 
 #include <QStringList>
 

@@ -1,7 +1,7 @@
 // Single rules, and what a report may say where they find nothing.
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/rules/rule.h"
-#include "profiler/analysis/run_findings.h"
+#include "profiler/analysis/rules/run_findings.h"
 #include "tests/profiler/analysis/made_run.h"
 #include "tests/support/word_list_test.h"
 

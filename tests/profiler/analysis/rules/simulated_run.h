@@ -6,7 +6,7 @@
 // at once. Reproducible by seed.
 #pragma once
 
-#include "profiler/analysis/memory_steps.h"
+#include "profiler/analysis/memory/memory_steps.h"
 #include "storage/model/recording.h"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Findings of runs whose truth is known: what was simulated decides, not the program.
-#include "profiler/analysis/run_findings.h"
+#include "profiler/analysis/rules/run_findings.h"
 #include "tests/profiler/analysis/rules/simulated_run.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,160 @@
+// `shardscope compare`: a run against its baseline, with a verdict and a gate; or how runs scale.
+#include "profiler/questions/compare.h"
+
+#include "app/cli/answers/answer_text.h"
+#include "app/cli/command.h"
+#include "app/cli/console.h"
+#include "app/cli/open_recording.h"
+#include "app/cli/record/part_words.h"
+#include "app/cli/shared_options.h"
+#include "profiler/questions/scaling.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace shardscope::cli {
+namespace {
+
+/// Exit status: a rule was broken.
+constexpr int kGateBroken = 6;
+
+struct CompareArguments {
+    std::vector<std::string> recordings;
+    std::string sshCommand = RecordingPlace{}.sshCommand;
+    std::string gate, steps;
+    std::vector<std::uint32_t> ranks;
+    bool scaling = false, anyway = false, json = false, csv = false, all = false;
+};
+
+std::string placeIn(const std::string& path, const toml::source_region& where) {
+    return fmt::format("{}:{}:{}", path, where.begin.line, where.begin.column);
+}
+
+/// rules = ["throughput.tokens_per_s >= -2%"]
+Result<std::vector<analysis::GateRule>> readGate(const std::string& path) {
+    std::vector<analysis::GateRule> rules;
+    if (path.empty()) return rules;
+    std::ifstream written(path);
+    std::error_code none;
+    if (!written || !std::filesystem::is_regular_file(path, none))
+        return failure(ErrorCode::kUsage,
+                       fmt::format("the rules {} cannot be read: {}", path,
+                                   written ? "it is no file" : std::strerror(errno)));
+    toml::table file;
+    try {
+        file = toml::parse(written, path);
+    } catch (const toml::parse_error& error) {
+        return failure(ErrorCode::kUsage,
+                       fmt::format("{}: {}", placeIn(path, error.source()), error.description()));
+    }
+    for (const auto& [key, node] : file)
+        if (key.str() != "rules")
+            return failure(ErrorCode::kUsage,
+                           fmt::format("{}: unknown key '{}': there is rules, a list of texts",
+                                       placeIn(path, key.source()), key.str()));
+    const toml::array* list = file["rules"].as_array();
+    if (list == nullptr || list->empty())
+        return failure(
+            ErrorCode::kUsage,
+            fmt::format("{} has no rules; write rules = [\"step.time_ns <= +2%\"]", path));
+    for (const toml::node& each : *list) {
+        const auto text = each.value<std::string>();
+        const auto rule = analysis::parseGateRule(text.value_or(""));
+        if (!rule) return failure(rule, placeIn(path, each.source()));
+        rules.push_back(*rule);
+    }
+    return rules;
+}
+
+Result<questions::Compared> compare(const CompareArguments& arguments) {
+    if (arguments.recordings.size() < 2)
+        return failure(
+            ErrorCode::kUsage,
+            arguments.scaling
+                ? "compare --scaling takes two recordings or more, one of them of one rank"
+                : "compare takes two recordings or more: baselines, and last the run");
+    auto rules = readGate(arguments.gate);
+    if (!rules) return failure(rules);
+    auto selection = parseSelection({}, arguments.steps, arguments.ranks);
+    if (!selection) return failure(selection);
+    std::vector<OpenedRecording> opened;
+    std::vector<storage::RecordingReader*> readers;
+    std::vector<questions::ScaledRecording> scaled;
+    for (const std::string& path : arguments.recordings) {
+        auto reader = openAnyRecording({path, arguments.sshCommand});
+        if (!reader) return failure(reader);
+        opened.push_back(std::move(*reader));
+        readers.push_back(opened.back().reader.get());
+        scaled.push_back({path, readers.back()});
+    }
+    if (arguments.scaling) {
+        auto answer = questions::scalingOfRecordings(scaled, arguments.anyway);
+        if (!answer) return failure(answer);
+        return questions::Compared{std::move(*answer), false, {}};
+    }
+    return questions::compareRecordings(
+        readers, {arguments.anyway, std::move(*rules), std::move(*selection)});
+}
+
+int run(const CompareArguments& arguments) {
+    const auto compared = compare(arguments);
+    if (!compared) {
+        tellError(compared.error().message);
+        return exitStatus(compared.error());
+    }
+    int status = 0;
+    if (arguments.json) {
+        status = printLast(questions::toJson({compared->answer}) + '\n');
+    } else if (arguments.csv) {
+        status = printLast(questions::toCsv({compared->answer}));
+    } else {
+        const std::string text = answerText(compared->answer, arguments.all ? 0 : kMostRows);
+        const auto columns = terminalColumns(STDOUT_FILENO);
+        status = printLast(columns ? wrapped(text, *columns) : text);
+    }
+    return status == 0 && compared->gateBroken ? kGateBroken : status;
+}
+
+}  // namespace
+
+Command addCompare(CLI::App& root) {
+    auto arguments = std::make_shared<CompareArguments>();
+    CLI::App* app = root.add_subcommand("compare", "compare a run with its baseline");
+    app->footer(
+        "With --gate the exit status is 6 when a rule is broken. A file of rules:\n"
+        "  rules = [\"throughput.tokens_per_s >= -2%\", \"memory.peak_bytes <= +1%\"]\n\n"
+        "Examples:\n  shardscope compare main.sscope branch.sscope --gate rules.toml\n"
+        "  shardscope compare main.sscope branch.sscope --steps 10-40 --ranks 0,1\n"
+        "  shardscope compare --scaling one.sscope two.sscope four.sscope");
+    app->add_option("recordings", arguments->recordings,
+                    "baselines, and last the run; each may be ssh://HOST/PATH")
+        ->required();
+    auto* gate = app->add_option("--gate", arguments->gate, "TOML file of rules to keep");
+    gate->type_name("FILE");
+    auto* steps = addSteps(*app, arguments->steps);
+    auto* ranks = addRanks(*app, arguments->ranks);
+    app->add_flag("--scaling", arguments->scaling,
+                  "how throughput grows with ranks, from a measured run of one rank on")
+        ->excludes(gate)
+        ->excludes(steps)
+        ->excludes(ranks);
+    app->add_flag("--anyway", arguments->anyway, "compare runs of different models all the same");
+    app->add_flag("--all", arguments->all, "all rows of long tables");
+    auto* json = app->add_flag("--json", arguments->json,
+                               "print one JSON document, schema shardscope.analyze/1");
+    app->add_flag("--csv", arguments->csv, "print tables as CSV")->excludes(json);
+    addSshCommand(*app, arguments->sshCommand);
+    return {app, [arguments] { return run(*arguments); }};
+}
+
+}  // namespace shardscope::cli

@@ -1,0 +1,354 @@
+#include "app/cli/plan/plan_tables.h"
+
+#include "app/cli/answers/answer_text.h"
+#include "engine/run/theory/theory.h"
+#include "profiler/planning/fits_on.h"
+#include "profiler/planning/model_parallel.h"
+#include "profiler/questions/answer_rows.h"
+#include "profiler/questions/plan_tables.h"
+#include "storage/model/quantity_text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardscope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using planning::ModelPlanInput;
+using planning::ParameterPlanInput;
+using planning::Scaled;
+using planning::StrategyPlan;
+
+/// One behind another, after an empty line.
+std::string moreTable(const questions::Table& table, bool markdown) {
+    if (!markdown) return "\n" + tableText(table);
+    return fmt::format("\n{}\n\n{}", table.title, tableMarkdown(table));
+}
+
+std::string tableOf(const std::vector<StrategyPlan>& plans, const PlanTexts& texts) {
+    questions::Table table = questions::strategyTable(plans);
+    for (std::size_t i = 0; i < plans.size(); ++i)
+        if (plans[i].fits.value_or(false) && plans[i].recommended)
+            table.rows[i][table.columnAt("fits")] = "yes, recommended";
+    std::string text;
+    if (texts.markdown) {
+        text = tableMarkdown(table);
+    } else {
+        // reasons are too long for a cell
+        table.columns.back().shown = questions::Shown::kToScripts;
+        text = tableText(table);
+        for (const StrategyPlan& plan : plans)
+            if (!plan.reason.empty()) text += fmt::format("{}: {}\n", plan.name, plan.reason);
+    }
+    const bool known = std::any_of(plans.begin(), plans.end(),
+                                   [](const StrategyPlan& plan) { return plan.fits.has_value(); });
+    return text + (known ? ""
+                         : "Whether it fits: say how much memory a device has, as in --memory "
+                           "80GB\n");
+}
+
+/// What was asked for, or what the plan recommends, or zero3.
+run::Strategy projected(const ModelPlanInput& input, const std::vector<StrategyPlan>& plans) {
+    if (input.strategy) return *input.strategy;
+    for (const StrategyPlan& plan : plans)
+        if (plan.recommended && plan.word != toWord(run::Strategy::kSingle))
+            return *fromWord<run::Strategy>(plan.word);
+    return run::Strategy::kZero3;
+}
+
+questions::Table projectionOf(const ModelPlanInput& input, const std::vector<StrategyPlan>& plans,
+                              Scaled scaled, std::int32_t most) {
+    run::RunConfig config = input.config;
+    config.strategy = projected(input, plans);
+    return questions::projectionTable(planning::projectModel(config, *input.times, scaled, most),
+                                      scaled);
+}
+
+std::string sourcesText(const planning::PlanTimes& times, std::int32_t ranks) {
+    std::string link = times.link ? times.link->source() : "not known, give --link-gb-per-s";
+    if (times.link && times.linkReach > 0)
+        link += fmt::format("; it joins the {} ranks of a host: for more give --link-gb-per-s",
+                            times.linkReach);
+    const std::string hosts = ranks > times.ranksOnHost
+                                  ? fmt::format(" Hosts of {} each: --ranks-per-host changes that.",
+                                                counted(times.ranksOnHost, "rank"))
+                                  : "";
+    return fmt::format("Time: {}; link: {}.{}\n", times.source, link, hosts);
+}
+
+/// Where rows end before what was asked for.
+std::string whereItEnds(const ModelPlanInput& input, const questions::Table& table,
+                        std::int32_t most) {
+    const std::int64_t* last = table.rows.back().at(table.columnAt("ranks")).integer();
+    if (last == nullptr || 2 * *last > most) return {};
+    const planning::PlanTimes& times = *input.times;
+    if (times.linkReach > 0 && 2 * *last > times.linkReach)
+        return fmt::format(
+            "\nEnds there: the link joins {} ranks; for more give "
+            "--link-gb-per-s.\n",
+            times.linkReach);
+    return "\nEnds there: over more ranks the same model has less than a sequence or a part of a "
+           "layer for each.\n";
+}
+
+/// A table of the plans that have a forecast, and what it rests on; empty: none has.
+std::string timeText(const ModelPlanInput& input, const std::vector<StrategyPlan>& plans,
+                     bool markdown) {
+    if (!input.times) return {};
+    const bool known = std::any_of(plans.begin(), plans.end(), [](const StrategyPlan& plan) {
+        return plan.forecast.has_value();
+    });
+    const std::string sources = "\n" + sourcesText(*input.times, input.config.ranks);
+    return known ? moreTable(questions::timeTable(plans), markdown) + sources : sources;
+}
+
+/// Tables up to `most` ranks, of the strategy that was asked for or is recommended: weak scaling,
+/// and strong where ranks divide the batch. A sentence where the link is not known.
+std::string projectionText(const ModelPlanInput& input, const std::vector<StrategyPlan>& plans,
+                           std::int32_t most, bool markdown) {
+    const auto weak = projectionOf(input, plans, Scaled::kWeak, most);
+    if (weak.rows.empty()) return {};
+    std::string text =
+        fmt::format("\n{} over more ranks\n", entryOf(projected(input, plans))->name) +
+        moreTable(weak, markdown);
+    text += whereItEnds(input, weak, most);
+    const auto strong = projectionOf(input, plans, Scaled::kStrong, most);
+    if (strong.rows.size() < 2) return text;
+    return text + moreTable(strong, markdown) + whereItEnds(input, strong, most);
+}
+
+/// Adds to a strategy's row what timeTable() says of it; all null without a forecast.
+void addTime(Json& row, const StrategyPlan& plan) {
+    Json time = questions::rowsJson(questions::timeTable({plan})).front();
+    time.erase("strategy");
+    row.update(time);
+}
+
+/// {"strategy", "weak": [...], "strong": [...]}
+Json projectionJson(const ModelPlanInput& input, const std::vector<StrategyPlan>& plans,
+                    std::int32_t most) {
+    return {{"strategy", toWord(projected(input, plans))},
+            {"weak", questions::rowsJson(projectionOf(input, plans, Scaled::kWeak, most))},
+            {"strong", questions::rowsJson(projectionOf(input, plans, Scaled::kStrong, most))}};
+}
+
+std::string percent(double ratio) {
+    return fmt::format("{:+.1f} %", 100 * (ratio - 1));
+}
+
+std::string size(double bytes) {
+    return sizeText(Bytes{std::llround(bytes)});
+}
+
+questions::Table divisionsOf(const DivisionInput& input) {
+    return questions::divisionTable(
+        input.only
+            ? std::vector{planning::planDivision(input.run, *input.only)}
+            : planning::planDivisions(input.run, input.ranks, input.ranksOnHost, input.memory),
+        input.memory);
+}
+
+/// FLOPs by part of a model, and how others count them.
+std::string flopsText(const run::ModelConfig& model, bool markdown) {
+    return moreTable(questions::flopsTable(model), markdown) +
+           moreTable(questions::flopsVariantTable(model), markdown);
+}
+
+Json flopsJson(const run::ModelConfig& model) {
+    return {{"forward_per_token", questions::rowsJson(questions::flopsTable(model))},
+            {"per_token", questions::rowsJson(questions::flopsVariantTable(model))}};
+}
+
+/// State by rules of thumb beside the exact figure.
+std::string rulesOfThumbText(const run::RunConfig& config) {
+    const run::RunConfig single = planning::overRanks(config, 1, run::Strategy::kSingle);
+    const auto exact = static_cast<double>(theory::stateTheory(single).count);
+    const auto parameters = static_cast<double>(theory::parameterCount(config.model));
+    std::string text =
+        fmt::format("\nState of all ranks together, exact: {}, {:.4g} B a parameter\n", size(exact),
+                    exact / parameters);
+    for (const planning::RuleOfThumb& rule : planning::kRulesOfThumb)
+        text += fmt::format("rule of thumb, {:g} B a parameter: {}, {} ({}; {})\n",
+                            rule.bytesPerParameter, size(rule.bytesPerParameter * parameters),
+                            percent(rule.bytesPerParameter * parameters / exact), rule.what,
+                            rule.source);
+    return text;
+}
+
+std::string divisionsText(const DivisionInput& input, bool markdown) {
+    const questions::Table table = divisionsOf(input);
+    if (table.rows.empty())
+        return fmt::format(
+            "\nDivided by tensors and stages: {} ranks divide neither the {} heads "
+            "(by a power of two) nor the {} layers evenly\n",
+            input.ranks, input.run.model.heads, input.run.model.layers);
+    return moreTable(table, markdown) +
+           fmt::format("{} micro-batch{} of {} sequence{} of {} tokens, kept: {}\n",
+                       input.run.microBatches, input.run.microBatches == 1 ? "" : "es",
+                       input.run.microBatch, input.run.microBatch == 1 ? "" : "s",
+                       input.run.model.context, toWord(input.run.kept));
+}
+
+Json divisionsJson(const DivisionInput& input) {
+    return questions::rowsJson(divisionsOf(input));
+}
+
+std::string explanation(const ParameterPlanInput& input) {
+    std::string text = fmt::format(
+        "\nN parameters, W ranks, and of each parameter p + g + o = {} bytes: parameters, "
+        "gradients "
+        "and optimizer\n(ZeRO, Rajbhandari et al., arXiv 1910.02054, figure 1 and section 7; rings "
+        "send (W - 1) / W of what they sum or gather)\n",
+        planning::textOf(input.state));
+    for (const planning::Sharding sharding : kAll<planning::Sharding>) {
+        const auto& words = *entryOf(sharding);
+        text += fmt::format("{}: {} State {}, sent {}\n", words.name, words.definition,
+                            words.memory, words.communication);
+    }
+    return text;
+}
+
+constexpr const char* kModelSources =
+    "\nState, peak and traffic are the engine's own theory, which `report` holds against what was "
+    "measured:\nengine/run/theory/memory_theory.h says what is held when, theory.h what is sent "
+    "(Rajbhandari et al.,\narXiv 1910.02054). A GPU holds 1.4 GB besides for its context and "
+    "libraries, measured on an H200.\n";
+
+std::string firstLine(const ParameterPlanInput& input) {
+    return fmt::format("{}{} on {}, {} bytes each{}; state only, estimated\n\n",
+                       input.model.empty() ? "" : input.model + ", ",
+                       counted(std::llround(input.parameters), "parameter"),
+                       counted(input.ranks, "rank"), planning::textOf(input.state),
+                       input.memory
+                           ? fmt::format(", devices of {}, of which state may take {:.0f} %",
+                                         sizeText(*input.memory), 100 * planning::kStateShare)
+                           : "");
+}
+
+std::string firstLine(const ModelPlanInput& input) {
+    const run::RunConfig& config = input.config;
+    return fmt::format(
+        "{}, {}, on {} in {}, {} sequences of {} tokens per rank in {}{}; estimated\n\n",
+        config.model.name, counted(theory::parameterCount(config.model), "parameter"),
+        counted(config.ranks, "rank"), toWord(config.precision), config.batch, config.model.context,
+        config.accumulate == 1 ? "1 micro-step" : fmt::format("{} micro-steps", config.accumulate),
+        input.memory ? ", devices of " + sizeText(*input.memory) : "");
+}
+
+Json strategiesOf(const std::vector<StrategyPlan>& plans) {
+    Json strategies = Json::array();
+    for (const StrategyPlan& plan : plans) {
+        Json row{{"name", plan.word},
+                 {"state_bytes_per_rank", std::llround(plan.stateBytesPerRank)},
+                 {"peak_bytes_per_rank", nullptr},
+                 {"communication_bytes_per_step", std::llround(plan.communicationBytesPerStep)},
+                 {"fits", nullptr},
+                 {"recommended", plan.recommended},
+                 {"reason", plan.reason}};
+        if (plan.peakBytesPerRank)
+            row["peak_bytes_per_rank"] = std::llround(*plan.peakBytesPerRank);
+        if (plan.fits) row["fits"] = *plan.fits;
+        addTime(row, plan);
+        strategies.push_back(std::move(row));
+    }
+    return strategies;
+}
+
+std::string moreText(const ParameterPlan& plan, const std::vector<StrategyPlan>&,
+                     const PlanTexts& texts) {
+    return (texts.divisions && plan.divisions ? divisionsText(*plan.divisions, texts.markdown)
+                                              : "") +
+           (texts.explain ? explanation(plan.input) : "");
+}
+
+std::string moreText(const ModelPlan& plan, const std::vector<StrategyPlan>& plans,
+                     const PlanTexts& texts) {
+    std::string text = timeText(plan.input, plans, texts.markdown);
+    if (texts.mostRanks > 0)
+        text += projectionText(plan.input, plans, texts.mostRanks, texts.markdown);
+    if (texts.limits)
+        text += moreTable(questions::limitsTable(planning::limitsOf(plan.input)), texts.markdown);
+    if (texts.divisions) text += divisionsText(plan.divisions, texts.markdown);
+    if (texts.flops) text += flopsText(plan.input.config.model, texts.markdown);
+    if (texts.explain) text += rulesOfThumbText(plan.input.config) + kModelSources;
+    return text;
+}
+
+void addMore(Json& document, const ParameterPlan& plan, const std::vector<StrategyPlan>&,
+             const PlanTexts& texts) {
+    if (texts.divisions && plan.divisions) document["divisions"] = divisionsJson(*plan.divisions);
+}
+
+void addMore(Json& document, const ModelPlan& plan, const std::vector<StrategyPlan>& plans,
+             const PlanTexts& texts) {
+    if (texts.mostRanks > 0)
+        document["projection"] = projectionJson(plan.input, plans, texts.mostRanks);
+    if (texts.divisions) document["divisions"] = divisionsJson(plan.divisions);
+    if (texts.limits)
+        document["limits"] =
+            questions::rowsJson(questions::limitsTable(planning::limitsOf(plan.input)));
+    if (texts.flops) document["flops"] = flopsJson(plan.input.config.model);
+}
+
+template <class Plan>
+std::string textOf(const Plan& plan, const PlanTexts& texts) {
+    const std::vector<StrategyPlan> plans = planning::plansOf(plan.input);
+    return firstLine(plan.input) + tableOf(plans, texts) + moreText(plan, plans, texts) +
+           (texts.fitsOn
+                ? moreTable(questions::fitsOnTable(planning::fitsOn(plan.input)), texts.markdown)
+                : "");
+}
+
+template <class Plan>
+std::string documentOf(Json head, const Plan& plan, const PlanTexts& texts) {
+    const std::vector<StrategyPlan> plans = planning::plansOf(plan.input);
+    head["strategies"] = strategiesOf(plans);
+    addMore(head, plan, plans, texts);
+    if (texts.fitsOn)
+        head["fits_on"] = questions::rowsJson(questions::fitsOnTable(planning::fitsOn(plan.input)));
+    return head.dump(2) + "\n";
+}
+
+}  // namespace
+
+std::string planText(const ParameterPlan& plan, const PlanTexts& texts) {
+    return textOf(plan, texts);
+}
+
+std::string planText(const ModelPlan& plan, const PlanTexts& texts) {
+    return textOf(plan, texts);
+}
+
+std::string planJson(const ParameterPlan& plan, const PlanTexts& texts) {
+    return documentOf({{"schema", "shardscope.plan/1"},
+                       {"parameters", std::llround(plan.input.parameters)},
+                       {"ranks", plan.input.ranks},
+                       {"state_bytes", planning::textOf(plan.input.state)}},
+                      plan, texts);
+}
+
+std::string planJson(const ModelPlan& plan, const PlanTexts& texts) {
+    return documentOf({{"schema", "shardscope.plan/1"},
+                       {"parameters", theory::parameterCount(plan.input.config.model)},
+                       {"ranks", plan.input.config.ranks},
+                       {"model", plan.input.config.model.name}},
+                      plan, texts);
+}
+
+std::string parallelismsText() {
+    std::string text;
+    for (const planning::Parallelism each : kAll<planning::Parallelism>) {
+        const planning::ParallelismWords& words = *entryOf(each);
+        text += fmt::format("{}{}\n  divides: {}\n  sends:   {}\n  take it: {}\n\n{}\n  {}\n\n",
+                            words.name, words.trained ? "" : " (planned for as theory only)",
+                            words.divides, words.sends, words.when, words.picture, words.source);
+    }
+    text.pop_back();
+    return text;
+}
+
+}  // namespace shardscope::cli

@@ -1,0 +1,172 @@
+#include "app/cli/record/record_options.h"
+
+#include "app/cli/record/data_path.h"
+#include "app/cli/shared_options.h"
+#include "engine/checkpoint/checkpoint.h"
+#include "engine/run/config/run_file.h"
+#include "engine/run/config/run_option.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace shardscope::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  shardscope record --strategy zero3 --ranks 2 --model shakespeare --steps 40 --output run.sscope
+  shardscope record --model small --batch 4 --data corpus/ --output small.sscope
+  shardscope record run.toml --lr 3e-4 --force
+  shardscope record --checkpoint ckpt --checkpoint-every 20 --output first.sscope
+  shardscope record --resume ckpt --steps 80 --ranks 4 --output second.sscope
+  shardscope record --model ref --strategy zero3 --ranks 8 --dry-run
+
+Ctrl-C stops after the step and finishes the recording, a second one kills. A closed terminal
+(SIGHUP) ends nothing: `kill PID` does what Ctrl-C would. --force replaces only a recording, and
+none that is being written.)";
+
+using checkpoint::Checkpoint;
+
+/// Whether the checkpoint fits the run, before anything is started.
+Result<void> checkResume(run::RunConfig& config, const std::optional<Checkpoint>& from) {
+    if (!from) return {};
+    if (!config.weights.empty())
+        return failure(ErrorCode::kUsage,
+                       "--resume brings its own weights; leave out --weights, or start anew");
+    auto whole = wholePath(from->path());
+    if (!whole) return failure(whole);
+    config.resume = *whole;
+    if (const auto wrong = checkpoint::mismatch(from->manifest(), config.model))
+        return failure(ErrorCode::kUsage, fmt::format("{}: {}", from->path(), *wrong));
+    if (from->manifest().nextStep >= config.steps)
+        return failure(ErrorCode::kUsage,
+                       fmt::format("{} has done all of its {} steps; give more with --steps",
+                                   from->path(), from->manifest().nextStep));
+    return {};
+}
+
+}  // namespace
+
+void RecordOptions::addTo(CLI::App& app) {
+    app.footer(kExamples);
+    app.add_option("run_file", m_runFile, "TOML run file")->type_name("RUN.toml");
+    app.add_option("--model", m_model,
+                   fmt::format("{}: {} [{}]", run::findRunOption("model.name")->help,
+                               fmt::join(run::modelPresetNames(), ", "), run::ModelConfig().name))
+        ->type_name("NAME")
+        ->group(toWord(run::OptionSection::kModel))
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    m_flags.addTo(app, [](const run::RunOption&) { return true; });
+    m_hosts.addTo(app);
+    taskOptions.addTo(app);
+    m_slurm = app.add_option("--slurm", slurm,
+                             "have the run done by a Slurm job with these options of sbatch "
+                             "('--nodes 2 --ntasks-per-node 4', '' for none) and follow it; the "
+                             "output lies on a file system that its nodes share")
+                  ->type_name("OPTIONS")
+                  ->group(toWord(run::OptionSection::kHosts));
+    addAllowCommands(app, allowCommands, "a run file or checkpoint");
+    addForce(app, force, kAnOldRecording);
+    app.add_flag("--dry-run", dryRun,
+                 "print what each rank needs and whether it fits; start nothing");
+    app.add_flag("--json", json, "print one JSON object at the end");
+    addQuiet(app, quiet);
+    app.add_option("--control", control, "speak JSON lines with a program: stdio")
+        ->type_name("stdio")
+        ->check(CLI::IsMember({"stdio"}));
+}
+
+Result<run::RunConfig> RecordOptions::config() {
+    run::RunConfig config;
+    bool ranksGiven = m_flags.given("ranks");
+    std::optional<Checkpoint> from;
+    const run::MayRun may = [this](std::string_view key) { return mayRun(key); };
+    const auto open = [&](const std::string& resume) -> Result<void> {
+        auto opened = Checkpoint::open(resume);
+        if (!opened) return failure(opened);
+        from = std::move(*opened);
+        m_start = checkpoint::settingsToGoOn(from->manifest());
+        return {};
+    };
+    if (const std::string resume = m_flags.text("resume"); !resume.empty()) {
+        if (auto opened = open(resume); !opened) return failure(opened);
+        if (auto fine = run::checkCommands(m_start, may, from->path(), "a checkpoint"); !fine)
+            return failure(fine);
+        config = m_start;
+        ranksGiven = true;
+    }
+    if (!m_runFile.empty()) {
+        auto read = run::readRunFile(m_runFile, config, may);
+        if (!read) return failure(read);
+        // Named there where it reads alike whatever was there before.
+        run::RunConfig other = config;
+        ++other.ranks;
+        const auto again = run::readRunFile(m_runFile, other, may);
+        ranksGiven = ranksGiven || (again && again->ranks == read->ranks);
+        config = std::move(*read);
+    }
+    if (!m_model.empty()) {
+        if (auto done = run::setModelPreset(config, m_model); !done) return failure(done);
+    }
+    if (auto done = m_flags.apply(config); !done) return failure(done);
+    if (m_flags.given("hosts") && config.hosts.empty())
+        return failure(ErrorCode::kUsage,
+                       "--hosts names no host (an empty variable?); name some, or leave it out");
+    if (tasks) {
+        if (auto settled = settleTasks(config); !settled) return failure(settled);
+        ranksGiven = true;
+    }
+    if (auto settled = m_hosts.settle(config, ranksGiven); !settled) return failure(settled);
+    // A host file that one of them names has been read by now.
+    const bool fromFile = !m_runFile.empty() || !from;
+    if (auto fine = run::checkCommands(config, may, fromFile ? m_runFile : from->path(),
+                                       fromFile ? "a run file" : "a checkpoint");
+        !fine)
+        return failure(fine);
+    // One rank is what "single" means; asking for it in words would be pedantic.
+    if (config.strategy == run::Strategy::kSingle && !ranksGiven) config.ranks = 1;
+    if (auto valid = run::validate(config); !valid) return failure(valid);
+    // A run file only names it: its own settings count.
+    if (!from && !config.resume.empty()) {
+        if (auto opened = open(config.resume); !opened) return failure(opened);
+    }
+    if (auto possible = checkResume(config, from); !possible) return failure(possible);
+    return config;
+}
+
+std::vector<std::string> RecordOptions::arguments(const run::RunConfig& config) const {
+    return run::toArguments(config, m_start);
+}
+
+std::string RecordOptions::defaultOutput() {
+    const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    return fmt::format("run-{:%Y%m%d-%H%M%S}.sscope", fmt::localtime(now));
+}
+
+Result<void> RecordOptions::settleTasks(run::RunConfig& config) const {
+    if (m_flags.given("hosts"))
+        return failure(ErrorCode::kUsage,
+                       fmt::format("--hosts starts ranks through ssh, and {} has started tasks on "
+                                   "its hosts already; leave one of them out, or say --launched-by "
+                                   "none",
+                                   entryOf(tasks->by)->name));
+    // Of a run file: where a launcher has put the tasks counts.
+    config.hosts.clear();
+    return tasks->settle(config,
+                         m_flags.given("ranks") ? std::optional(config.ranks) : std::nullopt);
+}
+
+std::string RecordOptions::commandLine(const run::RunConfig& config) const {
+    return run::toCommandLine(config, m_start);
+}
+
+bool RecordOptions::bySlurm() const {
+    return m_slurm != nullptr && m_slurm->count() > 0;
+}
+
+}  // namespace shardscope::cli

@@ -1,0 +1,64 @@
+// The options of `shardscope record`, and the configuration they make.
+#pragma once
+
+#include "app/cli/command.h"
+#include "app/cli/hosts/launched_tasks.h"
+#include "app/cli/hosts/run_hosts.h"
+#include "app/cli/record/run_flags.h"
+#include "engine/run/config/run_config.h"
+#include "storage/model/result.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::cli {
+
+class RecordOptions {
+public:
+    void addTo(CLI::App& app);
+
+    /// Defaults, then the run file, then the model preset, then flags; validated.
+    [[nodiscard]] Result<run::RunConfig> config();
+    /// After config(): the command line that gives `config`; of a run that resumes, what differs
+    /// from its checkpoint.
+    [[nodiscard]] std::string commandLine(const run::RunConfig& config) const;
+    /// The same as words, as a process takes them.
+    [[nodiscard]] std::vector<std::string> arguments(const run::RunConfig& config) const;
+    /// --slurm was given.
+    [[nodiscard]] bool bySlurm() const;
+    [[nodiscard]] bool givesRanks() const { return m_flags.given("ranks"); }
+    /// Of a run that names none.
+    [[nodiscard]] static std::string defaultOutput();
+    /// What --interface says; empty: nothing.
+    [[nodiscard]] std::string interface() const { return m_flags.text("interface"); }
+    /// The TOML file that was named; empty: none.
+    [[nodiscard]] const std::string& runFile() const { return m_runFile; }
+
+    bool force = false;
+    bool json = false;
+    bool quiet = false;
+    bool dryRun = false;
+    bool allowCommands = false;  ///< run files and checkpoints may name programs
+    std::string control;         ///< "stdio" or nothing
+    TaskOptions taskOptions;
+    std::string slurm;  ///< options of sbatch; see bySlurm()
+    /// What a launcher has started; before config().
+    std::optional<LaunchedTasks> tasks;
+
+private:
+    [[nodiscard]] Result<void> settleTasks(run::RunConfig& config) const;
+    /// Whether a setting that a run file or checkpoint has may run something.
+    [[nodiscard]] bool mayRun(std::string_view key) const {
+        return allowCommands || m_flags.given(std::string(key));
+    }
+
+    std::string m_runFile;
+    std::string m_model;
+    RunFlags m_flags;
+    HostFlags m_hosts;
+    CLI::Option* m_slurm = nullptr;
+    run::RunConfig m_start;  ///< what flags change
+};
+
+}  // namespace shardscope::cli

@@ -1,0 +1,108 @@
+// Writes into the recording what the ranks of a run say, and tells the progress of it.
+//
+// Lives on the recorder's only thread, inside RunSupervisor's loop. A recording that cannot be
+// written any more (disk full) is said once and ends the run; what was committed stays.
+#pragma once
+
+#include "app/cli/record/run_progress.h"
+#include "app/cli/record/step_tally.h"
+#include "engine/launch/run_supervisor.h"
+#include "engine/run/config/run_config.h"
+#include "storage/recording/write/recording_writer.h"
+#include "storage/recording/write/slow_steps.h"
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace shardscope::cli {
+
+class RunRecorder : public launch::RunSink {
+public:
+    RunRecorder(const run::RunConfig& config, std::int64_t originNs,
+                storage::RecordingWriter writer, RunProgress& progress);
+
+    /// The run to abandon when the recording cannot be written. Before it runs.
+    void attach(launch::RunSupervisor& run) { m_run = &run; }
+
+    void hostReady(const HostFacts& host) override;
+    void clockCompared(const ClockFacts& clock) override;
+    void message(RankId rank, const run::Message& message) override;
+    void chunk(RankId rank, std::span<const std::byte> bytes) override;
+    void backlog(std::int32_t host, const run::Backlog& held) override;
+    void tick() override;
+
+    /// Notes how the run ended, in the recording too, and finalises it.
+    RunEnd conclude(const launch::RunOutcome& outcome);
+
+    void addDiagnostic(const Diagnostic& diagnostic);
+    /// The terminal was closed: the run goes on, and the recording says so.
+    void noteHangup();
+    /// Something could not be told for this reason.
+    void noteLostWords(const std::string& why);
+
+private:
+    void on(RankId rank, const run::RankStarted& started);
+    void on(RankId rank, const run::RankHello& hello);
+    void on(RankId rank, const run::PeakMeasured& peak);
+    void on(RankId rank, const run::DeviceReported& reported);
+    void on(RankId rank, const run::LaneDeclared& declared);
+    void on(RankId rank, const run::StringsDeclared& declared);
+    void on(RankId rank, const run::StepDone& done);
+    void on(RankId rank, const run::RankActivity& activity);
+    void on(RankId rank, const run::MetricReported& reported);
+    void on(RankId rank, const run::SampleWritten& written);
+    void on(RankId rank, const run::TheoryReported& reported);
+    void on(RankId rank, const run::DiagnosticRaised& raised);
+    void on(RankId rank, const run::LogLine& line);
+    void on(RankId rank, const run::RankFinished& finished);
+    void on(RankId rank, const run::RankFailed& failed);
+    void on(RankId rank, const run::RankExited& exited);
+    /// Messages that are not for a recording.
+    template <class T>
+    void on(RankId, const T&) {}
+
+    /// Notes the first failure to write; nothing is written after it.
+    void wrote(const Result<void>& result);
+    [[nodiscard]] bool canWrite() const { return !m_writeError.has_value(); }
+    /// At capture level off steps and metrics only feed the progress shown.
+    [[nodiscard]] bool storesSteps() const {
+        return canWrite() && m_config.capture != CaptureLevel::kOff;
+    }
+    RankFacts& facts(RankId rank);
+    [[nodiscard]] Timestamp now() const;
+    void noteDetail(RankId rank, const run::StepDone& done);
+    void noteDamage(RankId rank, std::int64_t count, const std::string& why);
+    void noteSqueezedOut();
+    void noteDrops();
+    void noteSetClock(const ClockFacts& clock);
+    void noteEnd(const launch::RunOutcome& outcome, RunEnd& end);
+    void countKept(RunEnd& end);
+
+    run::RunConfig m_config;
+    run::RankPlaces m_places;
+    std::int64_t m_originNs;
+    storage::RecordingWriter m_writer;
+    RunProgress& m_progress;
+    launch::RunSupervisor* m_run = nullptr;
+    std::map<std::uint32_t, RankFacts> m_ranks;
+    std::set<std::uint32_t> m_changedRanks;  ///< to be written at the next flush
+    std::map<std::uint32_t, bool> m_finished;
+    std::set<std::uint32_t> m_ended;
+    HostBacklogs m_backlogs;
+    std::map<std::int32_t, std::string> m_hostNames;
+    std::map<std::int32_t, Timestamp> m_comparedAt;  ///< clocks of hosts, the last time
+    StepTally m_tally;
+    RankPace m_pace;
+    std::optional<storage::SlowSteps> m_slow;  ///< where only slow steps are kept; m_writer's
+    std::optional<Error> m_writeError;
+    bool m_hungUp = false;
+    bool m_saidThinned = false;
+    std::map<std::uint32_t, std::int64_t> m_damagedChunks;  ///< by rank
+    std::chrono::steady_clock::time_point m_nextFlush;
+    std::chrono::steady_clock::time_point m_nextCheckpoint;
+};
+
+}  // namespace shardscope::cli

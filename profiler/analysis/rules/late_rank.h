@@ -1,0 +1,166 @@
+// Which rank the others wait for, and why that one is late.
+//
+// A step thread that is blocked in a collective before its last rank arrived is held up by that
+// rank. A rank is named where it held the others up for long enough to matter, in nearly all steps
+// for longer than any other rank, and accounts for nearly all that they were held up: of equal
+// ranks one is always the later, and of several slow ones none is the cause. One that is stopped
+// now and then is named too, where many steps were held up for long, and nearly all of them by it.
+//
+// Why: what the late rank's steps spend more on than the median of the others' in the same step,
+// one kind of time at a time. The kind that exceeds most is the reason where it makes up for half
+// of the lateness; else the reason is not known. Where calls for memory of the driver took that
+// much longer they are the reason, whatever else they held up. A rank that was at work for longer
+// but used no processor for it was not running; where its step thread was ready to run for as long,
+// something else ran on its core (StepFacts::coreWaitNs).
+#pragma once
+
+#include "profiler/analysis/communication/host_clocks.h"
+#include "profiler/analysis/rules/surroundings.h"
+#include "profiler/analysis/steps/ledger.h"
+#include "storage/model/recording.h"
+#include "storage/model/words.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace shardscope::analysis {
+
+/// Of the wall time of the ranks that wait: below it waiting costs nothing worth reporting.
+inline constexpr double kLeastBlockedShare = 0.05;
+/// Of the steps in which the same rank held the others up more than any other rank did.
+inline constexpr double kRegularSteps = 0.8;
+/// Of all that ranks were held up.
+inline constexpr double kLeastExplained = 0.8;
+inline constexpr std::size_t kLeastSteps = 6;
+/// Of the others' wall time of a step: from here on the step was held up for long. Of so many steps
+/// one of two equal ranks has nearly all in 1 run of 50.
+inline constexpr double kLongHeldUp = 0.1;
+inline constexpr std::size_t kLeastLongSteps = 10;
+inline constexpr double kMostOfOthers = 0.15;  ///< of those steps, that others held up for long
+
+/// What a rank held the others up for.
+struct LateRank {
+    RankId rank;
+    Duration blocked;           ///< of the others' step threads together
+    Duration othersWall;        ///< of these steps, of the others together
+    Duration blockedByAnybody;  ///< of all step threads
+    std::size_t stepsLed = 0;   ///< in which it held them up longer than any other rank did
+    std::size_t steps = 0;      ///< that were looked at
+    std::size_t others = 0;     ///< ranks
+    std::size_t stepsLong = 0;  ///< in which it held them up for long
+    std::size_t stepsLongOfAnybody = 0;
+    Duration longest;  ///< single wait
+    TimeRange where;   ///< the collective of that wait
+
+    [[nodiscard]] double share() const;      ///< blocked / othersWall
+    [[nodiscard]] double explained() const;  ///< blocked / blockedByAnybody
+    [[nodiscard]] double regular() const;    ///< stepsLed / steps
+    [[nodiscard]] bool isNamed() const;
+    /// In some steps only, and nearly no other rank in any.
+    [[nodiscard]] bool isNowAndThen() const;
+    /// What each of the others waited for it.
+    [[nodiscard]] Duration lateness() const;
+};
+
+/// Ranks that held others up in `steps`, worst first. `ledger` says how long steps took.
+[[nodiscard]] std::vector<LateRank> heldUpBy(const std::vector<RankEvents>& ranks,
+                                             const std::vector<LedgerRow>& ledger,
+                                             const std::set<StepIndex>& steps,
+                                             const HostClocks& clocks);
+
+class LastArrivals;
+/// Time in which a rank's step thread was blocked, by the step and by who had not arrived yet. What
+/// the communication thread alone waits for costs nothing.
+struct BlockedTime {
+    struct OfStep {
+        StepIndex step;
+        RankId late;
+        Duration time;
+    };
+    struct Longest {
+        RankId late;
+        Duration time;
+        TimeRange collective;
+    };
+    std::vector<OfStep> steps;     ///< by step, late rank
+    std::vector<Longest> longest;  ///< single wait for each late rank
+};
+[[nodiscard]] BlockedTime blockedTime(const RankEvents& events, LastArrivals& arrivals);
+/// Of what is known of each rank, by rank.
+[[nodiscard]] std::vector<LateRank> heldUpBy(const std::vector<BlockedTime>& ranks,
+                                             const std::vector<LedgerRow>& ledger,
+                                             const std::set<StepIndex>& steps);
+
+enum class LateReason : std::uint8_t {
+    kInput,
+    kCompute,
+    kNotRunning,
+    kClocks,
+    kHost,
+    kCommunication,
+    kNoCore,
+    kMemory,
+    kUnknown,
+};
+struct LateReasonWords {
+    LateReason value;
+    const char* word;
+    const char* definition;
+    const char* remedy;
+};
+constexpr auto wordsOf(LateReason) {
+    return wordList<LateReasonWords>(
+        {{LateReason::kInput, "input", "It builds its batches for longer than the others.",
+          "look at its disk and at what else reads there"},
+         {LateReason::kCompute, "compute",
+          "It computes for longer than the others, and its threads run meanwhile.",
+          "look whether it has more work, a slower processor or less of its caches and memory"},
+         {LateReason::kNotRunning, "not running",
+          "It was in the midst of its work and did not run: its steps used less processor time "
+          "than "
+          "the work took.",
+          "look for what shares its cores, for a limit on processor time, and for who stops it"},
+         {LateReason::kClocks, "clocks",
+          "It computes for longer, and its device ran at lower clocks than the others'.",
+          "look at its power limit, temperature and cooling"},
+         {LateReason::kHost, "host",
+          "Its device or step thread had nothing to do for longer: the host had not launched it.",
+          "look at what its host thread does between launches"},
+         {LateReason::kCommunication, "own communication",
+          "Its own data moved for longer than the others'.", "look at its link"},
+         {LateReason::kNoCore, "no core", "It was ready to run and something else ran on its core.",
+          "look for what shares its cores and give it cores of its own; in a container look "
+          "whether its quota of processor time held it back"},
+         {LateReason::kMemory, "memory retries",
+          "It took device memory from the driver and gave it back for longer than the others: its "
+          "allocator found no room in what it had, and the device waits meanwhile.",
+          "let it hold less (smaller micro-batch, recomputation), or segments that grow "
+          "(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)"},
+         {LateReason::kUnknown, "unknown",
+          "No kind of its time exceeds that of the others by half of what it is late.", ""}});
+}
+[[nodiscard]] constexpr const char* definition(LateReason reason) {
+    return entryOf(reason)->definition;
+}
+[[nodiscard]] constexpr const char* remedy(LateReason reason) {
+    return entryOf(reason)->remedy;
+}
+
+/// Of the lateness: what a kind of time must exceed to be the reason.
+inline constexpr double kLeastReason = 0.5;
+/// Of the median of the others' clocks: below it a device is slower by them.
+inline constexpr double kLowClocks = 0.97;
+
+struct LateCause {
+    LateReason reason = LateReason::kUnknown;
+    Duration excess;  ///< over the median of the others, in all steps looked at
+};
+
+[[nodiscard]] LateCause whyLate(const LateRank& late, const RecordingSummary& summary,
+                                const std::vector<LedgerRow>& ledger,
+                                const std::set<StepIndex>& steps, const Surroundings& around = {});
+
+}  // namespace shardscope::analysis

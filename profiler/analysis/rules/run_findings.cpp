@@ -1,0 +1,126 @@
+#include "profiler/analysis/rules/run_findings.h"
+
+#include "profiler/analysis/rules/late_rank.h"
+#include "profiler/analysis/rules/rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace shardscope::analysis {
+namespace {
+
+void add(MaybeFinding finding, std::vector<RunFinding>& found) {
+    if (finding) found.push_back(std::move(*finding));
+}
+
+/// A stretch of slow steps that is a finding of another rule.
+bool isTold(const RunFinding& stretch, const std::vector<RunFinding>& found) {
+    return std::any_of(found.begin(), found.end(), [&](const RunFinding& other) {
+        const bool explains = other.code == "slow-link" || other.code == stretch.code;
+        return explains && other.steps->first <= stretch.steps->second &&
+               stretch.steps->first <= other.steps->second;
+    });
+}
+
+bool comesFirst(const RunFinding& a, const RunFinding& b) {
+    if (a.severity != b.severity) return a.severity > b.severity;
+    return a.cost.value_or(Duration{}) > b.cost.value_or(Duration{});
+}
+
+std::vector<RunFinding> findingsOf(const RuleInput& input) {
+    std::vector<RunFinding> found;
+    add(findLateRank(input, input.steps), found);
+    add(findSlowLink(input), found);
+    if (auto stretch = findSlowStretch(input); stretch && !isTold(*stretch, found))
+        found.push_back(std::move(*stretch));
+    add(findSlowStep(input), found);
+    add(findLateCollective(input), found);
+    add(findHostBound(input), found);
+    add(findMemoryAboveTheory(input), found);
+    add(findMemoryGrowth(input), found);
+    for (RunFinding& finding : findInTraining(input)) found.push_back(std::move(finding));
+    std::stable_sort(found.begin(), found.end(), comesFirst);
+    return found;
+}
+
+/// What was cut off the run or its recording.
+void addCuts(const RuleInput& input, std::vector<std::string>& lacks) {
+    const Report& report = input.report;
+    const auto& diagnostics = input.summary.diagnostics;
+    if (!report.finalised)
+        lacks.emplace_back(
+            "what came last: the recording was not finalised, its end may be missing");
+    if (report.run.status == RunStatus::kFailed || report.run.status == RunStatus::kKilled)
+        lacks.push_back(
+            fmt::format("how it would have gone on: the run {}",
+                        report.run.status == RunStatus::kFailed ? "failed" : "was killed"));
+    if (std::any_of(diagnostics.begin(), diagnostics.end(),
+                    [](const Diagnostic& each) { return each.code == kPartOfRecording; }))
+        lacks.emplace_back("the rest of the run: this is a part of a recording");
+    if (report.dropped > 0 || (report.completeness.known && !report.completeness.complete))
+        lacks.emplace_back("what is missing: the recording is incomplete");
+}
+
+/// Whether ranks did anything in their steps.
+bool doWork(const Report& report) {
+    return std::any_of(report.ledger.begin(), report.ledger.end(), [](const LedgerRow& row) {
+        const Duration idle = row.parts[at(LedgerPart::kHostBound)] +
+                              row.parts[at(LedgerPart::kLaunchBound)] +
+                              row.parts[at(LedgerPart::kOther)];
+        return row.wall > idle;
+    });
+}
+
+/// What is needed to find nothing.
+std::vector<std::string> lacking(const RuleInput& input) {
+    const RecordingSummary& summary = input.summary;
+    const Report& report = input.report;
+    const std::size_t steps = input.steps.size(), ranks = input.ranks.size();
+    std::vector<std::string> lacks;
+    addCuts(input, lacks);
+    if (summary.steps.empty())
+        lacks.emplace_back(report.basis.steps == 0
+                               ? "slow steps and late ranks: no steps are recorded"
+                               : "slow steps and late ranks: no steps with phases are recorded");
+    else if (report.ledger.empty())
+        lacks.emplace_back("slow steps and late ranks: neither phases nor kernels are recorded");
+    else if (!doWork(report))
+        lacks.emplace_back("slow steps and late ranks: no work of any rank lies within its steps");
+    else if (steps < kLeastSteps)
+        lacks.push_back(
+            fmt::format("slow steps and late ranks: there {} {} steady step{}, and {} are needed",
+                        steps == 1 ? "is" : "are", steps, steps == 1 ? "" : "s", kLeastSteps));
+    if (summary.run.worldSize > static_cast<std::int64_t>(ranks))
+        lacks.push_back(
+            fmt::format("late ranks: {} of {} ranks are recorded", ranks, summary.run.worldSize));
+    else if (!report.waitingKnown)
+        lacks.emplace_back("late ranks: it is not recorded when ranks arrived at collectives");
+    return lacks;
+}
+
+Judged judgedBy(const RuleInput& input) {
+    Judged judged;
+    judged.unknown = lacking(input);
+    judged.enough = judged.unknown.empty();
+    // Without these the rest can be judged still.
+    const auto& metrics = input.summary.metrics;
+    if (std::none_of(metrics.begin(), metrics.end(),
+                     [](const MetricPoint& each) { return each.name == "loss"; }))
+        judged.unknown.emplace_back("loss and gradients: none are recorded");
+    if (std::none_of(input.ranks.begin(), input.ranks.end(),
+                     [](const RankEvents& each) { return each.hasMemoryEvents; }))
+        judged.unknown.emplace_back("memory: no memory events are recorded");
+    return judged;
+}
+
+}  // namespace
+
+RunFindings runFindings(const RuleInput& input) {
+    RunFindings findings{findingsOf(input), judgedBy(input), {}};
+    for (const SlowStep& each : input.slow.slow) findings.slowSteps.push_back(each.step);
+    return findings;
+}
+
+}  // namespace shardscope::analysis

@@ -1,0 +1,141 @@
+#include "profiler/analysis/compare/comparability.h"
+
+#include "engine/run/config/run_config.h"
+
+#include <gmock/gmock.h>
+
+namespace shardscope::analysis {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+RecordingSummary runOf(const run::RunConfig& config) {
+    RecordingSummary summary;
+    summary.run.configJson = run::toJson(config);
+    summary.run.model = "shakespeare";
+    summary.run.parameters = 10'774'272;
+    summary.run.worldSize = config.ranks;
+    summary.complete = true;
+    StepFacts step;
+    step.end = {100};
+    summary.steps.push_back(step);
+    return summary;
+}
+
+TEST(Comparability, OfTwoEqualRunsIsWhole) {
+    const auto found = comparabilityOf(runOf({}), runOf({}));
+    EXPECT_THAT(found.refusals, IsEmpty());
+    EXPECT_THAT(found.warnings, IsEmpty());
+}
+
+TEST(Comparability, NamesOptionsThatDifferAndNotWhereRunsWent) {
+    run::RunConfig other;
+    other.batch = 4;
+    other.output = "elsewhere.sscope";
+    const auto found = comparabilityOf(runOf({}), runOf(other));
+    EXPECT_THAT(found.refusals, IsEmpty());
+    EXPECT_THAT(found.warnings, ElementsAre(HasSubstr("batch 8 / 4")));
+    EXPECT_THAT(found.warnings.at(0), Not(HasSubstr("output")));
+}
+
+TEST(Comparability, RefusesOtherModelsAndRunsWithoutSteps) {
+    RecordingSummary other = runOf({});
+    other.run.parameters = 5;
+    EXPECT_THAT(comparabilityOf(runOf({}), other).refusals,
+                ElementsAre(HasSubstr("different models")));
+    other = runOf({});
+    other.steps.clear();
+    EXPECT_THAT(comparabilityOf(runOf({}), other).refusals,
+                ElementsAre(HasSubstr("second recording has no steps")));
+}
+
+TEST(Comparability, RefusesWhereOnlyOneTrained) {
+    run::RunConfig measuring;
+    measuring.work = run::Work::kMeasuring;
+    measuring.measureOperations.clear();
+    measuring.measureNorms = "64x32";
+    const auto found = comparabilityOf(runOf({}), runOf(measuring));
+    EXPECT_THAT(found.refusals,
+                ElementsAre("Not both trained: the second recording measured norms of 64x32."));
+    EXPECT_THAT(scalingComparabilityOf(runOf(measuring), runOf({}), "recording 2").refusals,
+                ElementsAre(HasSubstr("recording 1 measured norms")));
+    EXPECT_THAT(comparabilityOf(runOf(measuring), runOf(measuring)).refusals, IsEmpty());
+}
+
+TEST(Comparability, OfAnImportSaysThatItsSettingsAreNotKnown) {
+    RecordingSummary imported = runOf({});
+    imported.run.configJson = R"({"traceEvents":1,"distributedInfo":{"rank":0}})";
+    imported.run.parameters = 0;
+    const auto found = comparabilityOf(runOf({}), imported);
+    EXPECT_THAT(found.warnings, ElementsAre(HasSubstr("second run was set up is not known")));
+}
+
+TEST(Comparability, SaysWhatElseDiffers) {
+    RecordingSummary other = runOf({});
+    other.run.worldSize = 4;
+    other.run.product = "shardscope 9";
+    other.run.librariesJson = "{\"mkl\":\"1\"}";
+    other.complete = false;
+    DeviceFacts device;
+    device.name = "NVIDIA H200";
+    other.devices.push_back(device);
+    const auto found = comparabilityOf(runOf({}), other);
+    EXPECT_THAT(found.warnings,
+                ElementsAre(HasSubstr("Numbers of ranks differ"), HasSubstr("NVIDIA H200"),
+                            HasSubstr("shardscope 9"), HasSubstr("libraries"),
+                            HasSubstr("second recording was not finalised")));
+}
+
+TEST(ScalingComparability, LetsRanksAndBatchesDiffer) {
+    run::RunConfig other;
+    other.ranks = 8;
+    other.batch = 1;
+    other.accumulate = 4;
+    const auto found = scalingComparabilityOf(runOf({}), runOf(other), "recording 2");
+    EXPECT_THAT(found.refusals, IsEmpty());
+    EXPECT_THAT(found.warnings, IsEmpty());
+}
+
+TEST(ScalingComparability, RefusesOtherModelsPrecisionsAndDevices) {
+    run::RunConfig halved;
+    halved.precision = run::Precision::kBFloat16;
+    RecordingSummary other = runOf(halved);
+    other.run.parameters = 5;
+    DeviceFacts device;
+    device.name = "NVIDIA H200";
+    other.devices.push_back(device);
+    RecordingSummary first = runOf({});
+    RankFacts rank;
+    rank.device = "cpu (1 thread)";
+    first.ranks.push_back(rank);
+    EXPECT_THAT(scalingComparabilityOf(first, other, "recording 3").refusals,
+                ElementsAre("Parameters of recording 1 and recording 3 differ: 10774272 / 5.",
+                            "Precisions of recording 1 and recording 3 differ: fp32 / bf16.",
+                            HasSubstr("cpu (1 thread) / NVIDIA H200")));
+}
+
+/// A rank with more threads computes faster, which is no scaling over ranks.
+TEST(ScalingComparability, RefusesOtherNumbersOfThreads) {
+    RecordingSummary first = runOf({}), other = runOf({});
+    first.ranks.emplace_back().device = "cpu (2 threads)";
+    other.ranks.emplace_back().device = "cpu (1 thread)";
+    EXPECT_THAT(scalingComparabilityOf(first, other, "recording 2").refusals,
+                ElementsAre(HasSubstr("cpu (2 threads) / cpu (1 thread)")));
+}
+
+TEST(ScalingComparability, SaysWhatElseDiffersAndIsNotKnown) {
+    run::RunConfig other;
+    other.prefetch = 3;
+    EXPECT_THAT(scalingComparabilityOf(runOf({}), runOf(other), "recording 2").warnings,
+                ElementsAre(HasSubstr("prefetch 1 / 3")));
+    RecordingSummary imported = runOf({});
+    imported.run.configJson = "{}x";
+    EXPECT_THAT(scalingComparabilityOf(runOf({}), imported, "recording 2").warnings,
+                ElementsAre(HasSubstr("is not known")));
+}
+
+}  // namespace
+}  // namespace shardscope::analysis
