@@ -1,12 +1,7 @@
 #include "app/desktop/widgets/mirrored_bars.h"
 
-#include "app/desktop/widgets/cursor_keys.h"
 #include "app/desktop/widgets/painting.h"
-#include "app/desktop/widgets/theme.h"
 
-#include <QKeyEvent>
-#include <QMouseEvent>
-#include <QPainter>
 #include <algorithm>
 #include <utility>
 
@@ -21,29 +16,29 @@ constexpr int kBar = 18;
 
 }  // namespace
 
-MirroredBars::MirroredBars(QWidget* parent) : QWidget(parent) {
-    setMouseTracking(true);
+MirroredBars::MirroredBars(QWidget* parent)
+    : Picture(parent, Qt::Vertical, Cursor::kFollowsPointer) {
     setFocusPolicy(Qt::TabFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
 void MirroredBars::setBars(std::vector<MirroredBar> bars) {
     m_bars = std::move(bars);
-    m_current = -1;
-    QStringList all;
-    for (int row = 0; row < static_cast<int>(m_bars.size()); ++row) all << words(row);
-    m_spoken.setSummary(all.join(u"; "_s));
-    m_spoken.setCurrent({});
+    describeAll();
     updateGeometry();
-    update();
+}
+
+void MirroredBars::describeAll() {
+    QStringList all;
+    for (int row = 0; row < count(); ++row) all << textOf(row);
+    describe(tr("%1 against %2").arg(m_left, m_right), all.join(u"; "_s));
 }
 
 void MirroredBars::setTitles(const QString& left, const QString& right, const QString& difference) {
     m_left = left;
     m_right = right;
     m_difference = difference;
-    m_spoken.setName(tr("%1 against %2").arg(left, right));
-    update();
+    describeAll();
 }
 
 QSize MirroredBars::sizeHint() const {
@@ -54,7 +49,7 @@ QSize MirroredBars::minimumSizeHint() const {
     return {320, sizeHint().height()};
 }
 
-QString MirroredBars::words(int row) const {
+QString MirroredBars::textOf(int row) const {
     const MirroredBar& bar = m_bars[static_cast<std::size_t>(row)];
     return u"%1: %2 %3, %4 %5, %6"_s.arg(bar.name, m_left, bar.leftText, m_right, bar.rightText,
                                          bar.difference);
@@ -75,19 +70,18 @@ MirroredBars::Columns MirroredBars::columns() const {
     return at;
 }
 
-int MirroredBars::rowAt(double y) const {
-    const int row = static_cast<int>((y - kHead) / kPitch);
-    return y >= kHead && row < static_cast<int>(m_bars.size()) ? row : -1;
+QRectF MirroredBars::placeOf(int row) const {
+    return {0, static_cast<double>(kHead + row * kPitch), static_cast<double>(width()), kPitch};
 }
 
 void MirroredBars::paintRow(QPainter& painter, int row, const Columns& at, double highest) const {
     const Theme& theme = Theme::of(this);
     const MirroredBar& bar = m_bars[static_cast<std::size_t>(row)];
     const double top = kHead + row * kPitch + (kPitch - kBar) / 2.0;
-    if (row == m_current) {
+    if (row == cursor()) {
         painter.setPen(hasFocus() ? QPen(theme.accent, 1) : QPen(Qt::NoPen));
         painter.setBrush(theme.panel);
-        painter.drawRect(QRectF(0.5, kHead + row * kPitch + 0.5, width() - 1, kPitch - 1));
+        painter.drawRect(placeOf(row).adjusted(0.5, 0.5, -0.5, -0.5));
     }
     const Fill fill = theme.fill(bar.meaning);
     paintSwatch(painter, QRectF(4, top + 3, 12, 12), fill, theme);
@@ -107,15 +101,13 @@ void MirroredBars::paintRow(QPainter& painter, int row, const Columns& at, doubl
                 Qt::AlignRight, bar.difference);
 }
 
-void MirroredBars::paintEvent(QPaintEvent*) {
+void MirroredBars::paint(QPainter& painter) {
     const Theme& theme = Theme::of(this);
-    QPainter painter(this);
     const Columns at = columns();
     double highest = 0;
     for (const MirroredBar& bar : m_bars) highest = std::max({highest, bar.left, bar.right});
     if (highest <= 0) highest = 1;
-    for (int row = 0; row < static_cast<int>(m_bars.size()); ++row)
-        paintRow(painter, row, at, highest);
+    for (int row = 0; row < count(); ++row) paintRow(painter, row, at, highest);
     painter.setPen(theme.quietText);
     painter.setFont(textFont(kSmallPixels));
     drawTabular(painter, QRectF(at.nameWidth, 0, at.middle - 8 - at.nameWidth, kHead),
@@ -125,42 +117,6 @@ void MirroredBars::paintEvent(QPaintEvent*) {
                 Qt::AlignRight, m_difference);
     painter.setPen(theme.hairline);
     painter.drawLine(QPointF(at.middle, kHead), QPointF(at.middle, height()));
-}
-
-void MirroredBars::mouseMoveEvent(QMouseEvent* event) {
-    const int row = rowAt(event->position().y());
-    if (row != m_current) setCurrent(row);
-}
-
-/// -1: none.
-void MirroredBars::setCurrent(int row) {
-    m_current = row;
-    const QString text = row >= 0 ? words(row) : QString();
-    m_spoken.setCurrent(text);
-    Q_EMIT rowHovered(text);
-    update();
-}
-
-void MirroredBars::keyPressEvent(QKeyEvent* event) {
-    const auto row =
-        movedCursor(event->key(), m_current, static_cast<int>(m_bars.size()), Qt::Vertical);
-    if (!row) return QWidget::keyPressEvent(event);
-    setCurrent(*row);
-}
-
-void MirroredBars::leaveEvent(QEvent*) {
-    if (!hasFocus()) setCurrent(-1);
-}
-
-void MirroredBars::focusInEvent(QFocusEvent* event) {
-    QWidget::focusInEvent(event);
-    if (m_current < 0 && !m_bars.empty()) setCurrent(0);
-    update();
-}
-
-void MirroredBars::focusOutEvent(QFocusEvent* event) {
-    QWidget::focusOutEvent(event);
-    setCurrent(-1);
 }
 
 }  // namespace shardscope::desktop

@@ -143,4 +143,10 @@ void paintLeftOut(QPainter& painter, const QRectF& area, const QString& word, co
     painter.drawText(label, Qt::AlignCenter, word);
 }
 
+void paintFocus(QPainter& painter, const QRectF& area, const Theme& theme) {
+    painter.setPen(QPen(theme.accent, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(area);
+}
+
 }  // namespace shardscope::desktop

@@ -1,14 +1,8 @@
 #include "app/desktop/widgets/stacked_bars.h"
 
 #include "app/desktop/widgets/axis.h"
-#include "app/desktop/widgets/cursor_keys.h"
 #include "app/desktop/widgets/painting.h"
-#include "app/desktop/widgets/theme.h"
 
-#include <QKeyEvent>
-#include <QMouseEvent>
-#include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 #include <cmath>
 
@@ -23,8 +17,7 @@ constexpr int kAxisHeight = 40;
 
 }  // namespace
 
-StackedBars::StackedBars(QWidget* parent) : QWidget(parent) {
-    setMouseTracking(true);
+StackedBars::StackedBars(QWidget* parent) : Picture(parent, Qt::Vertical, Cursor::kOfKeys) {
     setFocusPolicy(Qt::TabFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
@@ -33,11 +26,8 @@ void StackedBars::setBars(std::vector<StackedBar> bars) {
     m_bars = std::move(bars);
     QStringList words;
     for (const StackedBar& bar : m_bars) words << u"%1 %2"_s.arg(bar.label, bar.total);
-    m_spoken.setSummary(words.join(u", "_s));
-    m_spoken.setCurrent({});
-    m_cursor = -1;
+    describe({}, words.join(u", "_s));
     updateGeometry();
-    update();
 }
 
 void StackedBars::setAxis(Axis axis) {
@@ -73,11 +63,6 @@ double StackedBars::scale() const {
     for (const StackedBar& bar : m_bars) highest = std::max({highest, bar.sum(), bar.mark});
     const double room = width() - m_labelWidth - totalWidth();
     return highest > 0 ? std::max(room, 10.0) / highest : 0;
-}
-
-int StackedBars::barAt(double y) const {
-    const int index = static_cast<int>(y) / kPitch;
-    return y >= 0 && index < static_cast<int>(m_bars.size()) ? index : -1;
 }
 
 void StackedBars::paintBar(QPainter& painter, int index) const {
@@ -136,81 +121,35 @@ void StackedBars::paintAxis(QPainter& painter) const {
     drawTabular(painter, QRectF(m_labelWidth, top + 20, room, 14), Qt::AlignRight, m_axis.title);
 }
 
-void StackedBars::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
-    for (int i = 0; i < static_cast<int>(m_bars.size()); ++i) paintBar(painter, i);
+void StackedBars::paint(QPainter& painter) {
+    for (int bar = 0; bar < count(); ++bar) paintBar(painter, bar);
     paintAxis(painter);
-    if (!hasFocus()) return;
-    painter.setPen(QPen(Theme::of(this).accent, 1));
-    painter.setBrush(Qt::NoBrush);
-    const QRectF all = QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5);
-    painter.drawRect(
-        m_cursor < 0 ? all : QRectF(all.left(), m_cursor * kPitch + 0.5, all.width(), kPitch - 1));
+}
+
+QRectF StackedBars::placeOf(int bar) const {
+    return {0, static_cast<double>(bar * kPitch), static_cast<double>(width()), kPitch};
 }
 
 QString StackedBars::textOf(int bar) const {
-    if (bar < 0) return {};
     const StackedBar& shown = m_bars[static_cast<std::size_t>(bar)];
     QStringList parts{u"%1: %2"_s.arg(shown.label, shown.total)};
     for (const BarSegment& segment : shown.segments)
         parts << u"%1 %2"_s.arg(segment.name, segment.text);
-    return parts.join(u", "_s);
+    return parts.join(u" · "_s);
 }
 
-void StackedBars::moveCursor(int bar) {
-    m_cursor = bar;
-    const QString text = textOf(bar);
-    m_spoken.setCurrent(text);
-    Q_EMIT segmentHovered(text);
-    update();
-}
-
-void StackedBars::keyPressEvent(QKeyEvent* event) {
-    if (isActivation(event->key())) {
-        if (m_cursor >= 0) Q_EMIT barActivated(m_cursor);
-        return;
-    }
-    const auto bar =
-        movedCursor(event->key(), m_cursor, static_cast<int>(m_bars.size()), Qt::Vertical);
-    if (!bar) return QWidget::keyPressEvent(event);
-    moveCursor(*bar);
-}
-
-void StackedBars::focusInEvent(QFocusEvent* event) {
-    QWidget::focusInEvent(event);
-    update();
-}
-
-void StackedBars::focusOutEvent(QFocusEvent* event) {
-    QWidget::focusOutEvent(event);
-    moveCursor(-1);
-}
-
-void StackedBars::mouseMoveEvent(QMouseEvent* event) {
-    const int index = barAt(event->position().y());
-    if (index < 0) return;
+/// Of the segment there.
+QString StackedBars::textAt(QPointF at) const {
+    const int index = itemAt(at);
+    if (index < 0) return {};
     const StackedBar& bar = m_bars[static_cast<std::size_t>(index)];
-    double x = event->position().x() - m_labelWidth;
+    double x = at.x() - m_labelWidth;
     for (const BarSegment& segment : bar.segments) {
         const double wide = segment.value * scale();
-        if (x >= 0 && x < wide) {
-            const QString text = u"%1: %2 %3"_s.arg(bar.label, segment.name, segment.text);
-            QToolTip::showText(event->globalPosition().toPoint(), text, this);
-            Q_EMIT segmentHovered(text);
-            return;
-        }
+        if (x >= 0 && x < wide) return u"%1: %2 %3"_s.arg(bar.label, segment.name, segment.text);
         x -= wide;
     }
-    QToolTip::hideText();
-}
-
-void StackedBars::mousePressEvent(QMouseEvent* event) {
-    const int index = barAt(event->position().y());
-    if (index >= 0) Q_EMIT barActivated(index);
-}
-
-void StackedBars::leaveEvent(QEvent*) {
-    Q_EMIT segmentHovered({});
+    return {};
 }
 
 }  // namespace shardscope::desktop

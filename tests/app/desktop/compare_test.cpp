@@ -194,9 +194,9 @@ TEST_F(CompareTest, OneStepOfEachBeginsAtTheSamePlace) {
         EXPECT_NEAR(bar.sum(), step.step.range().duration().milliseconds(), 1e-6);
     }
     auto* shown = page().findChild<StackedBars*>();
-    Q_EMIT shown->barActivated(1);
+    Q_EMIT shown->activated(1);
     EXPECT_EQ(m_window->currentPage(), page_ids::kCompare) << "that one is not open";
-    Q_EMIT shown->barActivated(0);
+    Q_EMIT shown->activated(0);
     EXPECT_EQ(m_window->currentPage(), page_ids::kTimeline);
     EXPECT_EQ(m_window->selection().current().steps, (StepSpan{{3}, {3}}));
     EXPECT_EQ(m_window->selection().current().ranks, std::vector{RankId{0}});
@@ -249,7 +249,7 @@ TEST(MirroredBarsTest, SaysEachRowByKeyAndPointer) {
                   {u"data"_s, Meaning::kCopy, 1, 0, u"1 ms"_s, u"–"_s, u"–"_s}});
     bars.resize(600, bars.sizeHint().height());
     EXPECT_TRUE(bars.accessibleDescription().contains(u"compute: A 2 ms"_s)) << "all rows";
-    QSignalSpy hovered(&bars, &MirroredBars::rowHovered);
+    QSignalSpy hovered(&bars, &MirroredBars::hovered);
     QTest::keyClick(&bars, Qt::Key_Down);
     ASSERT_EQ(hovered.size(), 1);
     EXPECT_EQ(hovered.back()[0].toString(), u"compute: A 2 ms, B 3 ms, +1 ms"_s);

@@ -3,10 +3,10 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/widgets/chart_panel.h"
+#include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/span_rows.h"
 #include "app/desktop/widgets/stacked_bars.h"
-#include "app/desktop/widgets/stacked_columns.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 
@@ -70,11 +70,11 @@ public:
         bars->setLabelWidth(kBarLabels);
         bars->setAxis(axisOf(tile));
         bars->setBars(tile.bars);
-        QObject::connect(bars, &StackedBars::segmentHovered, &m_sheet, &DashboardSheet::hovered);
+        QObject::connect(bars, &StackedBars::hovered, &m_sheet, &DashboardSheet::hovered);
         return titled(bars, tile.legend, false);
     }
     QWidget* operator()(const ColumnsTile& tile) {
-        auto* columns = new StackedColumns(&m_sheet);
+        auto* columns = new ColumnChart(&m_sheet);
         columns->setTitles(u"ms"_s, u"step"_s);
         columns->setColumns(tile.columns);
         return titled(columns, tile.legend, true);
@@ -87,7 +87,7 @@ public:
     QWidget* operator()(const FlowTile& tile) {
         auto* rows = new SpanRows(&m_sheet);
         rows->setRows(tile.rows, tile.end, u"ms"_s);
-        QObject::connect(rows, &SpanRows::spanHovered, &m_sheet, &DashboardSheet::hovered);
+        QObject::connect(rows, &SpanRows::hovered, &m_sheet, &DashboardSheet::hovered);
         return titled(rows, {}, true);
     }
     QWidget* operator()(const AbsentTile& tile) {

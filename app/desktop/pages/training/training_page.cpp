@@ -5,8 +5,8 @@
 #include "app/desktop/models/training_figures.h"
 #include "app/desktop/pages/training/target_line.h"
 #include "app/desktop/widgets/chart_panel.h"
+#include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/legend.h"
-#include "app/desktop/widgets/stacked_columns.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
@@ -108,12 +108,12 @@ QWidget* TrainingPage::buildFull(QWidget* parent) {
     m_splitBlock = new QWidget(full);
     auto* split = new QVBoxLayout(m_splitBlock);
     split->setContentsMargins(0, 0, 0, 0);
-    m_split = new StackedColumns(m_splitBlock);
+    m_split = new ColumnChart(m_splitBlock);
     m_splitLegend = new Legend(m_splitBlock);
     split->addWidget(sectionLabel(tr("What each step was spent on"), m_splitBlock));
     split->addWidget(m_splitLegend);
     split->addWidget(m_split);
-    connect(m_split, &StackedColumns::columnActivated, this, [this](int column) {
+    connect(m_split, &ColumnChart::activated, this, [this](int column) {
         this->selection().selectSteps(m_splitSteps[static_cast<std::size_t>(column)]);
     });
     layout->addWidget(m_splitBlock);

@@ -22,7 +22,7 @@ namespace shardscope::desktop {
 class ChartPanel;
 class Legend;
 class MessageState;
-class StackedColumns;
+class ColumnChart;
 class TargetLine;
 
 class TrainingPage : public RecordingPage {
@@ -66,7 +66,7 @@ private:
     std::vector<RankId> m_curvesRanks;
     std::array<ChartPanel*, 3> m_spreads{};
     QWidget* m_splitBlock = nullptr;
-    StackedColumns* m_split = nullptr;
+    ColumnChart* m_split = nullptr;
     Legend* m_splitLegend = nullptr;
     std::vector<StepSpan> m_splitSteps;
     QSlider* m_smoothing = nullptr;
