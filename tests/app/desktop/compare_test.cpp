@@ -53,12 +53,12 @@ protected:
     }
 };
 
-questions::Answer asked(const QString& first, const QString& second) {
+questions::Compared asked(const QString& first, const QString& second) {
     auto a = storage::openRecording(first.toStdString()).value();
     auto b = storage::openRecording(second.toStdString()).value();
     questions::CompareOptions options;
     options.anyway = true;
-    return questions::compareRecordings({a.get(), b.get()}, options)->answer;
+    return questions::compareRecordings({a.get(), b.get()}, options).value();
 }
 
 TEST_F(CompareTest, ShowsTheFiguresOfTheCommandLine) {
@@ -66,11 +66,12 @@ TEST_F(CompareTest, ShowsTheFiguresOfTheCommandLine) {
     const QString path = other(u"other.sscope"_s, {.blocks = 6, .evaluateEvery = 0});
     comparedWith(path);
     ASSERT_TRUE(page().comparison());
-    const questions::Answer told = asked(m_window->loader().recording()->path, path);
-    EXPECT_EQ(questions::toJson({page().comparison()->answer}), questions::toJson({told}));
-    const auto cards = compareCards(told);
+    const questions::Compared expected = asked(m_window->loader().recording()->path, path);
+    EXPECT_EQ(questions::toJson({page().comparison()->answer}),
+              questions::toJson({expected.answer}));
+    const auto cards = compareCards(expected.figures);
     ASSERT_GE(cards.size(), 4u);
-    const questions::Table& figures = *findTable(told, "figures");
+    const questions::Table& figures = *findTable(expected.answer, "figures");
     for (const CompareCard& card : cards) {
         const auto row = std::find_if(figures.rows.begin(), figures.rows.end(), [&](const auto& r) {
             return *r[0].text() == card.key.toStdString();
@@ -92,13 +93,13 @@ TEST_F(CompareTest, SwapsBaselineAndRun) {
     openSample();
     comparedWith(other(u"other.sscope"_s, {.blocks = 6, .evaluateEvery = 0}));
     ASSERT_TRUE(page().comparison());
-    const auto before = compareCards(page().comparison()->answer);
+    const auto before = compareCards(page().comparison()->figures);
     EXPECT_EQ(page().comparison()->recordings.back().name, u"other.sscope"_s);
     ASSERT_NE(button(u"Swap"_s), nullptr);
     button(u"Swap"_s)->click();
     wait();
     EXPECT_EQ(page().comparison()->recordings.back().name, u"sample.sscope"_s);
-    const auto after = compareCards(page().comparison()->answer);
+    const auto after = compareCards(page().comparison()->figures);
     ASSERT_EQ(after.size(), before.size());
     for (std::size_t i = 0; i < after.size(); ++i) {
         EXPECT_EQ(after[i].before, before[i].value.joined());
