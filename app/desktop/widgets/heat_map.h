@@ -3,7 +3,7 @@
 // go from cell to cell, Enter activates. GUI thread.
 #pragma once
 
-#include "app/desktop/models/heat_data.h"
+#include "app/desktop/models/chart_data.h"
 #include "app/desktop/widgets/picture.h"
 
 #include <QImage>

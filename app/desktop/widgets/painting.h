@@ -3,9 +3,12 @@
 
 #include "app/desktop/widgets/theme.h"
 
+#include <QColor>
 #include <QPainter>
+#include <QPointF>
 #include <QRectF>
 #include <QString>
+#include <QVector>
 
 namespace shardscope::desktop {
 
@@ -30,5 +33,10 @@ void paintFocus(QPainter& painter, const QRectF& area, const Theme& theme);
 
 /// The 12-px square before a legend entry or a table cell.
 void paintSwatch(QPainter& painter, const QRectF& area, const Fill& fill, const Theme& theme);
+
+// Painting of a small trend line without axes. Pure paint, no state.
+
+void paintSparkline(QPainter& painter, const QRectF& area, const QVector<QPointF>& points,
+                    const QColor& colour);
 
 }  // namespace shardscope::desktop

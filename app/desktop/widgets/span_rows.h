@@ -1,7 +1,7 @@
 // Rows of spans over one axis: a step's flow. Words stand on what has room for them. GUI thread.
 #pragma once
 
-#include "app/desktop/models/step_flow.h"
+#include "app/desktop/models/step_split.h"
 #include "app/desktop/widgets/picture.h"
 
 #include <QString>

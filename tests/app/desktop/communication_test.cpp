@@ -1,5 +1,4 @@
 // Communication: its words and pictures as plain values, and the page by mouse and keys.
-#include "app/desktop/pages/communication/bandwidth_chart.h"
 #include "app/desktop/pages/communication/collective_table.h"
 #include "app/desktop/pages/communication/communication_page.h"
 #include "app/desktop/pages/communication/communication_texts.h"

@@ -10,7 +10,6 @@
 #include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/gauges.h"
 #include "app/desktop/widgets/heat_map.h"
-#include "app/desktop/widgets/mirrored_bars.h"
 #include "app/desktop/widgets/picture.h"
 #include "app/desktop/widgets/stacked_area.h"
 #include "app/desktop/widgets/stacked_bars.h"

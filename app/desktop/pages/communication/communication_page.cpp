@@ -2,8 +2,8 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/recording_texts.h"
-#include "app/desktop/pages/communication/bandwidth_chart.h"
 #include "app/desktop/pages/communication/communication_texts.h"
+#include "app/desktop/pages/communication/layer_columns.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/data_table.h"

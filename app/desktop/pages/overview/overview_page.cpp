@@ -2,7 +2,6 @@
 
 #include "app/desktop/models/step_split.h"
 #include "app/desktop/models/time_scale.h"
-#include "app/desktop/pages/overview/device_model.h"
 #include "app/desktop/pages/overview/trace_tables.h"
 #include "app/desktop/widgets/card.h"
 #include "app/desktop/widgets/column_chart.h"

@@ -1,7 +1,7 @@
 // Wheel and mouse of the timeline, and what keys do there.
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
-#include "app/desktop/pages/timeline/timeline_hover.h"
+#include "app/desktop/pages/timeline/timeline_pointer.h"
 
 #include <QKeyEvent>
 #include <QMouseEvent>
