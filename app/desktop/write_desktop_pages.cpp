@@ -1,5 +1,5 @@
 // Writes the manual page and completions of shardscope-desktop into a folder. Run by the build.
-#include "app/desktop/shell/desktop_help.h"
+#include "app/desktop/shell/app_options.h"
 #include "app/desktop/shell/main_window.h"
 #include "app/manual/write_pages.h"
 

@@ -104,7 +104,7 @@ Table figureTable() {
 }
 
 void addFigures(const std::vector<RunFigure>& first, const std::vector<RunFigure>& second,
-                Answer& answer) {
+                Compared& compared) {
     Table table = figureTable();
     const RunFigure none;
     for (const std::string& key : analysis::keysOf(first, second)) {
@@ -117,8 +117,10 @@ void addFigures(const std::vector<RunFigure>& first, const std::vector<RunFigure
                               cell(difference.secondSpread), percent(difference.change),
                               percent(difference.low), percent(difference.high),
                               toWord(difference.verdict)});
+        const Unit unit = table.unitOf(table.rows.back(), table.columnAt("first"));
+        compared.figures.push_back({key, unit, difference});
     }
-    answer.tables.push_back(std::move(table));
+    compared.answer.tables.push_back(std::move(table));
 }
 
 /// What people look at first.
@@ -208,7 +210,7 @@ Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>&
     if (auto able = checkComparable(baselines, run, options.anyway, compared.answer); !able)
         return failure(able);
     addVerdict(first, run.figures, compared.answer);
-    addFigures(first, run.figures, compared.answer);
+    addFigures(first, run.figures, compared);
     addCostTables(baselines.front().costs, run.costs, compared.answer);
     addMemory(baselines.front(), run, compared.answer);
     addLossCurves(baselines.front().summary, run.summary, compared.answer);

@@ -2,6 +2,7 @@
 // noise, and which operators, kernels, collectives and memory make the difference.
 #pragma once
 
+#include "profiler/analysis/compare/difference.h"
 #include "profiler/analysis/compare/run_figures.h"
 #include "profiler/analysis/report/report.h"
 #include "profiler/analysis/steps/training_health.h"
@@ -27,10 +28,18 @@ struct ComparedSide {
     analysis::Report report;
 };
 
+/// A figure of both; its row of the answer's table says the same.
+struct ComparedFigure {
+    std::string key;  ///< "step.time_ns"
+    Unit unit = Unit::kNone;
+    analysis::Difference difference;
+};
+
 struct Compared {
     Answer answer;
     bool gateBroken = false;
     std::vector<ComparedSide> sides;  ///< in the order of the recordings
+    std::vector<ComparedFigure> figures = {};
 };
 
 /// The last recording against those before it, whose steps are taken together. kUsage: they cannot

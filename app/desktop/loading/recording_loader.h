@@ -3,9 +3,9 @@
 // waits for a table. Answers come back as immutable values. GUI thread.
 #pragma once
 
+#include "app/desktop/loading/import_cache.h"
 #include "app/desktop/loading/job_thread.h"
 #include "app/desktop/loading/topic.h"
-#include "app/desktop/loading/trace_import.h"
 #include "profiler/questions/report_reader.h"
 #include "storage/recording/remote/calls.h"
 #include "storage/recording/remote/remote_session.h"

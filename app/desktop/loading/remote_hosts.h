@@ -1,8 +1,10 @@
 // Connections to other hosts, one for each, kept for as long as they hold. Loader thread.
 #pragma once
 
+#include "app/desktop/models/open_recording.h"
 #include "storage/recording/remote/remote_session.h"
 
+#include <QString>
 #include <functional>
 #include <map>
 #include <memory>
@@ -23,5 +25,10 @@ public:
 private:
     std::map<std::string, std::shared_ptr<storage::remote::RemoteSession>> m_sessions;
 };
+
+// What the user opened, as it can be opened again from any folder. Any thread.
+
+/// A path, an address on another host, or paths a line.
+[[nodiscard]] QString lastingAddress(const OpenRecording& recording);
 
 }  // namespace shardscope::desktop

@@ -6,6 +6,7 @@
 #include <QPointF>
 #include <QString>
 #include <QVector>
+#include <cstddef>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -89,5 +90,18 @@ inline constexpr int kChartPointLimit = 4000;
 /// At most `limit` points with every column's minimum and maximum kept, so that no spike
 /// disappears. `points` by x.
 [[nodiscard]] QVector<QPointF> decimated(const QVector<QPointF>& points, int limit);
+
+// Prepared values of a heat map: rows x columns of shares. Plain values.
+
+struct HeatData {
+    std::vector<QString> rows;     ///< names, top first
+    std::vector<QString> columns;  ///< names, left first
+    std::vector<float> values;     ///< row by row; negative: not known
+    float maximum = 1;             ///< the scale's end; it begins at 0
+
+    [[nodiscard]] float at(std::size_t row, std::size_t column) const {
+        return values[row * columns.size() + column];
+    }
+};
 
 }  // namespace shardscope::desktop

@@ -3,11 +3,13 @@
 #pragma once
 
 #include "app/desktop/models/meaning.h"
+#include "profiler/analysis/steps/call_tree.h"
 
 #include <QString>
 #include <QStringList>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -63,5 +65,16 @@ struct FlameMatch {
 /// "aten::mm: 12.1 ms of 80.2 ms (15.1 %), self 3.2 ms, 240 times", or of what is compared
 /// "aten::mm: 12.1 ms instead of 10.2 ms: +1.9 ms (+18.6 %), 15.1 % of 80.2 ms"
 [[nodiscard]] QString flameText(const FlameData& data, std::size_t cell);
+
+// Places the frames of a tree of calls as cells of a flame graph. Pure.
+
+using FrameWidth = std::function<double(analysis::CallTree::Node)>;
+/// What a cell is beside its place, width, name and parent.
+using FrameFill = std::function<void(analysis::CallTree::Node, FlameCell&)>;
+
+/// Within each frame the widest first; frames without width have no cell. No frame is wider than
+/// the one that it is a part of. `whole`: what the first cell is called.
+[[nodiscard]] FlameData layOutFlame(const analysis::CallTree& tree, const QString& whole,
+                                    const FrameWidth& width, const FrameFill& fill);
 
 }  // namespace shardscope::desktop

@@ -2,10 +2,12 @@
 // on the thread that reads: a long run has more rows than one goes through within a frame. Pure.
 #pragma once
 
+#include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/step_split.h"
 #include "profiler/analysis/steps/ledger.h"
 
 #include <QPointF>
+#include <QString>
 #include <QVector>
 #include <cstdint>
 #include <optional>
@@ -43,5 +45,34 @@ struct LedgerView {
 
 /// part / whole; 0 of nothing.
 [[nodiscard]] double share(Duration part, Duration whole);
+
+// What a step is spent on, as bars of a chart: a bar each rank. Pure.
+
+/// In ms, the mean step of each rank.
+[[nodiscard]] std::vector<StackedBar> ledgerBars(const LedgerView& ledger);
+/// Of all ranks together.
+[[nodiscard]] StackedBar meanBar(const LedgerView& ledger);
+/// Of the parts that there are.
+[[nodiscard]] std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger);
+
+// The ledger of many ranks as a heat map: rank x step, by the share of one part. Pure.
+
+/// What a heat map of the ledger can show: a part's share of the step; all that is blocked.
+struct HeatChoice {
+    QString name;
+    std::optional<analysis::LedgerPart> part;  ///< nullopt: blocked in communication
+};
+[[nodiscard]] std::vector<HeatChoice> heatChoices(const LedgerView& ledger);
+/// Rows and columns of that map.
+struct LedgerHeat {
+    std::vector<RankId> ranks;
+    std::vector<StepIndex> steps;
+};
+/// By the share of all steps together.
+enum class HeatOrder { kByRank, kHighestFirst };
+[[nodiscard]] LedgerHeat ledgerAxes(const std::vector<analysis::LedgerRow>& rows,
+                                    const HeatChoice& choice, HeatOrder order);
+[[nodiscard]] HeatData ledgerHeat(const std::vector<analysis::LedgerRow>& rows,
+                                  const HeatChoice& choice, const LedgerHeat& axes);
 
 }  // namespace shardscope::desktop

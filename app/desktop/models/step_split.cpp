@@ -2,8 +2,12 @@
 
 #include "app/desktop/models/format.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <map>
+#include <string_view>
 
 namespace shardscope::desktop {
 namespace {
@@ -30,6 +34,43 @@ StackedBar barOf(const StepSums::Column& sum) {
     }
     bar.total = formatDuration(whole);
     return bar;
+}
+
+using namespace Qt::StringLiterals;
+
+/// In the order in which data flows.
+enum Row : std::size_t { kFetch, kWait, kCompute, kRelease, kReduce, kOther, kRows };
+constexpr std::array<const char*, kRows> kNames{"fetch",   "wait",   "compute",
+                                                "release", "reduce", "other"};
+
+Row rowOf(Phase phase) {
+    if (isWait(phase)) return kWait;
+    if (isWork(phase)) return kCompute;
+    return phase == Phase::kRelease ? kRelease : kOther;
+}
+
+Row rowOf(CollectiveOp operation) {
+    if (operation == CollectiveOp::kAllGather) return kFetch;
+    const bool reduces =
+        operation == CollectiveOp::kReduceScatter || operation == CollectiveOp::kAllReduce;
+    return reduces ? kReduce : kOther;
+}
+
+QString layerText(LayerIndex layer) {
+    return layer.value >= 0 ? QString::number(layer.value) : QString();
+}
+
+QString detailsOf(std::string_view what, LayerIndex layer, Duration duration) {
+    return u"%1, %2: %3"_s.arg(fromUtf8(what), formatLayer(layer), formatDuration(duration));
+}
+
+RowSpan spanOf(const StepFacts& step, TimeRange range, Meaning meaning, LayerIndex layer,
+               std::string_view what) {
+    const auto place = [&](Timestamp time) {
+        return (std::clamp(time, step.start, step.end) - step.start).milliseconds();
+    };
+    return {place(range.begin), place(range.end), meaning, layerText(layer),
+            detailsOf(what, layer, range.end - range.begin)};
 }
 
 }  // namespace
@@ -67,6 +108,48 @@ StepSplit stepSplit(const StepSums& sums) {
         if (sums.all[at(part)].ns > 0)
             split.legend.push_back({QString::fromLatin1(toWord(part)), meaningOf(part), false});
     return split;
+}
+
+std::vector<SpanRow> stepFlow(const StepFacts& step, const RankEvents& events) {
+    std::array<SpanRow, kRows> rows;
+    for (std::size_t i = 0; i < kRows; ++i) rows[i].label = QString::fromLatin1(kNames[i]);
+    for (const SpanEvent& phase : events.phases)
+        if (phase.step == step.step && phase.phase != Phase::kNone)
+            rows[rowOf(phase.phase)].spans.push_back(spanOf(
+                step, phase.range(), meaningOf(phase.phase), phase.layer, toWord(phase.phase)));
+    for (const CollectiveEvent& each : events.collectives)
+        if (each.step == step.step)
+            rows[rowOf(each.operation)].spans.push_back(spanOf(step, {each.start, each.end},
+                                                               meaningOf(each.operation),
+                                                               each.layer, toWord(each.operation)));
+    // of what another tool traced its kernels stand for what a rank computes
+    if (rows[kCompute].spans.empty())
+        for (const TimeRange& kernel : events.computeKernels)
+            if (kernel.begin < step.end && step.start < kernel.end)
+                rows[kCompute].spans.push_back(
+                    spanOf(step, kernel, Meaning::kCompute, kNoLayer, "kernels"));
+    std::vector<SpanRow> shown;
+    for (SpanRow& row : rows) {
+        if (row.spans.empty()) continue;
+        std::sort(row.spans.begin(), row.spans.end(),
+                  [](const RowSpan& a, const RowSpan& b) { return a.begin < b.begin; });
+        shown.push_back(std::move(row));
+    }
+    return shown;
+}
+
+const StepFacts* typicalStep(const RecordingSummary& summary, RankId rank) {
+    std::vector<const StepFacts*> steps;
+    for (const StepFacts& step : summary.steps)
+        if (step.rank == rank) steps.push_back(&step);
+    if (steps.empty()) return nullptr;
+    const auto length = [](const StepFacts* step) { return (step->end - step->start).ns; };
+    auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+    std::nth_element(
+        steps.begin(), middle, steps.end(), [&](const StepFacts* a, const StepFacts* b) {
+            return length(a) != length(b) ? length(a) < length(b) : a->step.value < b->step.value;
+        });
+    return *middle;
 }
 
 }  // namespace shardscope::desktop

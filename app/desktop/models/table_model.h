@@ -8,6 +8,7 @@
 
 #include <QAbstractTableModel>
 #include <QString>
+#include <QStringList>
 #include <cstdint>
 #include <optional>
 #include <variant>
@@ -122,5 +123,10 @@ private:
     std::optional<int> m_sortColumn;
     Qt::SortOrder m_sortOrder = Qt::DescendingOrder;
 };
+
+// Rows of text as RFC 4180 has them: commas, CRLF, quotes where they are needed. Pure.
+
+/// With its line end.
+[[nodiscard]] QString csvLine(const QStringList& cells);
 
 }  // namespace shardscope::desktop

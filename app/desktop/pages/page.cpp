@@ -1,7 +1,7 @@
 #include "app/desktop/pages/page.h"
 
+#include "app/desktop/widgets/picture_file.h"
 #include "app/desktop/widgets/theme.h"
-#include "app/desktop/widgets/widget_picture.h"
 
 #include <QPainter>
 #include <QPicture>

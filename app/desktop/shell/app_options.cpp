@@ -3,14 +3,20 @@
 #include "app/desktop/models/page_layout.h"
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/widgets/picture_file.h"
+#include "app/manual/sheet_words.h"
 #include "storage/recording/remote/remote_address.h"
 
 #include <QCommandLineParser>
+#include <QCoreApplication>
 #include <QFile>
 #include <QLoggingCategory>
+#include <QStringList>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace shardscope::desktop {
 namespace {
@@ -40,6 +46,44 @@ void declare(QCommandLineParser& parser) {
     parser.setApplicationDescription(u"%1."_s.arg(QLatin1String(kPurpose)));
     parser.addPositionalArgument(u"FILE"_s, QLatin1String(kWhatToOpen), u"[FILE...]"_s);
     parser.addOptions(optionList());
+}
+
+constexpr int kKeyColumns = 28;
+
+std::vector<std::string> wordsOf(const QString& option) {
+    std::vector<std::string> words;
+    if (option == u"theme"_s) words.assign(manual::kThemes.begin(), manual::kThemes.end());
+    if (option == u"paper"_s) words.assign(manual::kPapers.begin(), manual::kPapers.end());
+    if (option == u"layout"_s)
+        for (const QString& id : layoutPresetIds()) words.push_back(id.toStdString());
+    if (option == u"page"_s)
+        for (const QString& id : pageIds()) words.push_back(id.toStdString());
+    return words;
+}
+
+manual::Option described(const QCommandLineOption& option) {
+    manual::Option made;
+    for (const QString& name : option.names())
+        made.names.push_back(((name.size() > 1 ? u"--"_s : u"-"_s) + name).toStdString());
+    made.description = option.description().toStdString();
+    made.argument = {option.valueName().toStdString(), wordsOf(option.names().constLast())};
+    return made;
+}
+
+/// A section for each group of commands that have keys, in the key sheet's order.
+std::vector<manual::Section> keySections(const Commands& commands) {
+    std::vector<manual::Section> sections;
+    QString group;
+    for (const Command& command : commands.all()) {
+        if (command.keys.isEmpty() || command.inSeries) continue;
+        if (command.group != group || sections.empty()) {
+            group = command.group;
+            sections.push_back({"Keys: " + group.toStdString(), {}});
+        }
+        sections.back().lines.push_back(
+            (command.keys.leftJustified(kKeyColumns) + command.name).toStdString());
+    }
+    return sections;
 }
 
 }  // namespace
@@ -145,6 +189,23 @@ void choosePlatform(int argc, char** argv) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
     // that this platform cannot do what nobody sees
     QLoggingCategory::setFilterRules(u"default.warning=false"_s);
+}
+
+manual::Program desktopHelp(const Commands& commands) {
+    manual::Program program{
+        "shardscope-desktop",
+        (u"shardscope-desktop "_s + QCoreApplication::applicationVersion()).toStdString(),
+        {},
+        {}};
+    manual::Verb& itself = program.itself;
+    itself.summary = kPurpose;
+    itself.positionals = {{{}, {"FILE", {}}, kWhatToOpen, false, true}};
+    itself.groups.emplace_back();
+    for (const QCommandLineOption& option : optionList())
+        itself.groups.back().options.push_back(described(option));
+    itself.sections = keySections(commands);
+    itself.sections.push_back({"Example", {kExample}});
+    return program;
 }
 
 }  // namespace shardscope::desktop

@@ -1,6 +1,8 @@
 // The command line of shardscope-desktop.
 #pragma once
 
+#include "app/desktop/shell/commands.h"
+#include "app/manual/program_help.h"
 #include "storage/model/result.h"
 
 #include <QCommandLineOption>
@@ -41,5 +43,10 @@ Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments);
 
 /// Without a display, or to take a screenshot, Qt must draw into memory; before QApplication.
 void choosePlatform(int argc, char** argv);
+
+// The options and keys of shardscope-desktop as app/manual takes them.
+
+/// Keys are those of `commands`, group by group. GUI thread.
+[[nodiscard]] manual::Program desktopHelp(const Commands& commands);
 
 }  // namespace shardscope::desktop

@@ -10,6 +10,9 @@
 #include <vector>
 
 class QWidget;
+class QMenu;
+class QAction;
+class QKeyEvent;
 
 namespace shardscope::desktop {
 
@@ -43,6 +46,36 @@ public:
 private:
     QWidget* m_window;
     std::vector<Command> m_commands;
+};
+
+// The menu of the window: every command of the registry, a submenu a group. GUI thread.
+
+class Commands;
+
+/// Of what can be run now; the caller shows it. Deletes itself once it is closed.
+QMenu* commandMenu(const Commands& commands, QWidget* parent);
+
+// Commands on digits where the digit row gives none unshifted, as on AZERTY: there its keys count
+// by their place. Keys that give the digit are left to Qt, so that never both happen; so is what is
+// typed into a text field. GUI thread.
+
+class DigitKeys : public QObject {
+    Q_OBJECT
+
+public:
+    /// `commands` and `window` outlive it.
+    DigitKeys(const Commands& commands, QWidget* window);
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    /// Null: the key is not ours.
+    [[nodiscard]] QAction* actionOf(const QKeyEvent& key) const;
+
+    const Commands& m_commands;
+    QWidget* m_window;
+    quint32 m_claimed = 0;  ///< scan code whose press is on its way; 0: none
 };
 
 }  // namespace shardscope::desktop

@@ -1,5 +1,6 @@
 #include "app/desktop/shell/status_line.h"
 
+#include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 
@@ -120,6 +121,29 @@ void StatusLine::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.fillRect(rect(), theme.window);
     painter.fillRect(QRect(0, 0, width(), 1), theme.hairline);
+}
+
+ConnectionBar::ConnectionBar(QWidget* parent)
+    : QWidget(parent), m_banner(new Banner(this)), m_button(new QPushButton(this)) {
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(kGapPage, kGap, kGapPage, 0);
+    layout->setSpacing(kGap);
+    layout->addWidget(m_banner, 1);
+    layout->addWidget(m_button);
+    m_button->setAccessibleName(tr("Reconnect"));
+    connect(m_button, &QPushButton::clicked, this, &ConnectionBar::reconnectRequested);
+    hide();
+}
+
+void ConnectionBar::showLoss(const QString& message, const QString& action) {
+    m_banner->setText(message);
+    m_button->setText(action);
+    m_button->setAccessibleName(action);
+    show();
+}
+
+QString ConnectionBar::text() const {
+    return isHidden() ? QString() : m_banner->text();
 }
 
 }  // namespace shardscope::desktop

@@ -213,10 +213,8 @@ void AddressMap::paintEvent(QPaintEvent*) {
     painter.drawPixmap(0, 0, m_picture);
     paintLabels(painter);
     paintSelected(painter);
-    if (!hasFocus()) return;
-    painter.setPen(QPen(Theme::of(this).accent, 1));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(QRectF(rect()).adjusted(kLabels - 3, 0, -1, -kBelow));
+    if (hasFocus())
+        paintFocus(painter, QRectF(rect()).adjusted(kLabels - 3, 0, -1, -kBelow), Theme::of(this));
 }
 
 void AddressMap::resizeEvent(QResizeEvent* event) {

@@ -446,10 +446,7 @@ void ChartPanel::paintEvent(QPaintEvent*) {
     m_plot.paint(painter, area);
     paintMarks(painter);
     paintCursor(painter);
-    if (!hasFocus()) return;
-    painter.setPen(QPen(theme.accent, 1));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(area.adjusted(-0.5, -0.5, 0.5, 0.5));
+    if (hasFocus()) paintFocus(painter, area.adjusted(-0.5, -0.5, 0.5, 0.5), theme);
 }
 
 }  // namespace shardscope::desktop

@@ -2,7 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/widgets/key_places.h"
-#include "app/desktop/widgets/theme.h"
+#include "app/desktop/widgets/painting.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -229,10 +229,7 @@ void FlameGraph::paintEvent(QPaintEvent*) {
         painter.drawRect(areaOf(*m_hovered).adjusted(0.5, 0.5, -1.5, -0.5));
     }
     if (m_selected) paintOutline(painter, *m_selected, theme);
-    if (!hasFocus()) return;
-    painter.setPen(QPen(theme.accent, 1));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
+    if (hasFocus()) paintFocus(painter, QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), theme);
 }
 
 void FlameGraph::refresh() {

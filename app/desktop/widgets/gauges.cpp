@@ -2,13 +2,10 @@
 
 #include "app/desktop/widgets/chart_plot.h"
 #include "app/desktop/widgets/painting.h"
-#include "app/desktop/widgets/theme.h"
 
 #include <QFontMetricsF>
-#include <QHelpEvent>
 #include <QPainter>
 #include <QPainterPath>
-#include <QToolTip>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -44,7 +41,7 @@ void paintTarget(QPainter& painter, const QRectF& box, double share, const QColo
 
 }  // namespace
 
-Gauges::Gauges(QWidget* parent) : QWidget(parent) {
+Gauges::Gauges(QWidget* parent) : Picture(parent, Qt::Horizontal, Cursor::kOfKeys) {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
 }
 
@@ -53,17 +50,21 @@ void Gauges::setGauges(std::vector<Gauge> gauges) {
     QStringList words;
     for (const Gauge& each : m_gauges)
         words << QStringLiteral("%1: %2 %3").arg(each.name, each.value, each.verdict).trimmed();
-    m_spoken.setSummary(words.join(QStringLiteral("; ")));
-    update();
+    describe({}, words.join(QStringLiteral("; ")));
 }
 
-QRectF Gauges::cell(std::size_t gauge) const {
-    const auto place = static_cast<int>(gauge);
-    const int rows = (static_cast<int>(m_gauges.size()) + kColumns - 1) / kColumns;
-    const int row = place / kColumns;
+QRectF Gauges::placeOf(int gauge) const {
+    const int rows = (count() + kColumns - 1) / kColumns;
     const double wide = width() / static_cast<double>(kColumns);
     const double high = height() / static_cast<double>(std::max(rows, 1));
-    return {wide * (place % kColumns), high * row, wide, high};
+    return {wide * (gauge % kColumns), high * (gauge / kColumns), wide, high};
+}
+
+QString Gauges::textOf(int gauge) const {
+    const Gauge& shown = m_gauges[static_cast<std::size_t>(gauge)];
+    const QString head =
+        QStringLiteral("%1: %2 %3").arg(shown.name, shown.value, shown.verdict).trimmed();
+    return shown.definition.isEmpty() ? head : head + QStringLiteral(" · ") + shown.definition;
 }
 
 void Gauges::paintGauge(QPainter& painter, const Gauge& gauge, const QRectF& area) const {
@@ -91,23 +92,10 @@ void Gauges::paintGauge(QPainter& painter, const Gauge& gauge, const QRectF& are
     painter.drawText(name.translated(0, kLine), Qt::AlignCenter, gauge.verdict);
 }
 
-void Gauges::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
+void Gauges::paint(QPainter& painter) {
     painter.setRenderHint(QPainter::Antialiasing);
-    for (std::size_t i = 0; i < m_gauges.size(); ++i) paintGauge(painter, m_gauges[i], cell(i));
-}
-
-bool Gauges::event(QEvent* event) {
-    if (event->type() != QEvent::ToolTip) return QWidget::event(event);
-    const auto* help = static_cast<QHelpEvent*>(event);
-    for (std::size_t i = 0; i < m_gauges.size(); ++i)
-        if (cell(i).contains(help->pos()) && !m_gauges[i].definition.isEmpty()) {
-            QToolTip::showText(help->globalPos(), m_gauges[i].definition, this);
-            return true;
-        }
-    QToolTip::hideText();
-    event->ignore();
-    return true;
+    for (int gauge = 0; gauge < count(); ++gauge)
+        paintGauge(painter, m_gauges[static_cast<std::size_t>(gauge)], placeOf(gauge));
 }
 
 }  // namespace shardscope::desktop

@@ -2,10 +2,9 @@
 // words. GUI thread.
 #pragma once
 
-#include "app/desktop/widgets/spoken_picture.h"
+#include "app/desktop/widgets/picture.h"
 
 #include <QString>
-#include <QWidget>
 #include <optional>
 #include <vector>
 
@@ -13,15 +12,15 @@ namespace shardscope::desktop {
 
 struct Gauge {
     QString name;
-    QString value;                 ///< "75.8 %", or why it cannot be told
-    std::optional<double> share;   ///< of the arc, 0 to 1; none: it cannot be told
+    QString value;                 ///< "75.8 %", or why it is unknown
+    std::optional<double> share;   ///< of the arc, 0 to 1; none: it is unknown
     std::optional<double> target;  ///< of the arc
     QString verdict;               ///< "PASS ≥ 40 %"; empty: it has no target
     bool good = true;
     QString definition;
 };
 
-class Gauges : public QWidget {
+class Gauges : public Picture {
     Q_OBJECT
 
 public:
@@ -32,14 +31,14 @@ public:
     [[nodiscard]] QSize minimumSizeHint() const override { return {200, 128}; }
 
 protected:
-    void paintEvent(QPaintEvent* event) override;
-    bool event(QEvent* event) override;
+    [[nodiscard]] int count() const override { return static_cast<int>(m_gauges.size()); }
+    [[nodiscard]] QRectF placeOf(int gauge) const override;
+    [[nodiscard]] QString textOf(int gauge) const override;
+    void paint(QPainter& painter) override;
 
 private:
-    [[nodiscard]] QRectF cell(std::size_t gauge) const;
     void paintGauge(QPainter& painter, const Gauge& gauge, const QRectF& area) const;
 
-    SpokenPicture m_spoken{*this};
     std::vector<Gauge> m_gauges;
 };
 

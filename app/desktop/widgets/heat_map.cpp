@@ -3,15 +3,10 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/widgets/painting.h"
-#include "app/desktop/widgets/theme.h"
 
-#include <QKeyEvent>
-#include <QMouseEvent>
-#include <QPainter>
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 
 namespace shardscope::desktop {
 namespace {
@@ -67,10 +62,7 @@ QColor heatColour(double share) {
     return {mix(qRed(from), qRed(to)), mix(qGreen(from), qGreen(to)), mix(qBlue(from), qBlue(to))};
 }
 
-HeatMap::HeatMap(QWidget* parent) : QWidget(parent) {
-    setMouseTracking(true);
-    setFocusPolicy(Qt::StrongFocus);
-}
+HeatMap::HeatMap(QWidget* parent) : Picture(parent, Qt::Horizontal, Cursor::kOfKeys) {}
 
 void HeatMap::setMap(HeatData map) {
     m_map = std::move(map);
@@ -80,15 +72,15 @@ void HeatMap::setMap(HeatData map) {
         static_cast<int>(std::ceil(std::max(row, m_map.rows.size() < 200 ? kLowestRow : row) *
                                    static_cast<double>(m_map.rows.size()))) +
         kBelow + 8);
-    m_spoken.setName(tr("%1 by %2 and %3: %4 rows, %5 columns")
-                         .arg(m_valueTitle, m_rowTitle, m_columnTitle)
-                         .arg(m_map.rows.size())
-                         .arg(m_map.columns.size()));
-    const auto most = highest();
-    m_spoken.setSummary(most ? tr("highest: %1").arg(textOf(*most)) : QString());
+    const auto most = std::max_element(m_map.values.begin(), m_map.values.end());
+    const bool known = most != m_map.values.end() && *most >= 0;
+    describe(tr("%1 by %2 and %3: %4 rows, %5 columns")
+                 .arg(m_valueTitle, m_rowTitle, m_columnTitle)
+                 .arg(m_map.rows.size())
+                 .arg(columns()),
+             known ? tr("highest: %1").arg(textOf(static_cast<int>(most - m_map.values.begin())))
+                   : QString());
     m_image = {};
-    setCursor(std::nullopt);
-    update();
 }
 
 void HeatMap::setTitles(const QString& columns, const QString& rows, const QString& values) {
@@ -101,108 +93,57 @@ QRectF HeatMap::plot() const {
     return QRectF(rect()).adjusted(kLabels, 4, -kScaleRoom, -kBelow);
 }
 
-std::optional<HeatMap::Cell> HeatMap::cellAt(QPointF at) const {
+int HeatMap::itemAt(QPointF at) const {
     const QRectF area = plot();
-    if (!area.contains(at) || m_map.values.empty()) return std::nullopt;
-    const auto place = [](double share, std::size_t count) {
+    if (!area.contains(at) || m_map.values.empty()) return -1;
+    const auto place = [](double share, std::size_t of) {
         return static_cast<int>(
-            std::min(share * static_cast<double>(count), static_cast<double>(count) - 1));
+            std::min(share * static_cast<double>(of), static_cast<double>(of) - 1));
     };
-    return Cell{place((at.y() - area.top()) / area.height(), m_map.rows.size()),
-                place((at.x() - area.left()) / area.width(), m_map.columns.size())};
+    return place((at.y() - area.top()) / area.height(), m_map.rows.size()) * columns() +
+           place((at.x() - area.left()) / area.width(), m_map.columns.size());
 }
 
-void HeatMap::mouseMoveEvent(QMouseEvent* event) {
-    const auto cell = cellAt(event->position());
-    if (!cell) return Q_EMIT cellHovered({});
-    Q_EMIT cellHovered(textOf(*cell));
+QRectF HeatMap::placeOf(int cell) const {
+    const QRectF area = plot();
+    const double wide = area.width() / columns();
+    const double high = area.height() / static_cast<double>(m_map.rows.size());
+    return {area.left() + cell % columns() * wide, area.top() + cell / columns() * high,
+            std::max(wide, 3.0), std::max(high, 3.0)};
 }
 
-QString HeatMap::textOf(Cell cell) const {
-    const auto row = static_cast<std::size_t>(cell.row);
-    const auto column = static_cast<std::size_t>(cell.column);
+QString HeatMap::textOf(int cell) const {
+    const auto row = static_cast<std::size_t>(cell / columns());
+    const auto column = static_cast<std::size_t>(cell % columns());
     const float value = m_map.at(row, column);
     return u"%1 · %2 %3: %4 %5"_s.arg(
         m_map.rows[row], m_columnTitle, m_map.columns[column],
         value < 0 ? unknownText() : formatPercent(static_cast<double>(value)), m_valueTitle);
 }
 
-std::optional<HeatMap::Cell> HeatMap::highest() const {
-    const auto most = std::max_element(m_map.values.begin(), m_map.values.end());
-    if (most == m_map.values.end() || *most < 0) return std::nullopt;
-    const auto place = static_cast<int>(most - m_map.values.begin());
-    const auto columns = static_cast<int>(m_map.columns.size());
-    return Cell{place / columns, place % columns};
+/// From no cell to the first one; at an edge it stays.
+std::optional<int> HeatMap::itemByKey(int key) const {
+    const bool isAcross = key == Qt::Key_Left || key == Qt::Key_Right;
+    if (count() == 0 || (!isAcross && key != Qt::Key_Up && key != Qt::Key_Down))
+        return std::nullopt;
+    if (cursor() < 0) return 0;
+    const int row = cursor() / columns(), column = cursor() % columns();
+    if (isAcross) return row * columns() + *movedCursor(key, column, columns(), Qt::Horizontal);
+    const auto rows = static_cast<int>(m_map.rows.size());
+    return *movedCursor(key, row, rows, Qt::Vertical) * columns() + column;
 }
 
-void HeatMap::setCursor(std::optional<Cell> cell) {
-    m_cursor = cell;
-    m_spoken.setCurrent(cell ? textOf(*cell) : QString());
-    update();
+void HeatMap::activate(int cell) {
+    Picture::activate(cell);
+    Q_EMIT cellActivated(cell / columns(), cell % columns());
 }
 
-void HeatMap::moveCursor(int rows, int columns) {
-    if (m_map.values.empty()) return;
-    const Cell from = m_cursor.value_or(Cell{-rows, -columns});
-    setCursor(
-        Cell{std::clamp(from.row + rows, 0, static_cast<int>(m_map.rows.size()) - 1),
-             std::clamp(from.column + columns, 0, static_cast<int>(m_map.columns.size()) - 1)});
-    Q_EMIT cellHovered(textOf(*m_cursor));
-}
-
-void HeatMap::keyPressEvent(QKeyEvent* event) {
-    switch (event->key()) {
-        case Qt::Key_Left:
-            return moveCursor(0, -1);
-        case Qt::Key_Right:
-            return moveCursor(0, 1);
-        case Qt::Key_Up:
-            return moveCursor(-1, 0);
-        case Qt::Key_Down:
-            return moveCursor(1, 0);
-        case Qt::Key_Return:
-        case Qt::Key_Enter:
-            if (m_cursor) Q_EMIT cellActivated(m_cursor->row, m_cursor->column);
-            return;
-        default:
-            return QWidget::keyPressEvent(event);
-    }
-}
-
-void HeatMap::focusInEvent(QFocusEvent* event) {
-    QWidget::focusInEvent(event);
-    update();
-}
-
-void HeatMap::focusOutEvent(QFocusEvent* event) {
-    QWidget::focusOutEvent(event);
-    update();
-}
-
-void HeatMap::paintCursor(QPainter& painter, const QRectF& area) const {
-    if (!hasFocus()) return;
+/// In the text's colour: the accent is lost among those of the map.
+void HeatMap::paintCursor(QPainter& painter, const QRectF& place) const {
     const Theme& theme = Theme::of(this);
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(theme.accent, 1));
-    painter.drawRect(area.adjusted(-1.5, -1.5, 0.5, 0.5));
-    if (!m_cursor) return;
-    const double wide = area.width() / static_cast<double>(m_map.columns.size());
-    const double high = area.height() / static_cast<double>(m_map.rows.size());
+    paintFocus(painter, frame(), theme);
     painter.setPen(QPen(theme.text, 2));
-    painter.drawRect(QRectF(area.left() + m_cursor->column * wide,
-                            area.top() + m_cursor->row * high, std::max(wide, 3.0),
-                            std::max(high, 3.0)));
-}
-
-void HeatMap::mousePressEvent(QMouseEvent* event) {
-    const auto cell = cellAt(event->position());
-    if (!cell) return;
-    setCursor(cell);
-    Q_EMIT cellActivated(cell->row, cell->column);
-}
-
-void HeatMap::leaveEvent(QEvent*) {
-    Q_EMIT cellHovered({});
+    painter.drawRect(place);
 }
 
 void HeatMap::paintAxes(QPainter& painter, const QRectF& area) const {
@@ -242,17 +183,15 @@ void HeatMap::paintScale(QPainter& painter, const QRectF& area) const {
                     formatPercent(0));
 }
 
-void HeatMap::paintEvent(QPaintEvent*) {
+void HeatMap::paint(QPainter& painter) {
     if (m_map.values.empty()) return;
     const QRectF area = plot();
-    QPainter painter(this);
     const QSize pixels = (area.size() * painter.device()->devicePixelRatioF()).toSize();
     if (m_image.isNull() || m_imageFor != pixels) m_image = imageOf(m_map, pixels);
     m_imageFor = pixels;
     painter.drawImage(area, m_image);
     paintAxes(painter, area);
     paintScale(painter, area);
-    paintCursor(painter, area);
 }
 
 }  // namespace shardscope::desktop

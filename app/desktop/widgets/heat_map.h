@@ -3,16 +3,15 @@
 // go from cell to cell, Enter activates. GUI thread.
 #pragma once
 
-#include "app/desktop/models/heat_data.h"
-#include "app/desktop/widgets/spoken_picture.h"
+#include "app/desktop/models/chart_data.h"
+#include "app/desktop/widgets/picture.h"
 
 #include <QImage>
-#include <QWidget>
 #include <optional>
 
 namespace shardscope::desktop {
 
-class HeatMap : public QWidget {
+class HeatMap : public Picture {
     Q_OBJECT
 
 public:
@@ -23,38 +22,29 @@ public:
     [[nodiscard]] QRectF plot() const;
 
 Q_SIGNALS:
+    /// What `activated` says, by row and column.
     void cellActivated(int row, int column);
-    void cellHovered(const QString& text);
 
 protected:
-    void paintEvent(QPaintEvent* event) override;
-    void mouseMoveEvent(QMouseEvent* event) override;
-    void mousePressEvent(QMouseEvent* event) override;
-    void leaveEvent(QEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
-    void focusInEvent(QFocusEvent* event) override;
-    void focusOutEvent(QFocusEvent* event) override;
+    [[nodiscard]] int count() const override { return static_cast<int>(m_map.values.size()); }
+    [[nodiscard]] QRectF placeOf(int cell) const override;
+    [[nodiscard]] QString textOf(int cell) const override;
+    void paint(QPainter& painter) override;
+    [[nodiscard]] int itemAt(QPointF at) const override;
+    [[nodiscard]] std::optional<int> itemByKey(int key) const override;
+    void activate(int cell) override;
+    [[nodiscard]] QRectF frame() const override { return plot().adjusted(-1.5, -1.5, 0.5, 0.5); }
+    void paintCursor(QPainter& painter, const QRectF& place) const override;
 
 private:
-    struct Cell {
-        int row;
-        int column;
-    };
-    [[nodiscard]] std::optional<Cell> cellAt(QPointF at) const;
-    [[nodiscard]] QString textOf(Cell cell) const;
-    [[nodiscard]] std::optional<Cell> highest() const;
-    void setCursor(std::optional<Cell> cell);
-    void moveCursor(int rows, int columns);
+    [[nodiscard]] int columns() const { return static_cast<int>(m_map.columns.size()); }
     void paintAxes(QPainter& painter, const QRectF& area) const;
-    void paintCursor(QPainter& painter, const QRectF& area) const;
     void paintScale(QPainter& painter, const QRectF& area) const;
 
-    SpokenPicture m_spoken{*this};
     HeatData m_map;
     QString m_columnTitle, m_rowTitle, m_valueTitle;
-    QImage m_image;                ///< of the cells, at most a pixel each
-    QSize m_imageFor;              ///< pixels of the screen
-    std::optional<Cell> m_cursor;  ///< of the keys
+    QImage m_image;    ///< of the cells, at most a pixel each
+    QSize m_imageFor;  ///< pixels of the screen
 };
 
 /// The colour of `share` of the scale, 0 to 1.

@@ -1,11 +1,11 @@
 #include "app/desktop/widgets/page_frame.h"
 
 #include "app/desktop/widgets/current_stack.h"
-#include "app/desktop/widgets/scrolling.h"
+#include "app/desktop/widgets/picture_file.h"
+#include "app/desktop/widgets/plain_area.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
-#include "app/desktop/widgets/widget_picture.h"
 
 #include <QApplication>
 #include <QClipboard>

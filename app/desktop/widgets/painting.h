@@ -3,9 +3,12 @@
 
 #include "app/desktop/widgets/theme.h"
 
+#include <QColor>
 #include <QPainter>
+#include <QPointF>
 #include <QRectF>
 #include <QString>
+#include <QVector>
 
 namespace shardscope::desktop {
 
@@ -25,7 +28,15 @@ void paintFill(QPainter& painter, const QRectF& area, const Fill& fill, const Th
 /// A stretch of time in which nothing is known, hatched, with `word` on it where there is room.
 void paintLeftOut(QPainter& painter, const QRectF& area, const QString& word, const Theme& theme);
 
+/// The outline of what has the focus.
+void paintFocus(QPainter& painter, const QRectF& area, const Theme& theme);
+
 /// The 12-px square before a legend entry or a table cell.
 void paintSwatch(QPainter& painter, const QRectF& area, const Fill& fill, const Theme& theme);
+
+// Painting of a small trend line without axes. Pure paint, no state.
+
+void paintSparkline(QPainter& painter, const QRectF& area, const QVector<QPointF>& points,
+                    const QColor& colour);
 
 }  // namespace shardscope::desktop

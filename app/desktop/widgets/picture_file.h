@@ -6,11 +6,14 @@
 #include "storage/model/result.h"
 
 #include <QPicture>
+#include <QPoint>
 #include <QSize>
 #include <QString>
 #include <QStringList>
 
 class QPagedPaintDevice;
+class QPainter;
+class QWidget;
 
 namespace shardscope::desktop {
 
@@ -38,5 +41,11 @@ Result<void> writePicture(const DrawnPicture& drawn, const QString& path, const 
 
 /// On a page of `printer`, as large as it fits. kFailure where it cannot be drawn on.
 Result<void> printPicture(const DrawnPicture& drawn, QPagedPaintDevice& printer);
+
+// Widgets as lines and text on any painter. GUI thread.
+
+/// `widget` and all that is seen in it, its upper left corner at `at`. No scroll bar; what scrolls
+/// is drawn as far as it is in sight, in pixels, since not every file of pictures knows clipping.
+void paintWidget(QWidget& widget, QPainter& painter, QPoint at);
 
 }  // namespace shardscope::desktop

@@ -4,6 +4,9 @@
 
 #include <QScrollArea>
 
+class QScrollBar;
+class QWidget;
+
 namespace shardscope::desktop {
 
 class PlainArea : public QScrollArea {
@@ -25,5 +28,14 @@ private:
 
     bool m_squeezes = false;
 };
+
+// Columns that scroll, and scroll bars that leave their place free when there is nothing to scroll.
+// GUI thread.
+
+void hideIdleHandle(QScrollBar* bar);
+
+/// `content` in a column that scrolls up and down alone, no narrower than what it holds. Owned by
+/// `parent`.
+[[nodiscard]] QWidget* scrollingColumn(QWidget* content, QWidget* parent);
 
 }  // namespace shardscope::desktop

@@ -6,8 +6,6 @@
 #include "app/desktop/widgets/painting.h"
 
 #include <QFontMetricsF>
-#include <QMouseEvent>
-#include <QPainter>
 #include <algorithm>
 
 namespace shardscope::desktop {
@@ -21,8 +19,7 @@ constexpr double kLeast = 0.8;  ///< of a span, in pixels, so that none is lost
 
 }  // namespace
 
-SpanRows::SpanRows(QWidget* parent) : QWidget(parent) {
-    setMouseTracking(true);
+SpanRows::SpanRows(QWidget* parent) : Picture(parent, Qt::Horizontal, Cursor::kFollowsPointer) {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
 }
 
@@ -31,11 +28,19 @@ void SpanRows::setRows(std::vector<SpanRow> rows, double end, const QString& tit
     m_end = end > 0 ? end : 1;
     m_title = title;
     QStringList words;
-    for (const SpanRow& row : m_rows)
-        words << tr("%1: %2 stretches").arg(row.label).arg(row.spans.size());
-    m_spoken.setSummary(words.join(QStringLiteral("; ")) +
-                        tr("; from 0 to %1 on %2").arg(formatNumber(m_end), title));
-    update();
+    m_spans.clear();
+    for (std::size_t row = 0; row < m_rows.size(); ++row) {
+        const auto& spans = m_rows[row].spans;
+        words << tr("%1: %2 stretches").arg(m_rows[row].label).arg(spans.size());
+        for (std::size_t span = 0; span < spans.size(); ++span) m_spans.push_back({row, span});
+    }
+    describe({}, words.join(QStringLiteral("; ")) +
+                     tr("; from 0 to %1 on %2").arg(formatNumber(m_end), title));
+}
+
+const RowSpan& SpanRows::spanOf(int item) const {
+    const Place& place = m_spans[static_cast<std::size_t>(item)];
+    return m_rows[place.row].spans[place.span];
 }
 
 QRectF SpanRows::plot() const {
@@ -51,19 +56,27 @@ QRectF SpanRows::rowArea(std::size_t row) const {
             std::max(each - kBetween, 2.0)};
 }
 
+QRectF SpanRows::boxOf(const RowSpan& span, std::size_t row) const {
+    const QRectF area = rowArea(row);
+    const AxisRange range{0, m_end};
+    const double left = range.position(span.begin, area.width());
+    const double right = range.position(span.end, area.width());
+    return {area.left() + left, area.top(), std::max(right - left, kLeast), area.height()};
+}
+
+QRectF SpanRows::placeOf(int item) const {
+    return boxOf(spanOf(item), m_spans[static_cast<std::size_t>(item)].row);
+}
+
 void SpanRows::paintRow(QPainter& painter, std::size_t row) const {
     const Theme& theme = Theme::of(this);
     const QRectF area = rowArea(row);
     painter.setPen(theme.quietText);
     painter.drawText(QRectF(0, area.top(), kLabels - kGap, area.height()),
                      Qt::AlignRight | Qt::AlignVCenter, m_rows[row].label);
-    const AxisRange range{0, m_end};
     const QFontMetricsF metrics(painter.font());
     for (const RowSpan& span : m_rows[row].spans) {
-        const double left = range.position(span.begin, area.width());
-        const double right = range.position(span.end, area.width());
-        const QRectF box(area.left() + left, area.top(), std::max(right - left, kLeast),
-                         area.height());
+        const QRectF box = boxOf(span, row);
         const Fill fill = theme.fill(span.meaning);
         paintFill(painter, box, fill, theme);
         if (span.text.isEmpty() || metrics.horizontalAdvance(span.text) + kGapSmall > box.width())
@@ -73,8 +86,7 @@ void SpanRows::paintRow(QPainter& painter, std::size_t row) const {
     }
 }
 
-void SpanRows::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
+void SpanRows::paint(QPainter& painter) {
     painter.setFont(textFont(kSmallPixels));
     const Theme& theme = Theme::of(this);
     QRectF area = plot();
@@ -86,28 +98,6 @@ void SpanRows::paintEvent(QPaintEvent*) {
         painter, area, range, ticks, [step](double value) { return formatTick(value, step); },
         m_title, QRectF(rect()), theme);
     for (std::size_t row = 0; row < m_rows.size(); ++row) paintRow(painter, row);
-}
-
-void SpanRows::mouseMoveEvent(QMouseEvent* event) {
-    const QPointF at = event->position();
-    for (std::size_t row = 0; row < m_rows.size(); ++row) {
-        const QRectF area = rowArea(row);
-        if (!area.contains(at)) continue;
-        const double value = AxisRange{0, m_end}.value(at.x() - area.left(), area.width());
-        for (const RowSpan& span : m_rows[row].spans)
-            if (span.begin <= value && value < span.end) {
-                m_spoken.setCurrent(span.details);
-                Q_EMIT spanHovered(span.details);
-                return;
-            }
-    }
-    Q_EMIT spanHovered({});
-}
-
-void SpanRows::leaveEvent(QEvent* event) {
-    m_spoken.setCurrent({});
-    Q_EMIT spanHovered({});
-    QWidget::leaveEvent(event);
 }
 
 }  // namespace shardscope::desktop

@@ -3,8 +3,8 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/widgets/axis.h"
-#include "app/desktop/widgets/cursor_keys.h"
 #include "app/desktop/widgets/painting.h"
+#include "app/desktop/widgets/picture.h"
 
 #include <QEvent>
 #include <QKeyEvent>
@@ -350,10 +350,7 @@ void StackedArea::paintEvent(QPaintEvent*) {
     if (m_showsAxis) paintMarks(painter);
     paintMoment(painter);
     paintCursor(painter);
-    if (!hasFocus()) return;
-    painter.setPen(QPen(theme.accent, 1));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(area.adjusted(-0.5, -0.5, 0.5, 0.5));
+    if (hasFocus()) paintFocus(painter, area.adjusted(-0.5, -0.5, 0.5, 0.5), theme);
 }
 
 void StackedArea::resizeEvent(QResizeEvent*) {

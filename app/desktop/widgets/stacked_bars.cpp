@@ -1,16 +1,11 @@
 #include "app/desktop/widgets/stacked_bars.h"
 
 #include "app/desktop/widgets/axis.h"
-#include "app/desktop/widgets/cursor_keys.h"
 #include "app/desktop/widgets/painting.h"
-#include "app/desktop/widgets/theme.h"
 
-#include <QKeyEvent>
-#include <QMouseEvent>
-#include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -21,10 +16,13 @@ constexpr int kBar = 24;
 constexpr int kPitch = 32;
 constexpr int kAxisHeight = 40;
 
+constexpr int kHead = 24;  ///< of mirrored bars: what the sides are
+constexpr int kMirroredPitch = 26;
+constexpr int kMirroredBar = 18;
+
 }  // namespace
 
-StackedBars::StackedBars(QWidget* parent) : QWidget(parent) {
-    setMouseTracking(true);
+StackedBars::StackedBars(QWidget* parent) : Picture(parent, Qt::Vertical, Cursor::kOfKeys) {
     setFocusPolicy(Qt::TabFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
@@ -33,11 +31,8 @@ void StackedBars::setBars(std::vector<StackedBar> bars) {
     m_bars = std::move(bars);
     QStringList words;
     for (const StackedBar& bar : m_bars) words << u"%1 %2"_s.arg(bar.label, bar.total);
-    m_spoken.setSummary(words.join(u", "_s));
-    m_spoken.setCurrent({});
-    m_cursor = -1;
+    describe({}, words.join(u", "_s));
     updateGeometry();
-    update();
 }
 
 void StackedBars::setAxis(Axis axis) {
@@ -73,11 +68,6 @@ double StackedBars::scale() const {
     for (const StackedBar& bar : m_bars) highest = std::max({highest, bar.sum(), bar.mark});
     const double room = width() - m_labelWidth - totalWidth();
     return highest > 0 ? std::max(room, 10.0) / highest : 0;
-}
-
-int StackedBars::barAt(double y) const {
-    const int index = static_cast<int>(y) / kPitch;
-    return y >= 0 && index < static_cast<int>(m_bars.size()) ? index : -1;
 }
 
 void StackedBars::paintBar(QPainter& painter, int index) const {
@@ -136,81 +126,141 @@ void StackedBars::paintAxis(QPainter& painter) const {
     drawTabular(painter, QRectF(m_labelWidth, top + 20, room, 14), Qt::AlignRight, m_axis.title);
 }
 
-void StackedBars::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
-    for (int i = 0; i < static_cast<int>(m_bars.size()); ++i) paintBar(painter, i);
+void StackedBars::paint(QPainter& painter) {
+    for (int bar = 0; bar < count(); ++bar) paintBar(painter, bar);
     paintAxis(painter);
-    if (!hasFocus()) return;
-    painter.setPen(QPen(Theme::of(this).accent, 1));
-    painter.setBrush(Qt::NoBrush);
-    const QRectF all = QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5);
-    painter.drawRect(
-        m_cursor < 0 ? all : QRectF(all.left(), m_cursor * kPitch + 0.5, all.width(), kPitch - 1));
+}
+
+QRectF StackedBars::placeOf(int bar) const {
+    return {0, static_cast<double>(bar * kPitch), static_cast<double>(width()), kPitch};
 }
 
 QString StackedBars::textOf(int bar) const {
-    if (bar < 0) return {};
     const StackedBar& shown = m_bars[static_cast<std::size_t>(bar)];
     QStringList parts{u"%1: %2"_s.arg(shown.label, shown.total)};
     for (const BarSegment& segment : shown.segments)
         parts << u"%1 %2"_s.arg(segment.name, segment.text);
-    return parts.join(u", "_s);
+    return parts.join(u" · "_s);
 }
 
-void StackedBars::moveCursor(int bar) {
-    m_cursor = bar;
-    const QString text = textOf(bar);
-    m_spoken.setCurrent(text);
-    Q_EMIT segmentHovered(text);
-    update();
-}
-
-void StackedBars::keyPressEvent(QKeyEvent* event) {
-    if (isActivation(event->key())) {
-        if (m_cursor >= 0) Q_EMIT barActivated(m_cursor);
-        return;
-    }
-    const auto bar =
-        movedCursor(event->key(), m_cursor, static_cast<int>(m_bars.size()), Qt::Vertical);
-    if (!bar) return QWidget::keyPressEvent(event);
-    moveCursor(*bar);
-}
-
-void StackedBars::focusInEvent(QFocusEvent* event) {
-    QWidget::focusInEvent(event);
-    update();
-}
-
-void StackedBars::focusOutEvent(QFocusEvent* event) {
-    QWidget::focusOutEvent(event);
-    moveCursor(-1);
-}
-
-void StackedBars::mouseMoveEvent(QMouseEvent* event) {
-    const int index = barAt(event->position().y());
-    if (index < 0) return;
+/// Of the segment there.
+QString StackedBars::textAt(QPointF at) const {
+    const int index = itemAt(at);
+    if (index < 0) return {};
     const StackedBar& bar = m_bars[static_cast<std::size_t>(index)];
-    double x = event->position().x() - m_labelWidth;
+    double x = at.x() - m_labelWidth;
     for (const BarSegment& segment : bar.segments) {
         const double wide = segment.value * scale();
-        if (x >= 0 && x < wide) {
-            const QString text = u"%1: %2 %3"_s.arg(bar.label, segment.name, segment.text);
-            QToolTip::showText(event->globalPosition().toPoint(), text, this);
-            Q_EMIT segmentHovered(text);
-            return;
-        }
+        if (x >= 0 && x < wide) return u"%1: %2 %3"_s.arg(bar.label, segment.name, segment.text);
         x -= wide;
     }
-    QToolTip::hideText();
+    return {};
 }
 
-void StackedBars::mousePressEvent(QMouseEvent* event) {
-    const int index = barAt(event->position().y());
-    if (index >= 0) Q_EMIT barActivated(index);
+MirroredBars::MirroredBars(QWidget* parent)
+    : Picture(parent, Qt::Vertical, Cursor::kFollowsPointer) {
+    setFocusPolicy(Qt::TabFocus);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
-void StackedBars::leaveEvent(QEvent*) {
-    Q_EMIT segmentHovered({});
+void MirroredBars::setBars(std::vector<MirroredBar> bars) {
+    m_bars = std::move(bars);
+    describeAll();
+    updateGeometry();
+}
+
+void MirroredBars::describeAll() {
+    QStringList all;
+    for (int row = 0; row < count(); ++row) all << textOf(row);
+    describe(tr("%1 against %2").arg(m_left, m_right), all.join(u"; "_s));
+}
+
+void MirroredBars::setTitles(const QString& left, const QString& right, const QString& difference) {
+    m_left = left;
+    m_right = right;
+    m_difference = difference;
+    describeAll();
+}
+
+QSize MirroredBars::sizeHint() const {
+    return {480, kHead + static_cast<int>(m_bars.size()) * kMirroredPitch};
+}
+
+QSize MirroredBars::minimumSizeHint() const {
+    return {320, sizeHint().height()};
+}
+
+QString MirroredBars::textOf(int row) const {
+    const MirroredBar& bar = m_bars[static_cast<std::size_t>(row)];
+    return u"%1: %2 %3, %4 %5, %6"_s.arg(bar.name, m_left, bar.leftText, m_right, bar.rightText,
+                                         bar.difference);
+}
+
+MirroredBars::Columns MirroredBars::columns() const {
+    double names = 0, texts = 0, differences = tabularWidth(textFont(kSmallPixels), m_difference);
+    for (const MirroredBar& bar : m_bars) {
+        names = std::max(names, tabularWidth(textFont(kTextPixels), bar.name));
+        for (const QString& text : {bar.leftText, bar.rightText})
+            texts = std::max(texts, tabularWidth(textFont(kSmallPixels), text));
+        differences = std::max(differences, tabularWidth(textFont(kSmallPixels), bar.difference));
+    }
+    Columns at{names + 36, 0, 0, width() - differences - 2};
+    const double room = at.differenceLeft - kGapGroup - at.nameWidth;
+    at.middle = at.nameWidth + room / 2;
+    at.side = std::max(16.0, room / 2 - texts - 12);
+    return at;
+}
+
+QRectF MirroredBars::placeOf(int row) const {
+    return {0, static_cast<double>(kHead + row * kMirroredPitch), static_cast<double>(width()),
+            kMirroredPitch};
+}
+
+void MirroredBars::paintRow(QPainter& painter, int row, const Columns& at, double highest) const {
+    const Theme& theme = Theme::of(this);
+    const MirroredBar& bar = m_bars[static_cast<std::size_t>(row)];
+    const double top = kHead + row * kMirroredPitch + (kMirroredPitch - kMirroredBar) / 2.0;
+    if (row == cursor()) {
+        painter.setPen(hasFocus() ? QPen(theme.accent, 1) : QPen(Qt::NoPen));
+        painter.setBrush(theme.panel);
+        painter.drawRect(placeOf(row).adjusted(0.5, 0.5, -0.5, -0.5));
+    }
+    const Fill fill = theme.fill(bar.meaning);
+    paintSwatch(painter, QRectF(4, top + 3, 12, 12), fill, theme);
+    painter.setPen(theme.text);
+    painter.setFont(textFont(kTextPixels));
+    drawTabular(painter, QRectF(24, top, at.nameWidth - 24, kMirroredBar), Qt::AlignLeft, bar.name);
+    const double left = at.side * bar.left / highest, right = at.side * bar.right / highest;
+    if (left > 0)
+        paintFill(painter, QRectF(at.middle - 1 - left, top, left, kMirroredBar), fill, theme);
+    if (right > 0) paintFill(painter, QRectF(at.middle + 1, top, right, kMirroredBar), fill, theme);
+    painter.setPen(theme.quietText);
+    painter.setFont(textFont(kSmallPixels));
+    drawTabular(painter,
+                QRectF(at.nameWidth, top, at.middle - left - 8 - at.nameWidth, kMirroredBar),
+                Qt::AlignRight, bar.leftText);
+    drawTabular(painter, QRectF(at.middle + right + 8, top, at.side, kMirroredBar), Qt::AlignLeft,
+                bar.rightText);
+    drawTabular(painter, QRectF(at.differenceLeft, top, width() - at.differenceLeft, kMirroredBar),
+                Qt::AlignRight, bar.difference);
+}
+
+void MirroredBars::paint(QPainter& painter) {
+    const Theme& theme = Theme::of(this);
+    const Columns at = columns();
+    double highest = 0;
+    for (const MirroredBar& bar : m_bars) highest = std::max({highest, bar.left, bar.right});
+    if (highest <= 0) highest = 1;
+    for (int row = 0; row < count(); ++row) paintRow(painter, row, at, highest);
+    painter.setPen(theme.quietText);
+    painter.setFont(textFont(kSmallPixels));
+    drawTabular(painter, QRectF(at.nameWidth, 0, at.middle - 8 - at.nameWidth, kHead),
+                Qt::AlignRight, m_left);
+    drawTabular(painter, QRectF(at.middle + 8, 0, at.side, kHead), Qt::AlignLeft, m_right);
+    drawTabular(painter, QRectF(at.differenceLeft, 0, width() - at.differenceLeft, kHead),
+                Qt::AlignRight, m_difference);
+    painter.setPen(theme.hairline);
+    painter.drawLine(QPointF(at.middle, kHead), QPointF(at.middle, height()));
 }
 
 }  // namespace shardscope::desktop

@@ -2,15 +2,14 @@
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
-#include "app/desktop/widgets/spoken_picture.h"
+#include "app/desktop/widgets/picture.h"
 
-#include <QWidget>
 #include <functional>
 #include <vector>
 
 namespace shardscope::desktop {
 
-class StackedBars : public QWidget {
+class StackedBars : public Picture {
     Q_OBJECT
 
 public:
@@ -29,33 +28,58 @@ public:
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override;
 
-Q_SIGNALS:
-    void barActivated(int bar);
-    void segmentHovered(const QString& text);
-
 protected:
-    void paintEvent(QPaintEvent* event) override;
-    void mouseMoveEvent(QMouseEvent* event) override;
-    void mousePressEvent(QMouseEvent* event) override;
-    void leaveEvent(QEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
-    void focusInEvent(QFocusEvent* event) override;
-    void focusOutEvent(QFocusEvent* event) override;
+    [[nodiscard]] int count() const override { return static_cast<int>(m_bars.size()); }
+    [[nodiscard]] QRectF placeOf(int bar) const override;
+    [[nodiscard]] QString textOf(int bar) const override;
+    [[nodiscard]] QString textAt(QPointF at) const override;
+    void paint(QPainter& painter) override;
 
 private:
-    [[nodiscard]] int barAt(double y) const;
-    [[nodiscard]] QString textOf(int bar) const;
-    void moveCursor(int bar);
     [[nodiscard]] double scale() const;  ///< pixels a value
     [[nodiscard]] double totalWidth() const;
     void paintBar(QPainter& painter, int index) const;
     void paintAxis(QPainter& painter) const;
 
-    SpokenPicture m_spoken{*this};
     std::vector<StackedBar> m_bars;
     Axis m_axis;
     int m_labelWidth = 72;
-    int m_cursor = -1;  ///< of the keys
+};
+
+// Two of the same as bars that begin at a middle line and go to the left and to the right, on one
+// scale; names stand at the left, differences at the right. GUI thread.
+
+class MirroredBars : public Picture {
+    Q_OBJECT
+
+public:
+    explicit MirroredBars(QWidget* parent = nullptr);
+    void setBars(std::vector<MirroredBar> bars);
+    /// What the two sides are.
+    void setTitles(const QString& left, const QString& right, const QString& difference);
+    [[nodiscard]] const std::vector<MirroredBar>& bars() const { return m_bars; }
+
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override;
+
+protected:
+    [[nodiscard]] int count() const override { return static_cast<int>(m_bars.size()); }
+    [[nodiscard]] QRectF placeOf(int row) const override;
+    [[nodiscard]] QString textOf(int row) const override;
+    void paint(QPainter& painter) override;
+    /// Below what stands in the row.
+    void paintCursor(QPainter&, const QRectF&) const override {}
+
+private:
+    struct Columns {
+        double nameWidth, middle, side, differenceLeft;
+    };
+    [[nodiscard]] Columns columns() const;
+    void describeAll();
+    void paintRow(QPainter& painter, int row, const Columns& at, double highest) const;
+
+    std::vector<MirroredBar> m_bars;
+    QString m_left, m_right, m_difference;
 };
 
 }  // namespace shardscope::desktop

@@ -8,6 +8,7 @@
 #include <QColor>
 #include <QFont>
 #include <QPalette>
+#include <QString>
 #include <array>
 
 class QWidget;
@@ -68,5 +69,9 @@ inline constexpr int kValuePixels = 24;
 
 /// A shade of `base` that stays the same for a name in every recording.
 [[nodiscard]] QColor shadeFor(const QColor& base, const QString& name);
+
+// The style sheet of standard controls: flat fields and buttons in the theme's colours.
+
+[[nodiscard]] QString themeStyleSheet(const Theme& theme);
 
 }  // namespace shardscope::desktop

@@ -1,5 +1,4 @@
 // Communication: its words and pictures as plain values, and the page by mouse and keys.
-#include "app/desktop/pages/communication/bandwidth_chart.h"
 #include "app/desktop/pages/communication/collective_table.h"
 #include "app/desktop/pages/communication/communication_page.h"
 #include "app/desktop/pages/communication/communication_texts.h"
@@ -7,8 +6,8 @@
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/widgets/chart_panel.h"
+#include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/data_table.h"
-#include "app/desktop/widgets/grouped_columns.h"
 #include "app/desktop/widgets/heat_map.h"
 #include "tests/app/desktop/small_trace.h"
 #include "tests/app/desktop/window_fixture.h"
@@ -181,7 +180,7 @@ TEST_F(CommunicationPageTest, AnswersWithANumberAndItsDenominator) {
 
 TEST_F(CommunicationPageTest, AColumnNarrowsTheTableToItsCollectives) {
     CommunicationPage* shown = open();
-    auto* columns = shown->findChild<GroupedColumns*>();
+    auto* columns = shown->findChild<ColumnChart*>();
     const int all = table()->table()->allRows();
     QTest::mouseClick(columns, Qt::LeftButton, {}, columns->columnAt(1, 0).center().toPoint());
     settle();
@@ -234,7 +233,7 @@ TEST_F(CommunicationPageTest, ACellOfTheHeatMapSelectsRankAndStep) {
 TEST_F(CommunicationPageTest, KeysGoThroughTheHeatMapToo) {
     auto* heat = open()->findChild<HeatMap*>();
     heat->setFocus();
-    QSignalSpy said(heat, &HeatMap::cellHovered);
+    QSignalSpy said(heat, &HeatMap::hovered);
     QTest::keyClick(heat, Qt::Key_Return);  // on no cell yet
     EXPECT_FALSE(m_window->selection().current().steps);
     QTest::keyClick(heat, Qt::Key_Right);
@@ -314,7 +313,7 @@ TEST_F(CommunicationPageTest, IsFullOfEveryKindOfRecordingThatCommunicates) {
 
 TEST_F(CommunicationPageTest, AnotherRecordingLeavesNothingOfTheOneBefore) {
     CommunicationPage* shown = open();
-    auto* columns = shown->findChild<GroupedColumns*>();
+    auto* columns = shown->findChild<ColumnChart*>();
     QTest::mouseClick(columns, Qt::LeftButton, {}, columns->columnAt(1, 0).center().toPoint());
     settle();
     ASSERT_TRUE(shown->chosenKind());

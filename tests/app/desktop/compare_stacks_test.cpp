@@ -1,5 +1,4 @@
 // The differential flame graph of the Compare page: its cells are those of the stacks' difference.
-#include "app/desktop/pages/compare/compare_stacks.h"
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/compare/compare_page.h"

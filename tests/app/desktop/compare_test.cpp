@@ -2,7 +2,6 @@
 #include "profiler/questions/compare.h"
 
 #include "app/desktop/pages/compare/compare_page.h"
-#include "app/desktop/widgets/mirrored_bars.h"
 #include "app/desktop/widgets/stacked_bars.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/app/desktop/small_trace.h"
@@ -53,12 +52,12 @@ protected:
     }
 };
 
-questions::Answer asked(const QString& first, const QString& second) {
+questions::Compared asked(const QString& first, const QString& second) {
     auto a = storage::openRecording(first.toStdString()).value();
     auto b = storage::openRecording(second.toStdString()).value();
     questions::CompareOptions options;
     options.anyway = true;
-    return questions::compareRecordings({a.get(), b.get()}, options)->answer;
+    return questions::compareRecordings({a.get(), b.get()}, options).value();
 }
 
 TEST_F(CompareTest, ShowsTheFiguresOfTheCommandLine) {
@@ -66,11 +65,12 @@ TEST_F(CompareTest, ShowsTheFiguresOfTheCommandLine) {
     const QString path = other(u"other.sscope"_s, {.blocks = 6, .evaluateEvery = 0});
     comparedWith(path);
     ASSERT_TRUE(page().comparison());
-    const questions::Answer told = asked(m_window->loader().recording()->path, path);
-    EXPECT_EQ(questions::toJson({page().comparison()->answer}), questions::toJson({told}));
-    const auto cards = compareCards(told);
+    const questions::Compared expected = asked(m_window->loader().recording()->path, path);
+    EXPECT_EQ(questions::toJson({page().comparison()->answer}),
+              questions::toJson({expected.answer}));
+    const auto cards = compareCards(expected.figures);
     ASSERT_GE(cards.size(), 4u);
-    const questions::Table& figures = *findTable(told, "figures");
+    const questions::Table& figures = *findTable(expected.answer, "figures");
     for (const CompareCard& card : cards) {
         const auto row = std::find_if(figures.rows.begin(), figures.rows.end(), [&](const auto& r) {
             return *r[0].text() == card.key.toStdString();
@@ -92,13 +92,13 @@ TEST_F(CompareTest, SwapsBaselineAndRun) {
     openSample();
     comparedWith(other(u"other.sscope"_s, {.blocks = 6, .evaluateEvery = 0}));
     ASSERT_TRUE(page().comparison());
-    const auto before = compareCards(page().comparison()->answer);
+    const auto before = compareCards(page().comparison()->figures);
     EXPECT_EQ(page().comparison()->recordings.back().name, u"other.sscope"_s);
     ASSERT_NE(button(u"Swap"_s), nullptr);
     button(u"Swap"_s)->click();
     wait();
     EXPECT_EQ(page().comparison()->recordings.back().name, u"sample.sscope"_s);
-    const auto after = compareCards(page().comparison()->answer);
+    const auto after = compareCards(page().comparison()->figures);
     ASSERT_EQ(after.size(), before.size());
     for (std::size_t i = 0; i < after.size(); ++i) {
         EXPECT_EQ(after[i].before, before[i].value.joined());
@@ -194,9 +194,9 @@ TEST_F(CompareTest, OneStepOfEachBeginsAtTheSamePlace) {
         EXPECT_NEAR(bar.sum(), step.step.range().duration().milliseconds(), 1e-6);
     }
     auto* shown = page().findChild<StackedBars*>();
-    Q_EMIT shown->barActivated(1);
+    Q_EMIT shown->activated(1);
     EXPECT_EQ(m_window->currentPage(), page_ids::kCompare) << "that one is not open";
-    Q_EMIT shown->barActivated(0);
+    Q_EMIT shown->activated(0);
     EXPECT_EQ(m_window->currentPage(), page_ids::kTimeline);
     EXPECT_EQ(m_window->selection().current().steps, (StepSpan{{3}, {3}}));
     EXPECT_EQ(m_window->selection().current().ranks, std::vector{RankId{0}});
@@ -249,7 +249,7 @@ TEST(MirroredBarsTest, SaysEachRowByKeyAndPointer) {
                   {u"data"_s, Meaning::kCopy, 1, 0, u"1 ms"_s, u"–"_s, u"–"_s}});
     bars.resize(600, bars.sizeHint().height());
     EXPECT_TRUE(bars.accessibleDescription().contains(u"compute: A 2 ms"_s)) << "all rows";
-    QSignalSpy hovered(&bars, &MirroredBars::rowHovered);
+    QSignalSpy hovered(&bars, &MirroredBars::hovered);
     QTest::keyClick(&bars, Qt::Key_Down);
     ASSERT_EQ(hovered.size(), 1);
     EXPECT_EQ(hovered.back()[0].toString(), u"compute: A 2 ms, B 3 ms, +1 ms"_s);

@@ -1,9 +1,8 @@
 // The dashboard: its figures, its sixteen pictures in the window and in files.
 #include "app/desktop/models/recording_texts.h"
-#include "app/desktop/models/step_flow.h"
+#include "app/desktop/models/step_split.h"
 #include "app/desktop/models/theory_bars.h"
 #include "app/desktop/models/training_figures.h"
-#include "app/desktop/pages/dashboard/dashboard_drawing.h"
 #include "app/desktop/pages/dashboard/dashboard_model.h"
 #include "app/desktop/pages/dashboard/dashboard_page.h"
 #include "app/desktop/pages/dashboard/dashboard_sheet.h"

@@ -1,5 +1,4 @@
 // The manual page of the window: every option and every key, from the same tables.
-#include "app/desktop/shell/desktop_help.h"
 
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/shell/app_options.h"

@@ -5,8 +5,8 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/efficiency/scaling_panel.h"
 #include "app/desktop/widgets/chart_panel.h"
+#include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/data_table.h"
-#include "app/desktop/widgets/grouped_columns.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/app/desktop/small_trace.h"
 #include "tests/app/desktop/window_fixture.h"
@@ -184,7 +184,7 @@ TEST_F(EfficiencyPageTest, AColumnListsItsRanksAndARowSelectsOne) {
     open(options);
     DataTable* ranks = table(u"Matrix products by rank, phase and layer"_s);
     const int all = ranks->table()->rowCount();
-    auto* columns = page().findChild<GroupedColumns*>();
+    auto* columns = page().findChild<ColumnChart*>();
     const QPoint at = columns->columnAt(0, 0).center().toPoint();
     ASSERT_FALSE(columns->columnAt(0, 0).isNull());
     QTest::mouseClick(columns, Qt::LeftButton, {}, at);
@@ -252,7 +252,7 @@ TEST_F(EfficiencyPageTest, OfGpusItHasEnergyAndTheVendorsPeak) {
     open(options);
     EXPECT_TRUE(headline().endsWith(u", the vendor's peak"_s)) << headline().toStdString();
     EXPECT_EQ(table(u"Energy of each rank's device"_s)->table()->rowCount(), 2);
-    EXPECT_FALSE(page().findChild<GroupedColumns*>()->isVisible());
+    EXPECT_FALSE(page().findChild<ColumnChart*>()->isVisible());
     EXPECT_TRUE(says(u"Speed of phases and layers unknown"_s));
     keepPicture(u"efficiency_gpu"_s);
 }

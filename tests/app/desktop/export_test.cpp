@@ -1,10 +1,9 @@
 // Ctrl+E: what each page offers, what is written of it, and how that ends.
-#include "app/desktop/loading/recording_offers.h"
+#include "app/desktop/loading/file_saver.h"
 #include "app/desktop/models/write_file.h"
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/pages/problems/problems_page.h"
 #include "app/desktop/shell/export_dialog.h"
-#include "app/desktop/shell/page_export.h"
 #include "app/desktop/widgets/data_table.h"
 #include "storage/interchange/formats.h"
 #include "storage/recording/read/recording_reader.h"

@@ -4,7 +4,6 @@
 #include "app/desktop/pages/memory/memory_model.h"
 #include "app/desktop/pages/memory/memory_query.h"
 #include "app/desktop/pages/newrun/run_form.h"
-#include "app/desktop/pages/overview/device_model.h"
 #include "app/desktop/pages/overview/overview_model.h"
 #include "app/desktop/pages/overview/trace_tables.h"
 #include "app/desktop/pages/timeline/counter_lane.h"

@@ -3,11 +3,10 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/live/live_run.h"
-#include "app/desktop/pages/live/run_follower.h"
-#include "app/desktop/pages/run_fields/bound_field.h"
-#include "app/desktop/pages/run_fields/fold_section.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/pages/newrun/ssh_config.h"
+#include "app/desktop/pages/run_fields/bound_field.h"
+#include "app/desktop/pages/run_fields/fold_section.h"
 #include "app/desktop/session/recorder_session.h"
 #include "tests/app/desktop/window_fixture.h"
 

@@ -1,5 +1,4 @@
 // Qt needs an application object before any widget; the platform comes from ctest's environment.
-#include "app/desktop/widgets/style_sheet.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,3 @@
-#include "app/desktop/pages/timeline/marks.h"
 
 #include "app/desktop/pages/timeline/mark_list.h"
 #include "app/desktop/pages/timeline/table_panel.h"

@@ -1,12 +1,12 @@
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/models/table_model.h"
-#include "app/desktop/pages/memory/memory_columns.h"
 #include "app/desktop/pages/memory/memory_model.h"
+#include "app/desktop/pages/memory/memory_query.h"
 #include "app/desktop/pages/newrun/run_form.h"
 #include "app/desktop/pages/timeline/lane_layout.h"
 #include "app/desktop/pages/timeline/slice_details.h"
-#include "app/desktop/pages/timeline/timeline_keys.h"
+#include "app/desktop/pages/timeline/timeline_canvas.h"
 
 #include <gmock/gmock.h>
 
@@ -112,24 +112,30 @@ TEST(Decimation, KeepsSpikes) {
 }
 
 TEST(TimelineKeys, LetterKeysCountByTheirPlace) {
-    EXPECT_EQ(timelineCommand(Qt::Key_Z, 25, Qt::NoModifier), TimelineCommand::kZoomIn);  // AZERTY
-    EXPECT_EQ(timelineCommand(Qt::Key_W, 52, Qt::NoModifier), TimelineCommand::kNone);
-    EXPECT_EQ(timelineCommand(Qt::Key_W, 0, Qt::NoModifier), TimelineCommand::kZoomIn);
-    EXPECT_EQ(timelineCommand(Qt::Key_N, 0, Qt::ShiftModifier), TimelineCommand::kPreviousRank);
-    EXPECT_EQ(timelineCommand(Qt::Key_A, 38, Qt::ControlModifier), TimelineCommand::kNone);
+    EXPECT_EQ(TimelineCanvas::commandOf(Qt::Key_Z, 25, Qt::NoModifier),
+              TimelineCommand::kZoomIn);  // AZERTY
+    EXPECT_EQ(TimelineCanvas::commandOf(Qt::Key_W, 52, Qt::NoModifier), TimelineCommand::kNone);
+    EXPECT_EQ(TimelineCanvas::commandOf(Qt::Key_W, 0, Qt::NoModifier), TimelineCommand::kZoomIn);
+    EXPECT_EQ(TimelineCanvas::commandOf(Qt::Key_N, 0, Qt::ShiftModifier),
+              TimelineCommand::kPreviousRank);
+    EXPECT_EQ(TimelineCanvas::commandOf(Qt::Key_A, 38, Qt::ControlModifier),
+              TimelineCommand::kNone);
 }
 
 TEST(TimelineKeys, ArrowsAreFollowedWithoutBracketsToo) {
     for (const Qt::KeyboardModifiers held :
          {Qt::KeyboardModifiers(), Qt::KeyboardModifiers(Qt::GroupSwitchModifier)}) {
-        EXPECT_EQ(timelineCommand(Qt::Key_BracketLeft, 34, held), TimelineCommand::kFollowBack);
-        EXPECT_EQ(timelineCommand(Qt::Key_BracketRight, 35, held), TimelineCommand::kFollowForward);
+        EXPECT_EQ(TimelineCanvas::commandOf(Qt::Key_BracketLeft, 34, held),
+                  TimelineCommand::kFollowBack);
+        EXPECT_EQ(TimelineCanvas::commandOf(Qt::Key_BracketRight, 35, held),
+                  TimelineCommand::kFollowForward);
     }
-    EXPECT_EQ(timelineCommand(Qt::Key_Left, 113, Qt::ControlModifier),
+    EXPECT_EQ(TimelineCanvas::commandOf(Qt::Key_Left, 113, Qt::ControlModifier),
               TimelineCommand::kFollowBack);
-    EXPECT_EQ(timelineCommand(Qt::Key_Right, 114, Qt::ControlModifier),
+    EXPECT_EQ(TimelineCanvas::commandOf(Qt::Key_Right, 114, Qt::ControlModifier),
               TimelineCommand::kFollowForward);
-    EXPECT_EQ(timelineCommand(Qt::Key_Period, 59, Qt::ShiftModifier), TimelineCommand::kNextSlice)
+    EXPECT_EQ(TimelineCanvas::commandOf(Qt::Key_Period, 59, Qt::ShiftModifier),
+              TimelineCommand::kNextSlice)
         << "AZERTY";
 }
 

@@ -1,7 +1,6 @@
 // The New run page: every field of a run is set by hand and comes out as a RunConfig.
 #include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
-#include "app/desktop/pages/run_fields/field_inputs.h"
 #include "app/desktop/pages/run_fields/fold_section.h"
 #include "engine/run/config/run_option.h"
 #include "tests/app/desktop/run_files.h"

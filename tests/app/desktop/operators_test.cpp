@@ -1,7 +1,6 @@
 // The Operators & kernels page: what it says of recordings of each kind, and that one can walk it.
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/operators/flame_panel.h"
-#include "app/desktop/pages/operators/launch_panel.h"
 #include "app/desktop/pages/operators/operators_page.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"

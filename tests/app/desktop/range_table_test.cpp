@@ -1,7 +1,6 @@
 #include "app/desktop/pages/timeline/range_table.h"
 
 #include "app/desktop/pages/timeline/range_kind.h"
-#include "app/desktop/pages/timeline/range_table_model.h"
 #include "app/desktop/pages/timeline/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/widgets/data_table.h"

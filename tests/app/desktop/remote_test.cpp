@@ -1,10 +1,10 @@
 // Recordings of other hosts in the window. A script stands for what connects: it serves files of
 // this machine.
-#include "app/desktop/loading/recording_offers.h"
+#include "app/desktop/loading/file_saver.h"
 #include "app/desktop/pages/recording_page.h"
-#include "app/desktop/pages/start/recent_files.h"
-#include "app/desktop/shell/connection_bar.h"
+#include "app/desktop/pages/start/recent_list.h"
 #include "app/desktop/shell/remote_dialog.h"
+#include "app/desktop/shell/status_line.h"
 #include "storage/columns/chunk.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/app/desktop/window_fixture.h"

@@ -1,7 +1,6 @@
 #include "app/desktop/pages/timeline/search.h"
 
 #include "app/desktop/pages/timeline/find_bar.h"
-#include "app/desktop/pages/timeline/found_table.h"
 #include "app/desktop/pages/timeline/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_page.h"

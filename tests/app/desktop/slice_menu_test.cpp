@@ -1,6 +1,5 @@
-#include "app/desktop/pages/timeline/slice_menu.h"
-
 #include "app/desktop/pages/timeline/find_bar.h"
+#include "app/desktop/pages/timeline/slice_panel.h"
 #include "app/desktop/pages/timeline/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"

@@ -7,14 +7,12 @@
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/widgets/address_map.h"
 #include "app/desktop/widgets/chart_panel.h"
-#include "app/desktop/widgets/cursor_keys.h"
+#include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/gauges.h"
-#include "app/desktop/widgets/grouped_columns.h"
 #include "app/desktop/widgets/heat_map.h"
-#include "app/desktop/widgets/mirrored_bars.h"
+#include "app/desktop/widgets/picture.h"
 #include "app/desktop/widgets/stacked_area.h"
 #include "app/desktop/widgets/stacked_bars.h"
-#include "app/desktop/widgets/stacked_columns.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>
@@ -249,24 +247,24 @@ std::vector<StackedBar> twoBars() {
 }
 
 TEST(Spoken, ColumnsSayTheHighestAndWhereKeysLead) {
-    StackedColumns columns;
+    ColumnChart columns;
     columns.setTitles(u"ms"_s, u"step"_s);
     columns.setColumns(twoBars());
     EXPECT_EQ(told(&columns, QAccessible::Name), u"ms by step: 2 columns"_s);
     EXPECT_EQ(told(&columns), u"highest: step 5: 7 ms"_s);
-    QSignalSpy activated(&columns, &StackedColumns::columnActivated);
+    QSignalSpy activated(&columns, &ColumnChart::activated);
     const Listener listener(&columns);
     QTest::keyClick(&columns, Qt::Key_End);
     QTest::keyClick(&columns, Qt::Key_Left);
     QTest::keyClick(&columns, Qt::Key_Return);
     EXPECT_EQ(Listener::take(),
-              (QStringList{u"step 5: 7 ms, compute  7 ms"_s, u"step 4: 3 ms, compute  3 ms"_s}));
+              (QStringList{u"step 5: 7 ms · compute 7 ms"_s, u"step 4: 3 ms · compute 3 ms"_s}));
     ASSERT_EQ(activated.size(), 1);
     EXPECT_EQ(activated.front().front().toInt(), 0);
 }
 
 TEST(Spoken, GroupedColumnsSayTheHighestAndWhereKeysLead) {
-    GroupedColumns columns;
+    ColumnChart columns;
     columns.setTitles(u"ms"_s, u"layer"_s);
     columns.setGroups({{u"0"_s, twoBars()}});
     EXPECT_EQ(told(&columns, QAccessible::Name), u"ms by layer: 2 columns"_s);
@@ -284,13 +282,13 @@ TEST(Spoken, BarsSayAllAndTheOneThatKeysLeadTo) {
     bars.setBars(twoBars());
     EXPECT_EQ(told(&bars, QAccessible::Name), u"Peak by rank"_s);
     EXPECT_EQ(told(&bars), u"4 3 ms, 5 7 ms"_s);
-    QSignalSpy activated(&bars, &StackedBars::barActivated);
+    QSignalSpy activated(&bars, &StackedBars::activated);
     const Listener listener(&bars);
     QTest::keyClick(&bars, Qt::Key_Down);
     QTest::keyClick(&bars, Qt::Key_Down);
     QTest::keyClick(&bars, Qt::Key_Space);
     EXPECT_EQ(Listener::take(),
-              (QStringList{u"4: 3 ms, compute 3 ms"_s, u"5: 7 ms, compute 7 ms"_s}));
+              (QStringList{u"4: 3 ms · compute 3 ms"_s, u"5: 7 ms · compute 7 ms"_s}));
     EXPECT_EQ(activated.size(), 1);
 }
 

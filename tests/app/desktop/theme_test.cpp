@@ -1,7 +1,6 @@
 #include "app/desktop/widgets/theme.h"
 
 #include "app/desktop/widgets/chart_plot.h"
-#include "app/desktop/widgets/style_sheet.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,6 @@
 #include "app/desktop/loading/load_recording.h"
 #include "app/desktop/pages/timeline/minimap_density.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
-#include "app/desktop/pages/timeline/timeline_hover.h"
 #include "app/desktop/pages/timeline/timeline_pointer.h"
 #include "app/desktop/pages/timeline/timeline_query.h"
 #include "app/desktop/pages/timeline/timeline_viewport.h"

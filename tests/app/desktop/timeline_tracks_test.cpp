@@ -1,13 +1,11 @@
 // What one thread or stream does as one nested track: as it is loaded, painted, hit and looked for.
 #include "app/desktop/loading/load_recording.h"
-#include "app/desktop/pages/timeline/lane_depths.h"
 #include "app/desktop/pages/timeline/lane_painter.h"
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/pages/timeline/timeline_query.h"
 #include "app/desktop/pages/timeline/track_levels.h"
-#include "app/desktop/pages/timeline/track_setting.h"
 #include "storage/columns/chunk.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/app/desktop/window_fixture.h"

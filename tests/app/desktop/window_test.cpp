@@ -8,7 +8,7 @@
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/shell/app_options.h"
 #include "app/desktop/shell/key_sheet.h"
-#include "app/desktop/shell/screenshot.h"
+#include "app/desktop/shell/run_desktop.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/app/desktop/window_fixture.h"

@@ -1,5 +1,5 @@
 #include "app/desktop/widgets/chart_panel.h"
-#include "app/desktop/widgets/stacked_columns.h"
+#include "app/desktop/widgets/column_chart.h"
 #include "tests/bench/desktop/measure.h"
 
 #include <fmt/core.h>
@@ -96,7 +96,7 @@ void measureBars() {
         plot.paint(painter, QRectF(20, 20, 1100, 200));
         const double charts = processorMs() - begun;
         painter.end();
-        StackedColumns raster;
+        ColumnChart raster;
         raster.resize(1200, 240);
         const double rasterBegun = processorMs();
         raster.setColumns(columns);

@@ -4,7 +4,6 @@
 //   QT_QPA_PLATFORM=offscreen desktop_bench FILE.sscope          opening it, moving in its Timeline
 //   QT_QPA_PLATFORM=offscreen desktop_bench flame FILE.sscope    its stacks, zooms of a flame graph
 #include "app/desktop/shell/heap.h"
-#include "app/desktop/widgets/style_sheet.h"
 #include "app/desktop/widgets/theme.h"
 #include "tests/bench/desktop/measure.h"
 

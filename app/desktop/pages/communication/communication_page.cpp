@@ -2,11 +2,11 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/recording_texts.h"
-#include "app/desktop/pages/communication/bandwidth_chart.h"
 #include "app/desktop/pages/communication/communication_texts.h"
+#include "app/desktop/pages/communication/layer_columns.h"
 #include "app/desktop/widgets/chart_panel.h"
+#include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/data_table.h"
-#include "app/desktop/widgets/grouped_columns.h"
 #include "app/desktop/widgets/heat_map.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/text_label.h"
@@ -98,10 +98,10 @@ QWidget* CommunicationPage::buildContent() {
 QWidget* CommunicationPage::buildLayers(QWidget* parent) {
     auto* block = new QWidget(parent);
     auto* layout = column(block);
-    m_columns = new GroupedColumns(block);
+    m_columns = new ColumnChart(block);
     m_columns->setFixedHeight(256);
-    connect(m_columns, &GroupedColumns::columnActivated, this, &CommunicationPage::chooseColumn);
-    connect(m_columns, &GroupedColumns::columnHovered, this, &RecordingPage::hoverChanged);
+    connect(m_columns, &ColumnChart::columnActivated, this, &CommunicationPage::chooseColumn);
+    connect(m_columns, &ColumnChart::hovered, this, &RecordingPage::hoverChanged);
     m_legend = new Legend(block);
     m_layerNote = quietLabel({}, block);
     layout->addWidget(sectionLabel(tr("Hidden, exposed and waiting, by layer"), block));
@@ -167,7 +167,7 @@ QWidget* CommunicationPage::buildPictures(QWidget* parent) {
     m_heat = new HeatMap(pictures);
     m_heat->setTitles(tr("step"), tr("rank"), tr("of the step spent waiting"));
     connect(m_heat, &HeatMap::cellActivated, this, &CommunicationPage::selectCell);
-    connect(m_heat, &HeatMap::cellHovered, this, &RecordingPage::hoverChanged);
+    connect(m_heat, &HeatMap::hovered, this, &RecordingPage::hoverChanged);
     m_heatWords = quietLabel({}, pictures);
     right->addWidget(sectionLabel(tr("Waiting for the slowest rank, by rank and step"), pictures));
     right->addWidget(m_heat);

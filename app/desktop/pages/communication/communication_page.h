@@ -23,7 +23,7 @@ namespace shardscope::desktop {
 struct BandwidthChart;
 class ChartPanel;
 class DataTable;
-class GroupedColumns;
+class ColumnChart;
 class HeatMap;
 class Legend;
 
@@ -76,7 +76,7 @@ private:
     std::optional<analysis::ExposureKind> m_kind;
     std::vector<std::size_t> m_rows;  ///< places of transfers, by row of the table
 
-    GroupedColumns* m_columns = nullptr;
+    ColumnChart* m_columns = nullptr;
     Legend* m_legend = nullptr;
     QLabel* m_layerNote = nullptr;
     DataTable *m_reasons = nullptr, *m_skew = nullptr, *m_table = nullptr;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
-#include "app/desktop/models/ledger_heat.h"
+#include "app/desktop/models/ledger_view.h"
 #include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/table_model.h"
 #include "profiler/questions/communication.h"

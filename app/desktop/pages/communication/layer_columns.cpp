@@ -1,9 +1,15 @@
 #include "app/desktop/pages/communication/layer_columns.h"
 
 #include "app/desktop/models/format.h"
+#include "engine/run/config/run_config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -80,6 +86,124 @@ std::vector<LegendEntry> legendOf(const LayerSums& sums) {
     return entries;
 }
 
+using analysis::Transfer;
+using analysis::TransferClass;
+
+constexpr double kPerDecade = 40;  ///< points that can be told apart
+constexpr std::size_t kMostFits = 4;
+constexpr int kFitPoints = 32;
+constexpr double kGiga = 1e9, kMega = 1e6;
+/// Below it bandwidths are in MB/s, so that small ones need fewer zeros.
+constexpr double kLeastGiga = 10 * kGiga;
+constexpr double kKibi = 1024;
+
+std::optional<double> bandwidthOf(const Transfer& transfer, Bandwidth bandwidth) {
+    return bandwidth == Bandwidth::kBus ? transfer.busBandwidth() : transfer.algorithmBandwidth();
+}
+
+bool byPlace(const QPointF& a, const QPointF& b) {
+    return std::pair(a.x(), a.y()) < std::pair(b.x(), b.y());
+}
+
+std::pair<int, int> cellOf(const QPointF& point) {
+    const auto place = [](double value) {
+        return static_cast<int>(std::lround(std::log10(value) * kPerDecade));
+    };
+    return {place(point.x()), place(point.y())};
+}
+
+/// Bytes a second that are one of the chart's unit.
+double unitOf(const std::vector<Transfer>& transfers, Bandwidth bandwidth) {
+    double best = 0;
+    for (const Transfer& transfer : transfers)
+        best = std::max(best, bandwidthOf(transfer, bandwidth).value_or(0));
+    return best >= kLeastGiga ? kGiga : kMega;
+}
+
+std::vector<LineSeries> dots(const std::vector<Transfer>& transfers, Bandwidth bandwidth,
+                             double unit) {
+    std::map<CollectiveOp, std::map<std::pair<int, int>, QPointF>> byOperation;
+    for (const Transfer& transfer : transfers) {
+        const auto rate = bandwidthOf(transfer, bandwidth);
+        if (!rate || *rate <= 0 || transfer.size.count <= 0) continue;
+        const QPointF point{static_cast<double>(transfer.size.count) / kKibi, *rate / unit};
+        byOperation[transfer.operation].try_emplace(cellOf(point), point);
+    }
+    std::vector<LineSeries> series;
+    for (const auto& [operation, cells] : byOperation) {
+        LineSeries& line = series.emplace_back();
+        line.name = QString::fromLatin1(toWord(operation));
+        line.meaning = meaningOf(operation);
+        line.dots = true;
+        line.joined = false;
+        for (const auto& [cell, point] : cells) line.points.push_back(point);
+        std::sort(line.points.begin(), line.points.end(), byPlace);
+    }
+    return series;
+}
+
+/// Smallest and largest size of an operation in a group.
+std::pair<double, double> sizesOf(const std::vector<Transfer>& transfers,
+                                  const TransferClass& each) {
+    double low = 0, high = 0;
+    for (const Transfer& transfer : transfers) {
+        if (transfer.operation != each.operation || transfer.group != each.group) continue;
+        if (transfer.size.count <= 0 || transfer.size == kUnknownSize) continue;
+        const auto size = static_cast<double>(transfer.size.count);
+        low = low == 0 ? size : std::min(low, size);
+        high = std::max(high, size);
+    }
+    return {low, high};
+}
+
+std::optional<LineSeries> fitLine(const std::vector<Transfer>& transfers, const TransferClass& each,
+                                  Bandwidth bandwidth, double unit) {
+    const auto factor = bandwidth == Bandwidth::kBus
+                            ? analysis::busFactor(each.operation, each.ranks)
+                            : std::optional(1.0);
+    const auto [low, high] = sizesOf(transfers, each);
+    if (!each.fit || !factor || low <= 0 || high <= low) return std::nullopt;
+    LineSeries line;
+    line.name = u"%1, fit"_s.arg(QString::fromLatin1(toWord(each.operation)));
+    line.meaning = meaningOf(each.operation);
+    for (int i = 0; i <= kFitPoints; ++i) {
+        const double size = low * std::pow(high / low, static_cast<double>(i) / kFitPoints);
+        const double time = each.fit->latencyNs + each.fit->nsPerByte * size;
+        if (time > 0)  // bytes a nanosecond are GB a second
+            line.points.push_back({size / kKibi, *factor * size / time * kGiga / unit});
+    }
+    return line;
+}
+
+/// Bytes a second.
+std::optional<double> modelledPeak(const OpenRecording& recording) {
+    const auto config = run::parseRunConfigJson(recording.summary.run.configJson);
+    if (!config || config->linkGigabytesPerSecond <= 0) return std::nullopt;
+    return config->linkGigabytesPerSecond * kGiga;
+}
+
+/// Of a modelled link what it was given, which is a bus bandwidth; else the best that was seen.
+std::vector<ChartMark> peaksOf(const std::vector<LineSeries>& dots, const OpenRecording& recording,
+                               Bandwidth bandwidth, double unit) {
+    const auto modelled = modelledPeak(recording);
+    if (modelled && bandwidth == Bandwidth::kBus)
+        return {{*modelled / unit, u"link as modelled, %1"_s.arg(formatSi(*modelled, u"B/s"_s))}};
+    double best = 0;
+    for (const LineSeries& line : dots)
+        for (const QPointF& point : line.points) best = std::max(best, point.y());
+    if (modelled || best <= 0) return {};
+    return {{best, u"best seen, %1"_s.arg(formatSi(best * unit, u"B/s"_s))}};
+}
+
+QString emptyText(const std::vector<Transfer>& transfers) {
+    if (transfers.empty()) return u"No collective is in what is selected."_s;
+    const auto sized = std::count_if(transfers.begin(), transfers.end(), [](const auto& each) {
+        return moves(each.operation) && each.size != kUnknownSize;
+    });
+    if (sized == 0) return u"Bandwidth unknown: sizes of collectives were not recorded."_s;
+    return u"Bandwidth unknown: not every rank of a group is recorded, or selected."_s;
+}
+
 }  // namespace
 
 QString kindText(const ExposureKind& kind) {
@@ -123,6 +247,37 @@ LayerColumns layerColumns(const LayerSums& sums, std::optional<ExposureKind> cho
         shown.kinds.back().push_back(kind);
     }
     return shown;
+}
+
+BandwidthChart bandwidthChart(const questions::Communication& told, const OpenRecording& recording,
+                              Bandwidth bandwidth) {
+    BandwidthChart chart;
+    const bool bus = bandwidth == Bandwidth::kBus;
+    chart.title = bus ? u"Bus bandwidth"_s : u"Algorithm bandwidth"_s;
+    const double unit = unitOf(told.transfers, bandwidth);
+    chart.unit = unit == kGiga ? u"GB/s"_s : u"MB/s"_s;
+    if (modelledPeak(recording)) chart.unit += u", modelled link"_s;
+    chart.bottomTitle = u"size, KiB"_s;
+    chart.definition =
+        (bus ? u"Bus bandwidth: algorithm bandwidth × 2 (n − 1) / n for all-reduce, (n − 1) / n "
+               u"for all-gather, reduce-scatter and all-to-all, 1 for broadcast: it compares with "
+               u"the link's own."_s
+             : u"Algorithm bandwidth: size / time that data moved, from the last rank's arrival "
+               u"on."_s) +
+        u"\nFit: time = α + β × size through the shortest time of each size; drawn where there "
+        u"are two sizes, one at least twice the other.\nDashed: the link as it was modelled, else "
+        u"the best of these collectives; what the link could do at most was not measured.\n"
+        u"Collectives that would lie on one another are one point."_s;
+    chart.series = dots(told.transfers, bandwidth, unit);
+    chart.peaks = peaksOf(chart.series, recording, bandwidth, unit);
+    chart.empty = emptyText(told.transfers);
+    std::size_t fits = 0;
+    for (const TransferClass& each : told.classes) {
+        auto line = fitLine(told.transfers, each, bandwidth, unit);
+        if (!line || fits++ >= kMostFits) continue;
+        chart.series.push_back(std::move(*line));
+    }
+    return chart;
 }
 
 }  // namespace shardscope::desktop

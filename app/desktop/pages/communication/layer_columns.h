@@ -2,7 +2,9 @@
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
+#include "app/desktop/models/open_recording.h"
 #include "profiler/analysis/communication/exposure.h"
+#include "profiler/questions/communication.h"
 
 #include <QString>
 #include <map>
@@ -26,5 +28,21 @@ using LayerSums = std::map<analysis::ExposureKind, analysis::ExposureSum>;
 [[nodiscard]] QString kindText(const analysis::ExposureKind& kind);
 /// The hatched meaning that goes with an operation's.
 [[nodiscard]] Meaning waitingMeaningOf(CollectiveOp operation);
+
+// Size against bandwidth of collectives, log-log, with what a link of constant latency and
+// bandwidth would reach. Pure.
+
+enum class Bandwidth { kBus, kAlgorithm };
+
+struct BandwidthChart {
+    QString title, unit, bottomTitle, definition;
+    std::vector<LineSeries> series;
+    std::vector<ChartMark> peaks;
+    QString empty;  ///< why there is no point
+};
+
+/// Points that would lie on one another are drawn once.
+[[nodiscard]] BandwidthChart bandwidthChart(const questions::Communication& told,
+                                            const OpenRecording& recording, Bandwidth bandwidth);
 
 }  // namespace shardscope::desktop

@@ -7,7 +7,6 @@
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/legend.h"
-#include "app/desktop/widgets/mirrored_bars.h"
 #include "app/desktop/widgets/plain_layout.h"
 #include "app/desktop/widgets/stacked_bars.h"
 #include "app/desktop/widgets/states.h"
@@ -82,7 +81,7 @@ QWidget* ComparePage::buildFull(QWidget* parent) {
     m_ledgerBlock = new QWidget(full);
     auto* ledger = plainLayout(m_ledgerBlock);
     m_ledger = new MirroredBars(m_ledgerBlock);
-    connect(m_ledger, &MirroredBars::rowHovered, this, &RecordingPage::hoverChanged);
+    connect(m_ledger, &MirroredBars::hovered, this, &RecordingPage::hoverChanged);
     ledger->addWidget(sectionLabel(
         tr("Where a step goes: median over the steps, mean over the ranks"), m_ledgerBlock));
     ledger->addWidget(m_ledger);
@@ -132,9 +131,9 @@ void ComparePage::addSteps(QVBoxLayout& layout) {
     m_stepBars->setAxis({tr("ms since the step's start"),
                          [](double maximum, int ticks) { return niceTicks(0, maximum, ticks); },
                          formatTick});
-    connect(m_stepBars, &StackedBars::segmentHovered, this, &RecordingPage::hoverChanged);
+    connect(m_stepBars, &StackedBars::hovered, this, &RecordingPage::hoverChanged);
     m_stepBars->setToolTip(tr("Click a bar of the open recording to see it on the Timeline"));
-    connect(m_stepBars, &StackedBars::barActivated, this, &ComparePage::showStep);
+    connect(m_stepBars, &StackedBars::activated, this, &ComparePage::showStep);
     m_stepLegend = new Legend(m_stepBlock);
     block->addLayout(title);
     block->addWidget(m_stepBars);

@@ -1,10 +1,13 @@
 #include "app/desktop/pages/compare/compare_model.h"
 
 #include "profiler/analysis/steps/ledger.h"
+#include "profiler/questions/cells.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -12,9 +15,12 @@ namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
+using analysis::Difference;
 using analysis::Verdict;
-using questions::Cell;
+using questions::ComparedFigure;
 using questions::Table;
+
+constexpr const char* kStepTime = "step.time_ns";
 
 struct KnownFigure {
     const char* key;
@@ -23,7 +29,7 @@ struct KnownFigure {
     const char* definition;
 };
 constexpr std::array kCards{
-    KnownFigure{"step.time_ns", "Step time", "Step time",
+    KnownFigure{kStepTime, "Step time", "Step time",
                 "From the first rank's beginning to the last one's end; median over the steps."},
     KnownFigure{"throughput.tokens_per_s", "Throughput", "Throughput",
                 "Tokens of a step of all ranks over its time; median over the steps."},
@@ -40,53 +46,23 @@ constexpr const char* kSource =
     "\nWarm-up and steps with validation are left out. The interval is the middle 99.7 % of a "
     "block bootstrap over the steps.\nSource: shardscope compare.";
 
-/// A row of the table of figures.
-class FigureRow {
-public:
-    FigureRow(const Table& table, const std::vector<Cell>& row) : m_table(table), m_row(row) {}
-    [[nodiscard]] const Cell& at(const char* key) const { return m_row[m_table.columnAt(key)]; }
-    [[nodiscard]] QString text(const char* key) const {
-        const std::size_t column = m_table.columnAt(key);
-        return cellText(m_row[column], m_table.unitOf(m_row, column));
-    }
-    [[nodiscard]] std::string_view key() const {
-        const std::string* text = at("figure").text();
-        return text != nullptr ? std::string_view(*text) : std::string_view();
-    }
-    [[nodiscard]] Verdict verdict() const {
-        const std::string* word = at("verdict").text();
-        return (word != nullptr ? fromWord<Verdict>(*word) : std::nullopt)
-            .value_or(Verdict::kCannotTell);
-    }
-    [[nodiscard]] std::optional<double> number(const char* key) const {
-        const Cell& cell = at(key);
-        if (const double* real = cell.real()) return *real;
-        if (const std::int64_t* whole = cell.integer()) return static_cast<double>(*whole);
-        return std::nullopt;
-    }
-
-private:
-    const Table& m_table;
-    const std::vector<Cell>& m_row;
-};
-
-std::optional<FigureRow> findFigure(const questions::Answer& answer, std::string_view key) {
-    const Table* table = findTable(answer, "figures");
-    if (table == nullptr) return std::nullopt;
-    for (const auto& row : table->rows)
-        if (FigureRow found(*table, row); found.key() == key) return found;
-    return std::nullopt;
+const ComparedFigure* findFigure(const ComparedFigures& figures, std::string_view key) {
+    const auto found = std::find_if(figures.begin(), figures.end(),
+                                    [key](const ComparedFigure& each) { return each.key == key; });
+    return found == figures.end() ? nullptr : &*found;
 }
 
-QString changeText(const FigureRow& row) {
-    const auto change = row.number("change_pct"), low = row.number("low_pct"),
-               high = row.number("high_pct");
-    if (!change) return u"change unknown"_s;
-    QString text = formatSignedPercent(*change / 100);
+QString textOf(const ComparedFigure& figure, std::optional<double> value) {
+    return cellText(questions::cell(value), figure.unit);
+}
+
+QString changeText(const Difference& difference) {
+    if (!difference.change) return u"change unknown"_s;
+    QString text = formatSignedPercent(*difference.change);
+    const auto &low = difference.low, &high = difference.high;
     // of what is exact there is nothing between
     if (low && high && *low < *high)
-        text += u", between %1 and %2"_s.arg(formatSignedPercent(*low / 100),
-                                             formatSignedPercent(*high / 100));
+        text += u", between %1 and %2"_s.arg(formatSignedPercent(*low), formatSignedPercent(*high));
     return text;
 }
 
@@ -98,26 +74,27 @@ ValueText apart(const QString& text) {
     return {text.left(space), text.mid(space + 1)};
 }
 
-QString verdictText(const FigureRow& row) {
-    const QString word = QString::fromLatin1(toWord(row.verdict()));
-    const double change = row.number("change_pct").value_or(0);
-    const bool moved = row.verdict() == Verdict::kImproved || row.verdict() == Verdict::kRegressed;
+QString verdictText(const Difference& difference) {
+    const QString word = QString::fromLatin1(toWord(difference.verdict));
+    const bool moved =
+        difference.verdict == Verdict::kImproved || difference.verdict == Verdict::kRegressed;
     if (!moved) return word;
-    return (change < 0 ? u"▼ "_s : u"▲ "_s) + word;
+    return (difference.change.value_or(0) < 0 ? u"▼ "_s : u"▲ "_s) + word;
 }
 
-CompareCard cardOf(const KnownFigure& known, const FigureRow& row) {
+CompareCard cardOf(const KnownFigure& known, const ComparedFigure& figure) {
+    const Difference& difference = figure.difference;
     CompareCard card;
     card.key = QString::fromLatin1(known.key);
     card.title = QString::fromLatin1(known.title);
     card.briefTitle = QString::fromLatin1(known.briefTitle);
-    card.value = apart(row.text("second"));
-    card.before = row.text("first");
+    card.value = apart(textOf(figure, difference.second));
+    card.before = textOf(figure, difference.first);
     // a number stays with its unit where the line breaks
-    card.change = changeText(row).replace(u'\u2009', u'\u202F');
-    card.verdict = verdictText(row);
-    if (row.verdict() == Verdict::kImproved) card.good = true;
-    if (row.verdict() == Verdict::kRegressed) card.good = false;
+    card.change = changeText(difference).replace(u'\u2009', u'\u202F');
+    card.verdict = verdictText(difference);
+    if (difference.verdict == Verdict::kImproved) card.good = true;
+    if (difference.verdict == Verdict::kRegressed) card.good = false;
     card.definition = QString::fromLatin1(known.definition) + QString::fromLatin1(kSource);
     return card;
 }
@@ -131,6 +108,68 @@ std::optional<analysis::LedgerPart> partOfKey(std::string_view key) {
     return std::nullopt;  // sums of others
 }
 
+using analysis::LedgerPart;
+using analysis::LedgerPiece;
+
+/// More pieces than a bar has pixels: neighbours of less than a piece's share become one.
+constexpr std::size_t kMostPieces = 2000;
+
+QString partName(LedgerPart part) {
+    return QString::fromLatin1(toWord(part));
+}
+
+BarSegment segmentOf(Duration time, LedgerPart part) {
+    return {time.milliseconds(), meaningOf(part), partName(part), formatDuration(time)};
+}
+
+/// Of short neighbours: the part that most of it goes to, and that there are others.
+BarSegment mixed(const std::map<LedgerPart, Duration>& parts) {
+    const auto most =
+        std::max_element(parts.begin(), parts.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    Duration all;
+    for (const auto& [part, time] : parts) all += time;
+    BarSegment segment = segmentOf(all, most->first);
+    if (parts.size() > 1) segment.name += u" and %1 more"_s.arg(parts.size() - 1);
+    return segment;
+}
+
+std::vector<BarSegment> segmentsOf(const questions::StepOfRank& step) {
+    const bool many = step.pieces.size() > kMostPieces;
+    const std::int64_t least =
+        many ? step.step.range().duration().ns / static_cast<std::int64_t>(kMostPieces) : 0;
+    std::vector<BarSegment> segments;
+    std::map<LedgerPart, Duration> gathered;
+    Duration together;
+    const auto flush = [&] {
+        if (!gathered.empty()) segments.push_back(mixed(gathered));
+        gathered.clear();
+        together = {};
+    };
+    for (const LedgerPiece& piece : step.pieces) {
+        const Duration time = piece.range.duration();
+        if (time.ns >= least) {
+            flush();
+            segments.push_back(segmentOf(time, piece.part));
+            continue;
+        }
+        gathered[piece.part] += time;
+        together += time;
+        if (together.ns >= least) flush();
+    }
+    flush();
+    return segments;
+}
+
+StackedBar barOf(std::size_t recording, const questions::StepOfRank& step) {
+    StackedBar bar;
+    bar.label = u"%1  rank %2"_s.arg(letterOf(recording)).arg(step.step.rank.value);
+    bar.segments = segmentsOf(step);
+    bar.total = bar.segments.empty() ? u"what it went to is not recorded"_s
+                                     : formatDuration(step.step.range().duration());
+    return bar;
+}
+
 }  // namespace
 
 QString letterOf(std::size_t place) {
@@ -139,14 +178,14 @@ QString letterOf(std::size_t place) {
 
 QString compareHeadline(const Comparison& comparison) {
     if (comparison.refused) return u"These recordings cannot be compared."_s;
-    const auto row = findFigure(comparison.answer, "step.time_ns");
+    const ComparedFigure* step = findFigure(comparison.figures, kStepTime);
     const QString names =
         u"%1 against %2"_s.arg(comparison.recordings.back().name, comparison.recordings[0].name);
-    if (!row || !row->number("first") || !row->number("second"))
+    if (step == nullptr || !step->difference.first || !step->difference.second)
         return u"%1: which is faster is unknown; one has no whole steps."_s.arg(names);
     return u"A step takes %1 instead of %2: %3, %4."_s.arg(
-        row->text("second"), row->text("first"), QString::fromLatin1(toWord(row->verdict())),
-        changeText(*row));
+        textOf(*step, step->difference.second), textOf(*step, step->difference.first),
+        QString::fromLatin1(toWord(step->difference.verdict)), changeText(step->difference));
 }
 
 QString compareSubline(const Comparison& comparison) {
@@ -163,28 +202,26 @@ QString compareSubline(const Comparison& comparison) {
     return parts.join(u' ');
 }
 
-std::vector<CompareCard> compareCards(const questions::Answer& answer) {
+std::vector<CompareCard> compareCards(const ComparedFigures& figures) {
     std::vector<CompareCard> cards;
     for (const KnownFigure& known : kCards)
-        if (const auto row = findFigure(answer, known.key)) cards.push_back(cardOf(known, *row));
+        if (const ComparedFigure* figure = findFigure(figures, known.key))
+            cards.push_back(cardOf(known, *figure));
     return cards;
 }
 
-std::vector<MirroredBar> mirroredLedger(const questions::Answer& answer) {
+std::vector<MirroredBar> mirroredLedger(const ComparedFigures& figures) {
     std::vector<MirroredBar> bars;
-    const Table* table = findTable(answer, "figures");
-    if (table == nullptr) return bars;
-    for (const auto& cells : table->rows) {
-        const FigureRow row(*table, cells);
-        const auto part = partOfKey(row.key());
+    for (const ComparedFigure& figure : figures) {
+        const auto part = partOfKey(figure.key);
         if (!part) continue;
-        const auto first = row.number("first"), second = row.number("second");
+        const auto &first = figure.difference.first, &second = figure.difference.second;
         MirroredBar bar{QString::fromLatin1(toWord(*part)),
                         meaningOf(*part),
                         first.value_or(0) / 1e6,
                         second.value_or(0) / 1e6,
-                        row.text("first"),
-                        row.text("second"),
+                        textOf(figure, first),
+                        textOf(figure, second),
                         unknownText()};
         if (first && second) {
             const Duration apart{std::llround(*second - *first)};
@@ -232,8 +269,10 @@ std::optional<StepIndex> medianStep(const Comparison& comparison, std::size_t pl
     const auto& times = comparison.recordings[place].curves.times;
     if (times.isEmpty()) return std::nullopt;
     const bool isLast = place + 1 == comparison.recordings.size();
-    const auto row = findFigure(comparison.answer, "step.time_ns");
-    const auto median = row ? row->number(isLast ? "second" : "first") : std::nullopt;
+    const ComparedFigure* step = findFigure(comparison.figures, kStepTime);
+    const auto median = step == nullptr ? std::nullopt
+                        : isLast        ? step->difference.second
+                                        : step->difference.first;
     if (!median) return StepIndex{static_cast<std::int32_t>(times.back().x())};
     const double wanted = *median / 1e6;
     const auto nearest =
@@ -248,6 +287,31 @@ std::optional<StepSpan> stepsOf(const ComparedRecording& recording) {
     if (times.isEmpty()) return std::nullopt;
     return StepSpan{StepIndex{static_cast<std::int32_t>(times.front().x())},
                     StepIndex{static_cast<std::int32_t>(times.back().x())}};
+}
+
+StepBars stepBars(const std::vector<std::vector<questions::StepOfRank>>& steps) {
+    std::set<RankId> ranks;
+    for (const auto& recording : steps)
+        for (const questions::StepOfRank& each : recording) ranks.insert(each.step.rank);
+    StepBars made;
+    for (const RankId rank : ranks)
+        for (std::size_t i = 0; i < steps.size(); ++i)
+            for (const questions::StepOfRank& each : steps[i]) {
+                if (each.step.rank != rank) continue;
+                made.bars.push_back(barOf(i, each));
+                made.origins.push_back({i, each.step.step, rank});
+            }
+    return made;
+}
+
+std::vector<LegendEntry> stepLegend(const std::vector<std::vector<questions::StepOfRank>>& steps) {
+    std::set<LedgerPart> parts;
+    for (const auto& recording : steps)
+        for (const questions::StepOfRank& each : recording)
+            for (const LedgerPiece& piece : each.pieces) parts.insert(piece.part);
+    std::vector<LegendEntry> entries;
+    for (const LedgerPart part : parts) entries.push_back({partName(part), meaningOf(part), false});
+    return entries;
 }
 
 }  // namespace shardscope::desktop

@@ -25,16 +25,17 @@ struct CompareCard {
     QString before;            ///< of the baseline
     QString change;            ///< "+3.1 %, between −1.0 % and +7.2 %"
     QString verdict;           ///< with a sign: "▲ regressed"
-    std::optional<bool> good;  ///< nullopt: no change, or it cannot be told
+    std::optional<bool> good;  ///< nullopt: no change, or unknown
     QString definition;
 };
 
 [[nodiscard]] QString compareHeadline(const Comparison& comparison);
 [[nodiscard]] QString compareSubline(const Comparison& comparison);
+using ComparedFigures = std::vector<questions::ComparedFigure>;
 /// Those that people look at first; of figures that neither has there is none.
-[[nodiscard]] std::vector<CompareCard> compareCards(const questions::Answer& answer);
+[[nodiscard]] std::vector<CompareCard> compareCards(const ComparedFigures& figures);
 /// The ledger's parts: medians over the steps, means over the ranks, largest first.
-[[nodiscard]] std::vector<MirroredBar> mirroredLedger(const questions::Answer& answer);
+[[nodiscard]] std::vector<MirroredBar> mirroredLedger(const ComparedFigures& figures);
 /// Tables of what makes the difference that the answer has: key and title.
 [[nodiscard]] std::vector<std::pair<const char*, QString>> differenceTables(
     const questions::Answer& answer);

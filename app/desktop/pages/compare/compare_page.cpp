@@ -8,7 +8,6 @@
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/legend.h"
-#include "app/desktop/widgets/mirrored_bars.h"
 #include "app/desktop/widgets/stacked_bars.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
@@ -312,7 +311,7 @@ void ComparePage::presentComparison() {
     m_warnings->setText(breakable(sentences.join(u' ')));
     m_warnings->setVisible(!sentences.isEmpty());
     presentCards();
-    const auto ledger = mirroredLedger(m_comparison->answer);
+    const auto ledger = mirroredLedger(m_comparison->figures);
     m_ledgerBlock->setVisible(!ledger.empty());
     m_ledger->setTitles(m_comparison->recordings.size() == 2 ? tr("A, baseline") : tr("baselines"),
                         tr("%1, judged").arg(letterOf(m_comparison->recordings.size() - 1)),
@@ -333,7 +332,7 @@ void ComparePage::presentComparison() {
 }
 
 void ComparePage::presentCards() {
-    const auto cards = compareCards(m_comparison->answer);
+    const auto cards = compareCards(m_comparison->figures);
     for (std::size_t i = 0; i < m_cards.size(); ++i) {
         m_cards[i]->setVisible(i < cards.size());
         if (i >= cards.size()) continue;

@@ -3,7 +3,7 @@
 
 #include "app/desktop/models/compared_files.h"
 #include "app/desktop/pages/compare/compare_model.h"
-#include "app/desktop/pages/compare/compare_stacks.h"
+#include "app/desktop/pages/compare/stack_panel.h"
 #include "app/desktop/pages/recording_page.h"
 
 #include <QStringList>

@@ -60,6 +60,7 @@ Result<ComparisonPtr> readComparison(const OtherRecordings::Readers& readers,
     made->losses = analysis::lossCurves(sides.front().summary, sides.back().summary);
     if (!made->losses.steps.empty()) made->lossSentence = questions::lossSentence(made->losses);
     made->answer = std::move(compared->answer);
+    made->figures = std::move(compared->figures);
     for (const questions::Table& table : made->answer.tables)
         if (std::string_view(table.key) != "losses")
             made->tables.emplace(table.key, answerTable(table));

@@ -8,6 +8,7 @@
 #include "profiler/analysis/compare/comparability.h"
 #include "profiler/analysis/steps/training_health.h"
 #include "profiler/questions/answer.h"
+#include "profiler/questions/compare.h"
 #include "profiler/questions/read_pieces.h"
 #include "profiler/questions/selection.h"
 
@@ -42,6 +43,7 @@ struct Comparison {
     analysis::Comparability able;
     bool refused = false;                                    ///< what follows is not there
     questions::Answer answer;                                ///< that of `shardscope compare`
+    std::vector<questions::ComparedFigure> figures;          ///< of the answer
     std::map<std::string, AnswerTable, std::less<>> tables;  ///< of the answer, by key
     analysis::LossCurves losses;                             ///< of the first and the last
     std::string lossSentence;                                ///< empty: no step has a loss in both

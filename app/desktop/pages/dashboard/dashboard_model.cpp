@@ -1,7 +1,7 @@
 #include "app/desktop/pages/dashboard/dashboard_model.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/models/ledger_bars.h"
+#include "app/desktop/models/ledger_view.h"
 #include "app/desktop/models/recording_texts.h"
 #include "app/desktop/models/step_split.h"
 #include "app/desktop/models/theory_bars.h"

@@ -4,7 +4,7 @@
 
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/selected_part.h"
-#include "app/desktop/models/step_flow.h"
+#include "app/desktop/models/step_split.h"
 #include "app/desktop/models/targets.h"
 #include "app/desktop/widgets/gauges.h"
 

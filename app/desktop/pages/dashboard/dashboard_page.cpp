@@ -1,18 +1,37 @@
 #include "app/desktop/pages/dashboard/dashboard_page.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/dashboard/dashboard_drawing.h"
-#include "app/desktop/pages/dashboard/dashboard_query.h"
+#include "app/desktop/pages/dashboard/dashboard_model.h"
 #include "app/desktop/pages/dashboard/dashboard_sheet.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/recording/read/recording_reader.h"
 
 #include <QPageLayout>
 #include <QPrintDialog>
 #include <QPrinter>
 #include <QPushButton>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
+
+Result<std::optional<FlowOfStep>> readFlow(storage::RecordingReader& reader,
+                                           const RecordingSummary& summary) {
+    if (summary.ranks.empty()) return std::optional<FlowOfStep>();
+    const StepFacts* step = typicalStep(summary, summary.ranks.front().rank);
+    if (step == nullptr) return std::optional<FlowOfStep>();
+    auto events = reader.rankEvents(step->rank, {step->start, step->end});
+    if (!events) return failure(events);
+    return std::optional(FlowOfStep{*step, std::move(*events)});
+}
+
+/// Of the selected part, and of a typical step of its first rank. Reads that step's events.
+Result<DashboardPtr> loadDashboard(storage::RecordingReader& reader, const PartPtr& part,
+                                   const Targets& targets) {
+    const auto flow = readFlow(reader, *part->summary);
+    if (!flow) return failure(flow);
+    return std::make_shared<const Dashboard>(dashboardOf(*part, targets, *flow));
+}
 
 using namespace Qt::StringLiterals;
 

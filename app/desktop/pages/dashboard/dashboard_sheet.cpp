@@ -3,17 +3,22 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/widgets/chart_panel.h"
+#include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/span_rows.h"
 #include "app/desktop/widgets/stacked_bars.h"
-#include "app/desktop/widgets/stacked_columns.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QGridLayout>
 #include <QLabel>
+#include <QLayout>
+#include <QPainter>
+#include <QPicture>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -70,11 +75,11 @@ public:
         bars->setLabelWidth(kBarLabels);
         bars->setAxis(axisOf(tile));
         bars->setBars(tile.bars);
-        QObject::connect(bars, &StackedBars::segmentHovered, &m_sheet, &DashboardSheet::hovered);
+        QObject::connect(bars, &StackedBars::hovered, &m_sheet, &DashboardSheet::hovered);
         return titled(bars, tile.legend, false);
     }
     QWidget* operator()(const ColumnsTile& tile) {
-        auto* columns = new StackedColumns(&m_sheet);
+        auto* columns = new ColumnChart(&m_sheet);
         columns->setTitles(u"ms"_s, u"step"_s);
         columns->setColumns(tile.columns);
         return titled(columns, tile.legend, true);
@@ -87,7 +92,7 @@ public:
     QWidget* operator()(const FlowTile& tile) {
         auto* rows = new SpanRows(&m_sheet);
         rows->setRows(tile.rows, tile.end, u"ms"_s);
-        QObject::connect(rows, &SpanRows::spanHovered, &m_sheet, &DashboardSheet::hovered);
+        QObject::connect(rows, &SpanRows::hovered, &m_sheet, &DashboardSheet::hovered);
         return titled(rows, {}, true);
     }
     QWidget* operator()(const AbsentTile& tile) {
@@ -127,6 +132,35 @@ private:
     DashboardSheet& m_sheet;
     const DashboardTile& m_tile;
 };
+
+constexpr int kMargin = 32;
+constexpr int kColumns = 4;
+
+QPicture draw(DashboardSheet& sheet, QSize size, const Theme& theme) {
+    QPicture picture;
+    QPainter painter(&picture);
+    const double scale = std::min(static_cast<double>(size.width()) / sheet.width(),
+                                  static_cast<double>(size.height()) / sheet.height());
+    painter.fillRect(QRect({}, size), theme.window);
+    painter.scale(scale, scale);
+    sheet.render(&painter, {}, {}, QWidget::DrawChildren);
+    painter.end();
+    return picture;
+}
+
+/// What stands on titles under a pointer: on paper there is none.
+DashboardPtr withoutHelp(Dashboard dashboard) {
+    for (DashboardTile& tile : dashboard.tiles) tile.definition.clear();
+    return std::make_shared<const Dashboard>(std::move(dashboard));
+}
+
+/// What has room for all of it, in the shape of `size`.
+QSize composedSize(QSize size, QSize least) {
+    const QSize composed = size.expandedTo(least);
+    return composed.scaled(size, Qt::KeepAspectRatio) == size
+               ? composed
+               : size.scaled(composed, Qt::KeepAspectRatioByExpanding);
+}
 
 }  // namespace
 
@@ -197,6 +231,20 @@ void DashboardSheet::place() {
 void DashboardSheet::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     place();
+}
+
+DrawnPicture drawDashboard(const DashboardPtr& dashboard, QSize size, bool dark) {
+    const Theme& theme = dark ? Theme::darkTheme() : Theme::light();
+    DashboardSheet sheet;
+    sheet.setPalette(theme.palette());
+    sheet.setColumns(kColumns);
+    sheet.layout()->setContentsMargins(kMargin, kMargin, kMargin, kMargin);
+    sheet.setDashboard(withoutHelp(*dashboard));
+    sheet.resize(composedSize(size, sheet.minimumSizeHint()));
+    // as if it were shown: laid out, with the fonts and colours that it gets
+    sheet.setAttribute(Qt::WA_DontShowOnScreen);
+    sheet.show();
+    return {draw(sheet, size, theme), size, dashboard->title};
 }
 
 }  // namespace shardscope::desktop

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "app/desktop/pages/dashboard/dashboard_model.h"
+#include "app/desktop/widgets/picture_file.h"
 
+#include <QSize>
 #include <QWidget>
 #include <vector>
 
@@ -44,5 +46,11 @@ private:
     int m_columns = 0;  ///< 0: by width
     int m_placed = 0;   ///< columns that tiles are placed in
 };
+
+// The dashboard drawn for paper and files: the window's composition, at another size. GUI thread;
+// needs no display.
+
+/// As large as it fits into `size`, on the theme's background.
+[[nodiscard]] DrawnPicture drawDashboard(const DashboardPtr& dashboard, QSize size, bool dark);
 
 }  // namespace shardscope::desktop

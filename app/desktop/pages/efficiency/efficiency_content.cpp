@@ -4,8 +4,8 @@
 #include "app/desktop/pages/efficiency/efficiency_page.h"
 #include "app/desktop/pages/efficiency/scaling_panel.h"
 #include "app/desktop/widgets/chart_panel.h"
+#include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/data_table.h"
-#include "app/desktop/widgets/grouped_columns.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/plain_layout.h"
 #include "app/desktop/widgets/stacked_bars.h"
@@ -88,10 +88,10 @@ QWidget* EfficiencyPage::buildParts(QWidget* parent) {
         if (m_frame) presentParts();
     });
     title->addWidget(m_all);
-    m_speeds = new GroupedColumns(block);
+    m_speeds = new ColumnChart(block);
     m_speeds->setFixedHeight(kSpeedHeight);
-    connect(m_speeds, &GroupedColumns::columnActivated, this, &EfficiencyPage::choosePart);
-    connect(m_speeds, &GroupedColumns::columnHovered, this, &RecordingPage::hoverChanged);
+    connect(m_speeds, &ColumnChart::columnActivated, this, &EfficiencyPage::choosePart);
+    connect(m_speeds, &ColumnChart::hovered, this, &RecordingPage::hoverChanged);
     m_speedLegend = new Legend(block);
     m_partNote = quietLabel({}, block);
     m_ranks = new DataTable(tr("Matrix products by rank, phase and layer"), block);
@@ -118,7 +118,7 @@ QWidget* EfficiencyPage::buildGoodput(QWidget* parent) {
                         [](double maximum, int ticks) { return niceTicks(0, maximum, ticks); },
                         formatTick});
     m_goodput->setAccessibleName(tr("Where the wall time of all ranks went"));
-    connect(m_goodput, &StackedBars::segmentHovered, this, &RecordingPage::hoverChanged);
+    connect(m_goodput, &StackedBars::hovered, this, &RecordingPage::hoverChanged);
     m_goodputLegend = new Legend(block);
     m_items = new DataTable(tr("Where the wall time of all ranks went"), block);
     m_items->setFitsRows(true);

@@ -17,7 +17,7 @@ namespace shardscope::desktop {
 
 class ChartPanel;
 class DataTable;
-class GroupedColumns;
+class ColumnChart;
 class Legend;
 class ScalingPanel;
 class StackedBars;
@@ -77,7 +77,7 @@ private:
     ChartPanel* m_curve = nullptr;
     DataTable *m_variants = nullptr, *m_ranks = nullptr, *m_items = nullptr, *m_peaks = nullptr,
               *m_energy = nullptr;
-    GroupedColumns* m_speeds = nullptr;
+    ColumnChart* m_speeds = nullptr;
     Legend *m_speedLegend = nullptr, *m_goodputLegend = nullptr;
     QLabel *m_partNote = nullptr, *m_rankNote = nullptr, *m_unknown = nullptr;
     QPushButton* m_all = nullptr;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "app/desktop/pages/live/live_run.h"
-#include "app/desktop/pages/live/run_follower.h"
 #include "app/desktop/pages/page.h"
 #include "storage/model/detail.h"
 

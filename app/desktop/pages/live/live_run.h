@@ -3,13 +3,16 @@
 #pragma once
 
 #include "app/desktop/models/chart_data.h"
+#include "app/desktop/session/recorder_session.h"
 #include "engine/run/protocol/progress.h"
 #include "storage/model/units.h"
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QPointF>
 #include <QString>
 #include <QVector>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
@@ -110,6 +113,24 @@ private:
     std::deque<LiveSample> m_samples;
     std::deque<LiveLogLine> m_log;
     std::size_t m_forgotten = 0;
+};
+
+// Carries what a recorder session says into the model of the Live page. GUI thread; both
+// outlive it.
+
+class RunFollower : public QObject {
+    Q_OBJECT
+
+public:
+    RunFollower(RecorderSession& session, LiveRun& run, QObject* parent = nullptr);
+    /// The clock of LiveRun::setFigures().
+    [[nodiscard]] std::int64_t nowMs() const { return m_clock.elapsed(); }
+
+private:
+    void end(const run::RunFinished& outcome);
+
+    LiveRun& m_run;
+    QElapsedTimer m_clock;
 };
 
 }  // namespace shardscope::desktop

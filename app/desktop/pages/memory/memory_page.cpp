@@ -116,7 +116,7 @@ QWidget* MemoryPage::buildSide(QWidget* parent) {
     m_bars = new StackedBars(side);
     m_bars->setAccessibleName(tr("Peak by rank"));
     m_bars->setLabelWidth(56);
-    connect(m_bars, &StackedBars::barActivated, this, [this](int bar) {
+    connect(m_bars, &StackedBars::activated, this, [this](int bar) {
         const std::vector<RankId> ranks = hasPart() ? ranksByPeak(part()) : std::vector<RankId>{};
         if (bar >= 0 && bar < static_cast<int>(ranks.size()))
             this->selection().selectRanks({ranks[static_cast<std::size_t>(bar)]});

@@ -2,8 +2,8 @@
 // made the peak. GUI thread.
 #pragma once
 
-#include "app/desktop/pages/memory/memory_frame.h"
-#include "app/desktop/pages/memory/moment_frame.h"
+#include "app/desktop/pages/memory/memory_query.h"
+#include "app/desktop/pages/memory/moment_query.h"
 #include "app/desktop/pages/recording_page.h"
 
 #include <optional>

@@ -5,7 +5,7 @@
 #include "app/desktop/models/address_data.h"
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/table_model.h"
-#include "app/desktop/pages/memory/moment_frame.h"
+#include "app/desktop/pages/memory/moment_query.h"
 
 #include <QString>
 #include <cstddef>

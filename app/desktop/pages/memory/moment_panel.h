@@ -4,7 +4,6 @@
 #pragma once
 
 #include "app/desktop/loading/topic.h"
-#include "app/desktop/pages/memory/moment_frame.h"
 #include "app/desktop/pages/memory/moment_query.h"
 #include "app/desktop/widgets/address_map.h"
 

@@ -1,8 +1,8 @@
 #include "app/desktop/pages/memory/moment_query.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/memory/memory_columns.h"
 #include "app/desktop/pages/memory/memory_model.h"
+#include "app/desktop/pages/memory/memory_query.h"
 #include "profiler/questions/memory_moment.h"
 #include "storage/recording/read/cancellable_reader.h"
 

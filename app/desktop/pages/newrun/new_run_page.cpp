@@ -10,7 +10,7 @@
 #include "app/desktop/widgets/detail_list.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/panel.h"
-#include "app/desktop/widgets/scrolling.h"
+#include "app/desktop/widgets/plain_area.h"
 #include "app/desktop/widgets/splitter.h"
 #include "app/desktop/widgets/stacked_bars.h"
 #include "app/desktop/widgets/states.h"

@@ -2,11 +2,16 @@
 // form. GUI thread.
 #pragma once
 
-#include "app/desktop/pages/newrun/tuning_session.h"
 #include "engine/run/config/run_config.h"
+#include "profiler/questions/answer.h"
 
+#include <QByteArray>
 #include <QDialog>
+#include <QObject>
+#include <QProcess>
 #include <QString>
+#include <QStringList>
+#include <optional>
 #include <vector>
 
 class QCheckBox;
@@ -16,6 +21,65 @@ class QPushButton;
 class QSpinBox;
 
 namespace shardscope::desktop {
+
+// Drives `shardscope tune`: a child process whose progress and outcome are told. GUI thread; never
+// waits but in its destructor.
+
+struct TuningRequest {
+    run::RunConfig start;
+    QStringList over;  ///< keys of options
+    int minutes = 5;   ///< after which no run is begun
+    QString folder;    ///< of recordings; made where it is not there
+};
+
+/// What it is at: "--strategy zero2 --batch 8", the second of at most 6 runs.
+struct TuningProgress {
+    int run = 0, most = 0;  ///< 0: not known yet
+    QString settings;
+};
+/// Nothing: the line says something else.
+[[nodiscard]] std::optional<TuningProgress> parseTuningProgress(const QString& line);
+
+struct TuningOutcome {
+    QStringList sentences;  ///< the answer first
+    questions::Table path;
+    std::optional<run::RunConfig> best;
+    QString folder;
+    bool interrupted = false;  ///< it ended before its search did
+};
+/// What tune has printed; nothing where that is no such document.
+[[nodiscard]] std::optional<TuningOutcome> parseTuning(const QByteArray& json);
+
+class TuningSession : public QObject {
+    Q_OBJECT
+
+public:
+    explicit TuningSession(QObject* parent = nullptr);
+    ~TuningSession() override;
+
+    /// Ignored while one is going.
+    void start(const QString& program, const TuningRequest& request);
+    /// Ends the run that is measured; what was found so far is told.
+    void cancel();
+    [[nodiscard]] bool isGoing() const { return m_process.state() != QProcess::NotRunning; }
+
+Q_SIGNALS:
+    void stateChanged();
+    void progressed(const shardscope::desktop::TuningProgress& progress);
+    void finished(const shardscope::desktop::TuningOutcome& outcome);
+    /// A sentence.
+    void failed(const QString& why);
+
+private:
+    void readErrors();
+    void ended(int code, QProcess::ExitStatus status);
+    void fail(const QString& why);
+
+    QProcess m_process;
+    QString m_folder;
+    QByteArray m_lastWords;
+    bool m_cancelled = false;
+};
 
 class DataTable;
 

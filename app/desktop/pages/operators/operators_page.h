@@ -4,8 +4,10 @@
 
 #include "app/desktop/loading/topic.h"
 #include "app/desktop/pages/operators/operators_model.h"
+#include "app/desktop/pages/operators/operators_query.h"
 #include "app/desktop/pages/recording_page.h"
 
+#include <QWidget>
 #include <vector>
 
 class QComboBox;
@@ -59,6 +61,28 @@ private:
     QLineEdit* m_filter;
     DataTable* m_table;
     QLabel *m_leftOut, *m_notes;
+};
+
+// How much work lay in queue over time, and matrix products against the roofs. GUI thread.
+
+class ChartPanel;
+
+class LaunchPanel : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit LaunchPanel(QWidget* parent = nullptr);
+    void setFrame(const WorkFrame& frame);
+    [[nodiscard]] ChartPanel& queue() const { return *m_queue; }
+    [[nodiscard]] ChartPanel& roofline() const { return *m_roofline; }
+    [[nodiscard]] QString roofNote() const;
+
+Q_SIGNALS:
+    void rangeSelected(shardscope::TimeRange range);
+
+private:
+    ChartPanel *m_queue, *m_roofline;
+    QLabel *m_queueNote, *m_roofNote;
 };
 
 }  // namespace shardscope::desktop

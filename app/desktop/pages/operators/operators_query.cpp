@@ -1,7 +1,7 @@
 #include "app/desktop/pages/operators/operators_query.h"
 
 #include "app/desktop/loading/part_loader.h"
-#include "app/desktop/models/flame_layout.h"
+#include "app/desktop/models/flame_data.h"
 #include "app/desktop/models/format.h"
 #include "profiler/questions/question.h"
 #include "storage/recording/read/cancellable_reader.h"

@@ -5,8 +5,6 @@
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/models/findings.h"
 #include "app/desktop/models/format.h"
-#include "app/desktop/models/ledger_bars.h"
-#include "app/desktop/models/ledger_heat.h"
 #include "app/desktop/models/ledger_view.h"
 #include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/table_model.h"

@@ -2,16 +2,15 @@
 
 #include "app/desktop/models/step_split.h"
 #include "app/desktop/models/time_scale.h"
-#include "app/desktop/pages/overview/device_model.h"
 #include "app/desktop/pages/overview/trace_tables.h"
 #include "app/desktop/widgets/card.h"
+#include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/detail_list.h"
 #include "app/desktop/widgets/finding_list.h"
 #include "app/desktop/widgets/heat_map.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/stacked_bars.h"
-#include "app/desktop/widgets/stacked_columns.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/read/cancellable_reader.h"
@@ -116,8 +115,8 @@ QWidget* OverviewPage::buildSteps(QWidget* parent) {
     m_bars->setAxis({tr("ms per step, mean"),
                      [](double maximum, int ticks) { return niceTicks(0, maximum, ticks); },
                      formatTick});
-    connect(m_bars, &StackedBars::segmentHovered, this, &RecordingPage::hoverChanged);
-    connect(m_bars, &StackedBars::barActivated, this, [this](int bar) {
+    connect(m_bars, &StackedBars::hovered, this, &RecordingPage::hoverChanged);
+    connect(m_bars, &StackedBars::activated, this, [this](int bar) {
         if (bar < static_cast<int>(ledger().ranks.size())) {
             this->selection().selectRanks({ledger().ranks[static_cast<std::size_t>(bar)]});
         }
@@ -132,10 +131,10 @@ QWidget* OverviewPage::buildSteps(QWidget* parent) {
 }
 
 void OverviewPage::addStepByStep(QVBoxLayout& layout) {
-    m_steps = new StackedColumns(m_stepBlock);
+    m_steps = new ColumnChart(m_stepBlock);
     m_steps->setTitles(tr("ms"), tr("step"));
     m_steps->setFixedHeight(184);
-    connect(m_steps, &StackedColumns::columnActivated, this, &OverviewPage::selectStep);
+    connect(m_steps, &ColumnChart::activated, this, &OverviewPage::selectStep);
     m_choice = new QComboBox(m_stepBlock);
     m_choice->setAccessibleName(tr("What is shown step by step"));
     connect(m_choice, &QComboBox::currentIndexChanged, this, &OverviewPage::presentSteps);
@@ -154,7 +153,7 @@ void OverviewPage::addStepByStep(QVBoxLayout& layout) {
     m_heat = new HeatMap(m_stepBlock);
     m_heat->setTitles(tr("step"), tr("rank"), tr("share of the step"));
     connect(m_heat, &HeatMap::cellActivated, this, &OverviewPage::selectCell);
-    connect(m_heat, &HeatMap::cellHovered, this, &RecordingPage::hoverChanged);
+    connect(m_heat, &HeatMap::hovered, this, &RecordingPage::hoverChanged);
     layout.addWidget(m_heat);
 }
 

@@ -22,7 +22,7 @@ class FindingList;
 class HeatMap;
 class Legend;
 class StackedBars;
-class StackedColumns;
+class ColumnChart;
 
 class OverviewPage : public RecordingPage {
     Q_OBJECT
@@ -63,7 +63,7 @@ private:
     int m_cardColumns = 0;
     QWidget *m_stepBlock = nullptr, *m_partsBlock = nullptr;  ///< only where steps have parts
     StackedBars* m_bars = nullptr;
-    StackedColumns* m_steps = nullptr;
+    ColumnChart* m_steps = nullptr;
     Legend* m_legend = nullptr;
     HeatMap* m_heat = nullptr;  ///< instead of bars, of many ranks
     Topic m_heatMap;

@@ -6,12 +6,14 @@
 #include "app/desktop/pages/problems/problems_model.h"
 #include "app/desktop/pages/recording_page.h"
 
+#include <QWidget>
 #include <memory>
 #include <vector>
 
 class QComboBox;
 class QPushButton;
 class QVBoxLayout;
+class QGridLayout;
 
 namespace shardscope::desktop {
 
@@ -59,6 +61,20 @@ private:
     PartPtr m_shown;    ///< that the page is of: all of the recording, or what is selected
     AnswerPtr m_trust;  ///< of m_shown; null: on its way
     ProblemsView m_view;
+};
+
+// What was checked, one below the other: a mark, what, the state in a word, what was found.
+// GUI thread.
+
+class CheckList : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit CheckList(QWidget* parent = nullptr);
+    void setChecks(const std::vector<CheckRow>& checks);
+
+private:
+    QGridLayout* m_layout;
 };
 
 }  // namespace shardscope::desktop

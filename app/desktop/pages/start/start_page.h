@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/desktop/pages/page.h"
-#include "app/desktop/pages/start/recent_files.h"
+#include "app/desktop/pages/start/recent_list.h"
 
 namespace shardscope::desktop {
 

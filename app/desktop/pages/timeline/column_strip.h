@@ -9,6 +9,7 @@
 #include <QPainter>
 #include <QRectF>
 #include <QRgb>
+#include <QString>
 #include <array>
 #include <vector>
 
@@ -60,5 +61,13 @@ private:
     std::vector<Column> m_columns;
     int m_first = 0, m_end = 0;  ///< columns that hold something lie in [first, end)
 };
+
+// Shorter names of kernels, operators and functions for where the whole one does not fit. Pure.
+
+/// "void at::native::reduce_kernel<512, 1>(...)" -> "reduce_kernel", "volta_sgemm_128x64_tn" as it
+/// is, "aten::add" -> "add", "threading.py(1016): wait" -> "wait". Never empty where `name` is not.
+[[nodiscard]] QString shortName(const QString& name);
+/// The whole name and, where there is one, the shorter one.
+[[nodiscard]] std::vector<QString> namesLongestFirst(const QString& name);
 
 }  // namespace shardscope::desktop

@@ -2,7 +2,7 @@
 #include "app/desktop/pages/timeline/counter_lane.h"
 #include "app/desktop/pages/timeline/lane_groups.h"
 #include "app/desktop/pages/timeline/lane_layout.h"
-#include "app/desktop/pages/timeline/lane_tracks.h"
+#include "app/desktop/pages/timeline/track_levels.h"
 
 #include <QStringList>
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "app/desktop/pages/timeline/lane_painter.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/timeline/column_strip.h"
 #include "app/desktop/pages/timeline/slice_details.h"
-#include "app/desktop/pages/timeline/slice_names.h"
 #include "app/desktop/widgets/painting.h"
 
 #include <algorithm>

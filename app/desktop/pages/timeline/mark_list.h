@@ -3,14 +3,60 @@
 #pragma once
 
 #include "app/desktop/loading/topic.h"
-#include "app/desktop/pages/timeline/marks.h"
+#include "storage/model/result.h"
+#include "storage/model/units.h"
 
+#include <QByteArray>
 #include <QObject>
+#include <QString>
 #include <string>
+#include <vector>
 
 class QMenu;
 
 namespace shardscope::desktop {
+
+// Marks that one sets on the time axis, with a name and a note, and the file that keeps them:
+// beside the recording ("run.sscope.marks"), or in a folder of the user's where that cannot be
+// written or the recording is on another host. The recording itself is not touched.
+
+struct Mark {
+    Timestamp time;
+    QString name;
+    QString note;
+    friend bool operator==(const Mark&, const Mark&) = default;
+};
+using Marks = std::vector<Mark>;
+
+/// Puts a mark in its place by time. Returns where; a second one at the same time is the first.
+std::size_t addMark(Marks& marks, const Mark& mark);
+/// "mark 3": the first such name that is not taken.
+[[nodiscard]] QString newMarkName(const Marks& marks);
+
+/// JSON. `run`: id of the run, so that marks of another recording under that name do not count.
+[[nodiscard]] QByteArray marksToJson(const QString& run, const Marks& marks);
+/// By time; none where the text is damaged or of another run.
+[[nodiscard]] Marks marksFromJson(const QByteArray& json, const QString& run);
+
+/// Not on the GUI thread.
+class MarkFile {
+public:
+    /// `recording`: a file, or "ssh://HOST/PATH". `userFolder`: made when it is needed.
+    MarkFile(const QString& recording, const QString& userFolder);
+    /// Where nothing was kept, none.
+    [[nodiscard]] Marks load(const QString& run) const;
+    /// Without marks the file goes.
+    [[nodiscard]] Result<void> save(const QString& run, const Marks& marks) const;
+    [[nodiscard]] const QString& beside() const { return m_beside; }
+    [[nodiscard]] const QString& inUserFolder() const { return m_inUserFolder; }
+
+private:
+    QString m_beside;  ///< empty: the recording is on another host
+    QString m_inUserFolder;
+};
+
+/// Of this user: "~/.local/share/shardscope/marks".
+[[nodiscard]] QString userMarkFolder();
 
 class TablePanel;
 

@@ -260,10 +260,7 @@ void Minimap::paintEvent(QPaintEvent*) {
         last = x;
         painter.drawLine(QPointF(x, area.top()), QPointF(x, area.top() + 9));
     }
-    if (!hasFocus()) return;
-    painter.setPen(QPen(theme.accent, 1));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
+    if (hasFocus()) paintFocus(painter, QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), theme);
 }
 
 }  // namespace shardscope::desktop

@@ -2,6 +2,9 @@
 // Pure.
 #pragma once
 
+#include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/selection.h"
+#include "app/desktop/models/table_model.h"
 #include "app/desktop/pages/timeline/timeline_frame.h"
 
 #include <array>
@@ -59,5 +62,15 @@ private:
     Pass m_pass;
     std::map<QString, Sum> m_sums;
 };
+
+// The table of the selected range. Pure.
+
+[[nodiscard]] std::vector<TableColumn> rangeColumns();
+[[nodiscard]] TableRows rangeRows(const RangeTable& table);
+/// "in steps 4-7", "in the whole run".
+[[nodiscard]] QString whereText(const OpenRecording& recording, const Selection& selection);
+/// What the table is of, and its shares: "in steps 4-7 · shares of 2 ranks x 4.86 ms".
+[[nodiscard]] QString rangeCaption(const OpenRecording& recording, const Selection& selection,
+                                   const RangeTable& table);
 
 }  // namespace shardscope::desktop

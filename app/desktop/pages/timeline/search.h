@@ -4,6 +4,7 @@
 #pragma once
 
 #include "app/desktop/models/open_recording.h"
+#include "app/desktop/models/table_model.h"
 #include "app/desktop/pages/timeline/timeline_frame.h"
 #include "storage/recording/read/generation.h"
 #include "storage/recording/read/recording_reader.h"
@@ -104,5 +105,12 @@ private:
     std::bitset<kMoments> m_moments;
     bool m_remote = false;
 };
+
+// The table of what a search found. Pure.
+
+[[nodiscard]] std::vector<TableColumn> foundColumns();
+[[nodiscard]] TableRows foundRows(const RecordingSummary& summary, const SearchResult& result);
+/// "3,402 matches", and what of them the table leaves out.
+[[nodiscard]] QString foundCaption(const SearchResult& result);
 
 }  // namespace shardscope::desktop

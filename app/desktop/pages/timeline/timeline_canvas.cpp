@@ -4,8 +4,8 @@
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/pages/timeline/slice_details.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
-#include "app/desktop/pages/timeline/timeline_highlight.h"
 #include "app/desktop/pages/timeline/timeline_lanes.h"
+#include "app/desktop/pages/timeline/timeline_overlay.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QEvent>

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "app/desktop/models/rank_order.h"
-#include "app/desktop/pages/timeline/timeline_keys.h"
 #include "app/desktop/pages/timeline/timeline_overlay.h"
 #include "app/desktop/pages/timeline/timeline_pointer.h"
 #include "app/desktop/pages/timeline/timeline_viewport.h"
@@ -22,6 +21,40 @@
 class QMenu;
 
 namespace shardscope::desktop {
+
+enum class TimelineCommand {
+    kNone,
+    kZoomIn,
+    kZoomOut,
+    kPanLeft,
+    kPanRight,
+    kScrollUp,
+    kScrollDown,
+    kFit,
+    kZoomToSelection,
+    kNextSlice,
+    kPreviousSlice,
+    kLaneAbove,  ///< to the slice there
+    kLaneBelow,
+    kNextRank,
+    kPreviousRank,
+    kFollowBack,     ///< from a kernel to its launch
+    kFollowForward,  ///< from a launch to its kernel
+    kMark,
+    kClear,
+    kLevels,  ///< all levels of the lane under the pointer, or the first few
+    kTaller,  ///< a counter
+    kPin,
+    kHide,
+    kShowHidden,
+    kMoveUp,  ///< of the lane or rank under the pointer
+    kMoveDown,
+    kFoldAll,
+    kUnfoldAll,
+    kKinds,      ///< of a thread: nested in one track, or apart
+    kFilter,     ///< lanes by a text
+    kRulerTime,  ///< absolute, relative, in the step
+};
 
 class TimelineCanvas : public QAbstractScrollArea {
     Q_OBJECT
@@ -71,6 +104,9 @@ public:
     void setMarks(const Marks& marks);
 
     void run(TimelineCommand command);
+    /// Which key does what. `scanCode` 0: not known, the key decides.
+    [[nodiscard]] static TimelineCommand commandOf(int key, quint32 scanCode,
+                                                   Qt::KeyboardModifiers modifiers);
     /// Does something to the lane, group or rank that the row stands for.
     void act(LaneAction action, const LaneRow* row);
     [[nodiscard]] const LaneLayoutOptions& laneOptions() const { return m_shown.options(); }
@@ -111,6 +147,8 @@ protected:
     void changeEvent(QEvent* event) override;
 
 private:
+    struct Command;
+    [[nodiscard]] static const std::vector<Command>& commands();
     void lanesChanged();
     /// Changes which lanes there are, and keeps what one looks at where it is.
     void relayOut(const std::function<bool()>& change);
@@ -132,6 +170,8 @@ private:
     /// Where keys zoom and mark: under the pointer, else in the middle.
     [[nodiscard]] Timestamp anchor() const;
     void zoomToSelection();
+    /// From the chosen slice to its neighbour; without one to the first in sight.
+    void stepOnLane(bool forward);
     void marksChanged();
     void clearNext();
     void click(QPointF at);

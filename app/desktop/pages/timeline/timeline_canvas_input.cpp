@@ -1,7 +1,7 @@
-// Keys, wheel and mouse of the timeline.
+// Wheel and mouse of the timeline, and what keys do there.
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_geometry.h"
-#include "app/desktop/pages/timeline/timeline_hover.h"
+#include "app/desktop/pages/timeline/timeline_pointer.h"
 
 #include <QKeyEvent>
 #include <QMouseEvent>
@@ -11,12 +11,6 @@
 #include <cmath>
 
 namespace shardscope::desktop {
-namespace {
-
-constexpr double kZoomStep = 0.7;
-constexpr double kPanStep = 0.15;
-
-}  // namespace
 
 /// What lies under a pointer that rests has changed.
 void TimelineCanvas::followPointer() {
@@ -53,6 +47,10 @@ void TimelineCanvas::zoomToSelection() {
     changeView({range.begin - margin, range.end + margin});
 }
 
+void TimelineCanvas::stepOnLane(bool forward) {
+    return m_picks.chosen ? neighbourRequested(forward) : stepToLane(1);
+}
+
 /// The slice first, then the range. Marks stay: they are removed from their list.
 void TimelineCanvas::clearNext() {
     if (m_picks.chosen || !m_picks.highlighted.isEmpty()) {
@@ -61,86 +59,6 @@ void TimelineCanvas::clearNext() {
     } else if (m_picks.range) {
         Q_EMIT selectionCleared();
     }
-}
-
-void TimelineCanvas::run(TimelineCommand command) {
-    if (!m_shown.recording()) return;
-    switch (command) {
-        case TimelineCommand::kNone:
-            return;
-        case TimelineCommand::kZoomIn:
-            return zoom(kZoomStep, anchor());
-        case TimelineCommand::kZoomOut:
-            return zoom(1 / kZoomStep, anchor());
-        case TimelineCommand::kPanLeft:
-            return pan(-kPanStep);
-        case TimelineCommand::kPanRight:
-            return pan(kPanStep);
-        case TimelineCommand::kScrollUp:
-            return scroll(-kScrollStep);
-        case TimelineCommand::kScrollDown:
-            return scroll(kScrollStep);
-        case TimelineCommand::kFit:
-            return changeView(m_shown.recording()->bounds());
-        case TimelineCommand::kZoomToSelection:
-            return zoomToSelection();
-        case TimelineCommand::kNextSlice:
-            return m_picks.chosen ? neighbourRequested(true) : stepToLane(1);
-        case TimelineCommand::kPreviousSlice:
-            return m_picks.chosen ? neighbourRequested(false) : stepToLane(1);
-        case TimelineCommand::kLaneAbove:
-            return stepToLane(-1);
-        case TimelineCommand::kLaneBelow:
-            return stepToLane(1);
-        case TimelineCommand::kNextRank:
-            return sameCollectiveRequested(1);
-        case TimelineCommand::kPreviousRank:
-            return sameCollectiveRequested(-1);
-        case TimelineCommand::kFollowBack:
-            return followInTime(false);
-        case TimelineCommand::kFollowForward:
-            return followInTime(true);
-        case TimelineCommand::kMark:
-            return markRequested(anchor());
-        case TimelineCommand::kClear:
-            return clearNext();
-        case TimelineCommand::kLevels:
-            return actOnTarget(LaneAction::kLevels);
-        case TimelineCommand::kTaller:
-            return actOnTarget(LaneAction::kTaller);
-        case TimelineCommand::kPin:
-            return actOnTarget(LaneAction::kPin);
-        case TimelineCommand::kHide:
-            return actOnTarget(LaneAction::kHide);
-        case TimelineCommand::kShowHidden:
-            return act(LaneAction::kShowHidden, nullptr);
-        case TimelineCommand::kMoveUp:
-            return actOnTarget(LaneAction::kMoveUp);
-        case TimelineCommand::kMoveDown:
-            return actOnTarget(LaneAction::kMoveDown);
-        case TimelineCommand::kFoldAll:
-            return act(LaneAction::kFoldAll, nullptr);
-        case TimelineCommand::kUnfoldAll:
-            return act(LaneAction::kUnfoldAll, nullptr);
-        case TimelineCommand::kKinds:
-            return act(LaneAction::kKinds, nullptr);
-        case TimelineCommand::kFilter:
-            return act(LaneAction::kFilter, nullptr);
-        case TimelineCommand::kRulerTime:
-            m_shown.nextRulerTime();
-            return touchPicture();
-    }
-}
-
-void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
-    const TimelineCommand command =
-        timelineCommand(event->key(), event->nativeScanCode(), event->modifiers());
-    if (command == TimelineCommand::kNone) {
-        QAbstractScrollArea::keyPressEvent(event);
-        return;
-    }
-    run(command);
-    event->accept();
 }
 
 void TimelineCanvas::wheelEvent(QWheelEvent* event) {

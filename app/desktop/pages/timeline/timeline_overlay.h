@@ -2,12 +2,13 @@
 // slice with its links, the cursor and the box beside it. Paints; decides nothing.
 #pragma once
 
-#include "app/desktop/pages/timeline/marks.h"
+#include "app/desktop/pages/timeline/mark_list.h"
 #include "app/desktop/pages/timeline/timeline_pointer.h"
 #include "app/desktop/pages/timeline/timeline_viewport.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QPainter>
+#include <QString>
 #include <optional>
 #include <vector>
 
@@ -26,5 +27,11 @@ struct TimelinePicks {
 /// `frame`: what is shown below; null: nothing yet.
 void paintOverlay(QPainter& painter, const TimelineViewport& viewport, const TimelineFrame* frame,
                   const TimelinePicks& picks, const TimelinePointer& pointer, const Theme& theme);
+
+// Frames around the slices of one name: those of a row of the table. Paints; decides nothing.
+
+/// Of merged slices those in which `name` takes most time; an empty one is nobody's.
+void paintHighlight(QPainter& painter, const TimelineViewport& viewport, const TimelineFrame& frame,
+                    const QString& name, const Theme& theme);
 
 }  // namespace shardscope::desktop

@@ -3,13 +3,11 @@
 #include "app/desktop/pages/timeline/find_bar.h"
 #include "app/desktop/pages/timeline/mark_list.h"
 #include "app/desktop/pages/timeline/minimap.h"
-#include "app/desktop/pages/timeline/slice_menu.h"
 #include "app/desktop/pages/timeline/slice_panel.h"
 #include "app/desktop/pages/timeline/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_legend.h"
 #include "app/desktop/pages/timeline/timeline_tables.h"
-#include "app/desktop/pages/timeline/track_setting.h"
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/splitter.h"
 #include "app/desktop/widgets/theme.h"
@@ -20,6 +18,7 @@
 #include <QHBoxLayout>
 #include <QLineEdit>
 #include <QMenu>
+#include <QSettings>
 #include <QShortcut>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -50,6 +49,8 @@ bool isTooFar(const OpenRecording& recording, TimeRange range) {
     const auto part = static_cast<double>(range.intersection(recording.bounds()).duration().ns);
     return static_cast<double>(recording.summary.events.total()) * part > kMostFarEvents * all;
 }
+
+constexpr QLatin1StringView kApart{"timeline/apart"};
 
 }  // namespace
 
@@ -313,6 +314,14 @@ void TimelinePage::resizeEvent(QResizeEvent* event) {
 void TimelinePage::giveRoom() {
     m_panel->setVisible(width() >= kSlimPage || m_canvas->selectedSlice());
     m_tables->setVisible(height() >= kFlatPage);
+}
+
+bool readNested(const QString& file) {
+    return file.isEmpty() || !QSettings(file, QSettings::IniFormat).value(kApart, false).toBool();
+}
+
+void writeNested(const QString& file, bool nested) {
+    if (!file.isEmpty()) QSettings(file, QSettings::IniFormat).setValue(kApart, !nested);
 }
 
 }  // namespace shardscope::desktop

@@ -4,6 +4,7 @@
 #include "app/desktop/pages/recording_page.h"
 #include "app/desktop/pages/timeline/timeline_query.h"
 
+#include <QString>
 #include <optional>
 #include <string>
 #include <vector>
@@ -84,5 +85,13 @@ private:
     const OpenRecording* m_shown = nullptr;  ///< what the canvas was set up for
     std::string m_shownRun;                  ///< its id, the same of one that has grown
 };
+
+// Whether what one thread or stream does is one nested track or has its kinds apart: kept in the
+// settings file. GUI thread.
+
+/// `file`: an ini file; empty, or without it: nested.
+[[nodiscard]] bool readNested(const QString& file);
+/// Keeps nothing where `file` is empty.
+void writeNested(const QString& file, bool nested);
 
 }  // namespace shardscope::desktop

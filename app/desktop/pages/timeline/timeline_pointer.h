@@ -2,9 +2,11 @@
 // state machine without a widget.
 #pragma once
 
+#include "app/desktop/pages/timeline/timeline_viewport.h"
 #include "storage/model/units.h"
 
 #include <QPointF>
+#include <QString>
 #include <optional>
 
 namespace shardscope::desktop {
@@ -45,5 +47,12 @@ private:
     std::optional<QPointF> m_at;
     std::optional<Held> m_held;
 };
+
+// What the status line says of the place under the pointer. Pure.
+
+/// Of a slice what the box says of it, of a counter its value, else the moment; empty outside the
+/// lanes. `frame` may be null.
+[[nodiscard]] QString hoverLine(const TimelineViewport& viewport, const TimelineFrame* frame,
+                                const std::optional<TimelineHit>& hovered, QPointF at);
 
 }  // namespace shardscope::desktop

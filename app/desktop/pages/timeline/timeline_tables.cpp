@@ -2,9 +2,9 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/find_bar.h"
-#include "app/desktop/pages/timeline/found_table.h"
 #include "app/desktop/pages/timeline/range_kind.h"
-#include "app/desktop/pages/timeline/range_table_model.h"
+#include "app/desktop/pages/timeline/range_table.h"
+#include "app/desktop/pages/timeline/search.h"
 #include "app/desktop/pages/timeline/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_query.h"
 #include "app/desktop/widgets/data_table.h"

@@ -5,9 +5,9 @@
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/pages/timeline/lane_actions.h"
-#include "app/desktop/pages/timeline/lane_depths.h"
 #include "app/desktop/pages/timeline/lane_layout.h"
 #include "app/desktop/pages/timeline/timeline_frame.h"
+#include "app/desktop/pages/timeline/track_levels.h"
 
 #include <QPointF>
 #include <QRectF>

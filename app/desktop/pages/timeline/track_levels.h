@@ -1,10 +1,15 @@
 // On which level of its track a slice of a picture stands.
 #pragma once
 
+#include "app/desktop/models/open_recording.h"
+#include "app/desktop/pages/timeline/lane_groups.h"
 #include "app/desktop/pages/timeline/lane_nesting.h"
 #include "app/desktop/pages/timeline/timeline_frame.h"
+#include "storage/recording/read/generation.h"
+#include "storage/recording/read/recording_reader.h"
 
 #include <cstddef>
+#include <map>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -35,5 +40,31 @@ void nestTracks(TimelineFrame& frame);
 /// it, or what it is merged into; else where the nearest of its depth stands. Of a lane in no
 /// track, or that is not loaded, its own depth.
 [[nodiscard]] int levelOf(const TimelineFrame& frame, LaneAddress key, const SliceView& slice);
+
+// Which lanes of a thread or stream nest in one track, and which keep a row of their own. Pure;
+// part of the layout.
+
+/// The lanes of one row: one, or those of a track, the outermost kind first.
+using LanesOfRow = std::vector<const KnownLane*>;
+
+/// `lanes` as rows, each where its first lane is. Where `nested`, all that one thread does is one
+/// row, and all that one stream runs: a stream's waits span kernels that they do not contain, and
+/// what a tracer cost lies over whatever it cost.
+[[nodiscard]] std::vector<LanesOfRow> rowsOf(const LanesOfRow& lanes, bool nested);
+
+/// Kernels, collectives and copies: one stream runs them one after the other.
+[[nodiscard]] bool runsOnStream(LaneId lane, LaneRole role);
+
+// How many levels lanes and tracks have: asked of the recording as a whole, so that rows do not
+// grow while one moves along. On the loader thread.
+
+/// By the lanes of a row: one, or those that nest in one track.
+using LaneDepths = std::map<std::vector<LaneAddress>, int>;
+
+/// Of rows of spans; 0: nothing is on it. Of a track as deep as it is in a picture of the whole; in
+/// detail too where that is at hand and not too much.
+Result<LaneDepths> loadLaneDepths(storage::RecordingReader& reader, const OpenRecording& recording,
+                                  const std::vector<std::vector<LaneAddress>>& rows,
+                                  const storage::Generation& generation);
 
 }  // namespace shardscope::desktop

@@ -5,14 +5,16 @@
 #include "app/desktop/models/training_figures.h"
 #include "app/desktop/pages/training/target_line.h"
 #include "app/desktop/widgets/chart_panel.h"
+#include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/legend.h"
-#include "app/desktop/widgets/stacked_columns.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/recording/read/recording_reader.h"
 
 #include <QCheckBox>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -21,6 +23,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -29,6 +32,13 @@ using namespace Qt::StringLiterals;
 
 constexpr int kCurveHeight = 208;
 constexpr int kSpreadHeight = 184;
+
+Result<ComparedRun> readRun(storage::RecordingReader& reader, const QString& path) {
+    auto summary = reader.summary();
+    if (!summary) return failure(summary);
+    return ComparedRun{path, QFileInfo(path).completeBaseName(), summary->run.worldSize,
+                       stepCurves(*summary)};
+}
 
 }  // namespace
 
@@ -108,12 +118,12 @@ QWidget* TrainingPage::buildFull(QWidget* parent) {
     m_splitBlock = new QWidget(full);
     auto* split = new QVBoxLayout(m_splitBlock);
     split->setContentsMargins(0, 0, 0, 0);
-    m_split = new StackedColumns(m_splitBlock);
+    m_split = new ColumnChart(m_splitBlock);
     m_splitLegend = new Legend(m_splitBlock);
     split->addWidget(sectionLabel(tr("What each step was spent on"), m_splitBlock));
     split->addWidget(m_splitLegend);
     split->addWidget(m_split);
-    connect(m_split, &StackedColumns::columnActivated, this, [this](int column) {
+    connect(m_split, &ColumnChart::activated, this, [this](int column) {
         this->selection().selectSteps(m_splitSteps[static_cast<std::size_t>(column)]);
     });
     layout->addWidget(m_splitBlock);
@@ -285,6 +295,30 @@ void TrainingPage::presentSplit() {
     m_split->setTitles(tr("ms, mean over ranks"), tr("step"));
     m_split->setColumns(std::move(split.columns));
     m_splitSteps = std::move(split.steps);
+}
+
+void ComparedRuns::add(const QString& path) {
+    // each a kind of its own: none takes the place of another that waits
+    m_recordings.ask(
+        m_asked++, {path},
+        [path](const OtherRecordings::Readers& readers) { return readRun(*readers.front(), path); },
+        [this, path](const Result<ComparedRun>& run) {
+            if (run)
+                take(*run);
+            else
+                Q_EMIT failed(path, fromUtf8(run.error().message));
+        });
+}
+
+void ComparedRuns::take(ComparedRun run) {
+    std::erase_if(m_runs, [&](const ComparedRun& each) { return each.path == run.path; });
+    m_runs.push_back(std::move(run));
+    Q_EMIT changed();
+}
+
+void ComparedRuns::clear() {
+    m_runs.clear();
+    Q_EMIT changed();
 }
 
 }  // namespace shardscope::desktop

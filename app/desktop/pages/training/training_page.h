@@ -2,12 +2,15 @@
 // on, targets. GUI thread.
 #pragma once
 
+#include "app/desktop/loading/other_recordings.h"
 #include "app/desktop/loading/topic.h"
 #include "app/desktop/models/step_figures.h"
 #include "app/desktop/models/targets.h"
+#include "app/desktop/models/training_figures.h"
 #include "app/desktop/pages/recording_page.h"
-#include "app/desktop/pages/training/compared_runs.h"
 
+#include <QObject>
+#include <QString>
 #include <array>
 #include <memory>
 #include <vector>
@@ -19,10 +22,36 @@ class QSlider;
 
 namespace shardscope::desktop {
 
+// Curves of other recordings beside those of the open one, read on a thread of their own. GUI
+// thread; no answer comes after its end.
+
+class ComparedRuns : public QObject {
+    Q_OBJECT
+
+public:
+    explicit ComparedRuns(QObject* parent = nullptr) : QObject(parent) {}
+
+    /// A file that is already among them is read again.
+    void add(const QString& path);
+    void clear();
+    [[nodiscard]] const std::vector<ComparedRun>& runs() const { return m_runs; }
+
+Q_SIGNALS:
+    void changed();
+    void failed(const QString& path, const QString& message);
+
+private:
+    void take(ComparedRun run);
+
+    std::vector<ComparedRun> m_runs;
+    int m_asked = 0;
+    OtherRecordings m_recordings{"curves"};
+};
+
 class ChartPanel;
 class Legend;
 class MessageState;
-class StackedColumns;
+class ColumnChart;
 class TargetLine;
 
 class TrainingPage : public RecordingPage {
@@ -66,7 +95,7 @@ private:
     std::vector<RankId> m_curvesRanks;
     std::array<ChartPanel*, 3> m_spreads{};
     QWidget* m_splitBlock = nullptr;
-    StackedColumns* m_split = nullptr;
+    ColumnChart* m_split = nullptr;
     Legend* m_splitLegend = nullptr;
     std::vector<StepSpan> m_splitSteps;
     QSlider* m_smoothing = nullptr;

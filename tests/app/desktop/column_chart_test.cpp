@@ -1,4 +1,4 @@
-#include "app/desktop/widgets/grouped_columns.h"
+#include "app/desktop/widgets/column_chart.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ StackedBar column(const QString& name, double exposed, double hidden) {
     return bar;
 }
 
-class GroupedColumnsTest : public ::testing::Test {
+class ColumnChartTest : public ::testing::Test {
 protected:
     void SetUp() override {
         m_columns.resize(600, 240);
@@ -30,10 +30,10 @@ protected:
         m_columns.show();
         ASSERT_TRUE(QTest::qWaitForWindowExposed(&m_columns));
     }
-    GroupedColumns m_columns;
+    ColumnChart m_columns;
 };
 
-TEST_F(GroupedColumnsTest, StandOnOneScale) {
+TEST_F(ColumnChartTest, StandOnOneScale) {
     const QRectF low = m_columns.columnAt(0, 0), high = m_columns.columnAt(1, 0);
     EXPECT_NEAR(high.height() / low.height(), 10.0 / 4, 0.05);
     EXPECT_EQ(low.bottom(), high.bottom());
@@ -42,7 +42,7 @@ TEST_F(GroupedColumnsTest, StandOnOneScale) {
     EXPECT_TRUE(m_columns.columnAt(1, 1).isNull());
 }
 
-TEST_F(GroupedColumnsTest, AMarkAboveAllColumnsIsOnTheScale) {
+TEST_F(ColumnChartTest, AMarkAboveAllColumnsIsOnTheScale) {
     const double before = m_columns.columnAt(1, 0).height();
     m_columns.setMarks({{20, u"peak"_s}});
     EXPECT_NEAR(m_columns.columnAt(1, 0).height() / before, 0.5, 0.02);
@@ -60,8 +60,8 @@ TEST_F(GroupedColumnsTest, AMarkAboveAllColumnsIsOnTheScale) {
     EXPECT_EQ(m_columns.columnAt(1, 0).height(), before);
 }
 
-TEST_F(GroupedColumnsTest, AClickSaysWhichOne) {
-    QSignalSpy clicked(&m_columns, &GroupedColumns::columnActivated);
+TEST_F(ColumnChartTest, AClickSaysWhichOne) {
+    QSignalSpy clicked(&m_columns, &ColumnChart::columnActivated);
     QTest::mouseClick(&m_columns, Qt::LeftButton, {}, m_columns.columnAt(1, 0).center().toPoint());
     ASSERT_EQ(clicked.size(), 1);
     EXPECT_EQ(clicked[0][0].toInt(), 1);
@@ -73,8 +73,8 @@ TEST_F(GroupedColumnsTest, AClickSaysWhichOne) {
     EXPECT_EQ(clicked.size(), 1);
 }
 
-TEST_F(GroupedColumnsTest, KeysGoFromColumnToColumn) {
-    QSignalSpy chosen(&m_columns, &GroupedColumns::columnActivated);
+TEST_F(ColumnChartTest, KeysGoFromColumnToColumn) {
+    QSignalSpy chosen(&m_columns, &ColumnChart::columnActivated);
     QTest::keyClick(&m_columns, Qt::Key_Right);
     QTest::keyClick(&m_columns, Qt::Key_Right);
     EXPECT_TRUE(m_columns.cursorText().startsWith(u"scatter 0"_s));
@@ -93,7 +93,7 @@ TEST_F(GroupedColumnsTest, KeysGoFromColumnToColumn) {
     EXPECT_TRUE(m_columns.cursorText().isEmpty());
 }
 
-TEST_F(GroupedColumnsTest, HiddenIsPalerThanExposed) {
+TEST_F(ColumnChartTest, HiddenIsPalerThanExposed) {
     const QImage image = m_columns.grab().toImage();
     const QRectF bar = m_columns.columnAt(1, 0);
     const auto lightness = [&](double share) {
@@ -105,9 +105,9 @@ TEST_F(GroupedColumnsTest, HiddenIsPalerThanExposed) {
     EXPECT_GT(lightness(0.4), lightness(0.9));
 }
 
-TEST_F(GroupedColumnsTest, WithoutColumnsNothingHappens) {
+TEST_F(ColumnChartTest, WithoutColumnsNothingHappens) {
     m_columns.setGroups({});
-    QSignalSpy chosen(&m_columns, &GroupedColumns::columnActivated);
+    QSignalSpy chosen(&m_columns, &ColumnChart::columnActivated);
     QTest::keyClick(&m_columns, Qt::Key_Right);
     QTest::keyClick(&m_columns, Qt::Key_Return);
     QTest::mouseClick(&m_columns, Qt::LeftButton, {}, QPoint(100, 100));
