@@ -2,7 +2,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/graph/critical_path.h"
 #include "profiler/analysis/graph/what_if.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/path_steps.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/scenarios.h"

@@ -1,6 +1,6 @@
 #include "profiler/analysis/breakdown.h"
 
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/hta_rows.h"
 #include "profiler/questions/questions.h"
 

@@ -1,5 +1,5 @@
 #include "profiler/analysis/communication/transfers.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include "profiler/analysis/compare/difference.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/steps/training_health.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/cost_tables.h"
 #include "profiler/questions/memory_tables.h"
 #include "profiler/questions/question.h"

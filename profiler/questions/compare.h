@@ -6,7 +6,7 @@
 #include "profiler/analysis/compare/run_figures.h"
 #include "profiler/analysis/report/report.h"
 #include "profiler/analysis/steps/training_health.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "profiler/questions/selection.h"
 #include "storage/model/recording.h"
 #include "storage/recording/read/recording_reader.h"

@@ -1,6 +1,6 @@
 #include "profiler/questions/cost_tables.h"
 
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "storage/model/events.h"
 #include "storage/model/lanes.h"
 

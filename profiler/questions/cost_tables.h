@@ -4,7 +4,7 @@
 #pragma once
 
 #include "profiler/analysis/steps/step_parts.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "profiler/questions/question.h"
 
 #include <cstdint>

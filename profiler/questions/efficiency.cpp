@@ -1,7 +1,7 @@
 #include "profiler/analysis/device/efficiency.h"
 
 #include "profiler/analysis/findings.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/quantity_text.h"
 

@@ -1,6 +1,6 @@
 #include "profiler/analysis/device/launches.h"
 
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/device_work.h"
 #include "profiler/questions/questions.h"
 

@@ -1,7 +1,7 @@
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/memory/memory_steps.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/memory_tables.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/quantity_text.h"

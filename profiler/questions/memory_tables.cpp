@@ -2,7 +2,7 @@
 
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/memory/reserved_memory.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "storage/model/allocator_lanes.h"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 
 #include "profiler/analysis/memory/memory_steps.h"
 #include "profiler/analysis/report/report.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "profiler/questions/question.h"
 #include "storage/model/result.h"
 #include "storage/recording/read/recording_reader.h"

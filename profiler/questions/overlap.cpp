@@ -1,7 +1,7 @@
 #include "profiler/analysis/communication/exposure.h"
 #include "profiler/analysis/findings.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/calibrated_limit.h"
-#include "profiler/questions/cells.h"
 #include "profiler/questions/questions.h"
 
 #include <fmt/format.h>

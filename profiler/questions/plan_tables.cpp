@@ -1,7 +1,7 @@
 #include "profiler/questions/plan_tables.h"
 
 #include "engine/run/theory/model_theory.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>

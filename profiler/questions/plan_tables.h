@@ -7,7 +7,7 @@
 #include "profiler/planning/model_parallel.h"
 #include "profiler/planning/model_plan.h"
 #include "profiler/planning/strategy_plan.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 
 #include <optional>
 #include <vector>

@@ -1,5 +1,5 @@
 #include "profiler/analysis/device/roofline.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/read_products.h"
 #include "profiler/questions/work_tables.h"
 

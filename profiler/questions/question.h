@@ -2,7 +2,7 @@
 // command line, its help and `--explain` follow.
 #pragma once
 
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "profiler/questions/selection.h"
 #include "storage/model/words.h"
 #include "storage/recording/read/recording_reader.h"

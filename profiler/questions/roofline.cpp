@@ -2,7 +2,7 @@
 
 #include "engine/run/config/run_config.h"
 #include "engine/run/theory/device_peaks.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/read_products.h"
 #include "profiler/questions/work_tables.h"
 

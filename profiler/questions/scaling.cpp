@@ -2,7 +2,7 @@
 
 #include "profiler/analysis/compare/comparability.h"
 #include "profiler/analysis/compare/scaling.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/question.h"
 
 #include <fmt/format.h>

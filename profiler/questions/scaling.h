@@ -1,7 +1,7 @@
 // How training speeds up with ranks, over several recordings.
 #pragma once
 
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <string>

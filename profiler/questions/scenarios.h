@@ -1,7 +1,7 @@
 // Steps played again with something faster, as a table that two questions show.
 #pragma once
 
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "profiler/questions/question.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"

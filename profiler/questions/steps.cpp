@@ -1,6 +1,6 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/steps/ledger.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/read_device.h"
 

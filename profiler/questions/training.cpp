@@ -1,5 +1,5 @@
 #include "profiler/analysis/steps/training_health.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 
 #include <fmt/format.h>

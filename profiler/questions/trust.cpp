@@ -4,7 +4,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/part.h"
 #include "profiler/analysis/rules/checks.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/detail.h"
 #include "storage/model/lanes.h"

@@ -2,7 +2,7 @@
 
 #include "profiler/analysis/findings.h"
 #include "profiler/planning/forecast.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/scenarios.h"
 

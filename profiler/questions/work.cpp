@@ -1,4 +1,4 @@
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/cost_tables.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/work_tables.h"

@@ -2,7 +2,7 @@
 
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/steps/step_parts.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 #include "profiler/questions/device_work.h"
 #include "storage/model/events.h"
 

@@ -2,7 +2,7 @@
 // to profiler/questions.
 #pragma once
 
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "profiler/questions/question.h"
 
 #include <vector>

@@ -1,7 +1,7 @@
 // Answers as people read them in a terminal.
 #pragma once
 
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "profiler/questions/question.h"
 
 #include <cstddef>

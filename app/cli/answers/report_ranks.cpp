@@ -1,6 +1,6 @@
 #include "app/cli/answers/report_ranks.h"
 
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "profiler/analysis/report/report.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 
 #include <cstddef>
 

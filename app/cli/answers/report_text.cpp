@@ -5,7 +5,7 @@
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_settings.h"
 #include "profiler/analysis/rules/notices.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

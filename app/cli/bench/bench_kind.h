@@ -3,7 +3,7 @@
 
 #include "app/cli/bench/bench_request.h"
 #include "app/cli/bench/plot.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "storage/model/result.h"
 
 #include <array>

@@ -7,7 +7,7 @@
 #include "profiler/analysis/compare/mean_interval.h"
 #include "profiler/analysis/compare/run_figures.h"
 #include "profiler/analysis/report/report.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 #include "storage/recording/read/recording_reader.h"

@@ -4,7 +4,7 @@
 #include "engine/run/theory/theory.h"
 #include "profiler/planning/fits_on.h"
 #include "profiler/planning/model_parallel.h"
-#include "profiler/questions/answer_rows.h"
+#include "profiler/questions/answer/answer_rows.h"
 #include "profiler/questions/plan_tables.h"
 #include "storage/model/quantity_text.h"
 

@@ -12,7 +12,7 @@
 #include "app/cli/shared_options.h"
 #include "engine/run/config/run_file.h"
 #include "engine/run/config/run_option.h"
-#include "profiler/questions/answer_rows.h"
+#include "profiler/questions/answer/answer_rows.h"
 #include "profiler/questions/plan_tables.h"
 #include "storage/recording/file/output_file.h"
 

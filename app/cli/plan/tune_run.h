@@ -4,7 +4,7 @@
 
 #include "app/cli/bench/settings_grid.h"
 #include "engine/run/config/run_config.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "storage/model/result.h"
 
 #include <chrono>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/table_model.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 
 #include <QString>
 #include <vector>

@@ -2,7 +2,7 @@
 
 #include "app/desktop/widgets/icon.h"
 #include "app/desktop/widgets/painting.h"
-#include "app/desktop/widgets/spoken_picture.h"
+#include "app/desktop/widgets/pictures/spoken_picture.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QEvent>

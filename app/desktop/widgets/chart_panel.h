@@ -9,7 +9,7 @@
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/widgets/axis.h"
 #include "app/desktop/widgets/chart_plot.h"
-#include "app/desktop/widgets/spoken_picture.h"
+#include "app/desktop/widgets/pictures/spoken_picture.h"
 
 #include <QWidget>
 #include <optional>

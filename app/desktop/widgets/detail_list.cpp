@@ -1,7 +1,7 @@
 #include "app/desktop/widgets/detail_list.h"
 
 #include "app/desktop/widgets/painting.h"
-#include "app/desktop/widgets/spoken_picture.h"
+#include "app/desktop/widgets/pictures/spoken_picture.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QApplication>

@@ -1,7 +1,7 @@
 #include "app/desktop/widgets/legend.h"
 
 #include "app/desktop/widgets/painting.h"
-#include "app/desktop/widgets/spoken_picture.h"
+#include "app/desktop/widgets/pictures/spoken_picture.h"
 #include "app/desktop/widgets/theme.h"
 
 #include <QFontMetricsF>

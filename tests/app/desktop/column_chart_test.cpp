@@ -1,4 +1,4 @@
-#include "app/desktop/widgets/column_chart.h"
+#include "app/desktop/widgets/pictures/column_chart.h"
 
 #include <gtest/gtest.h>
 

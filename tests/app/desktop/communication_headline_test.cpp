@@ -1,4 +1,4 @@
-#include "app/desktop/pages/timeline/communication_headline.h"
+#include "app/desktop/pages/timeline/details/communication_headline.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/compare/compare_page.h"
 #include "app/desktop/pages/compare/stack_panel.h"
-#include "app/desktop/widgets/flame_graph.h"
+#include "app/desktop/widgets/pictures/flame_graph.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/app/desktop/window_fixture.h"
 

@@ -2,7 +2,7 @@
 #include "profiler/questions/compare.h"
 
 #include "app/desktop/pages/compare/compare_page.h"
-#include "app/desktop/widgets/stacked_bars.h"
+#include "app/desktop/widgets/pictures/stacked_bars.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/app/desktop/small_trace.h"
 #include "tests/app/desktop/window_fixture.h"

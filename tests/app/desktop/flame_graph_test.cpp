@@ -1,5 +1,5 @@
 // The flame graph widget: what is where, zoom, search, keys; and what its data says.
-#include "app/desktop/widgets/flame_graph.h"
+#include "app/desktop/widgets/pictures/flame_graph.h"
 
 #include "app/desktop/models/format.h"
 

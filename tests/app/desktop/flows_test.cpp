@@ -1,9 +1,9 @@
 // What the timeline shows of an imported trace's flows and instants.
 #include "app/desktop/loading/load_recording.h"
-#include "app/desktop/pages/timeline/device_slice.h"
-#include "app/desktop/pages/timeline/lane_layout.h"
-#include "app/desktop/pages/timeline/lane_painter.h"
+#include "app/desktop/pages/timeline/details/device_slice.h"
+#include "app/desktop/pages/timeline/lanes/lane_layout.h"
 #include "app/desktop/pages/timeline/timeline_query.h"
+#include "app/desktop/pages/timeline/tracks/lane_painter.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/columns/chunk.h"
 #include "storage/recording/write/recording_writer.h"

@@ -1,7 +1,7 @@
 // A trace that is shown while it is imported: opened at its first lanes, followed, finished in
 // place, cancelled and failing without leaving anything half open.
 #include "app/desktop/pages/recording_page.h"
-#include "app/desktop/pages/timeline/timeline_canvas.h"
+#include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gtest/gtest.h>

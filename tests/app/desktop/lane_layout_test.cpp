@@ -1,7 +1,7 @@
 // Which lanes are shown where: groups of threads and streams, folds, pins, order, filter, heat map.
-#include "app/desktop/pages/timeline/lane_layout.h"
+#include "app/desktop/pages/timeline/lanes/lane_layout.h"
 
-#include "app/desktop/pages/timeline/lane_actions.h"
+#include "app/desktop/pages/timeline/lanes/lane_actions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

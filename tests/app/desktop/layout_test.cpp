@@ -1,8 +1,8 @@
 // Pages beside each other and in windows of their own, and layouts that are kept.
 #include "app/desktop/models/page_layout.h"
 #include "app/desktop/pages/pages.h"
-#include "app/desktop/pages/timeline/slice_panel.h"
-#include "app/desktop/pages/timeline/timeline_canvas.h"
+#include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
+#include "app/desktop/pages/timeline/details/slice_panel.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/shell/commands.h"
 #include "app/desktop/shell/key_sheet.h"

@@ -1,7 +1,7 @@
 
-#include "app/desktop/pages/timeline/mark_list.h"
-#include "app/desktop/pages/timeline/table_panel.h"
-#include "app/desktop/pages/timeline/timeline_canvas.h"
+#include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
+#include "app/desktop/pages/timeline/tables/mark_list.h"
+#include "app/desktop/pages/timeline/tables/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/widgets/data_table.h"
 #include "tests/app/desktop/window_fixture.h"

@@ -4,9 +4,9 @@
 #include "app/desktop/pages/memory/memory_model.h"
 #include "app/desktop/pages/memory/memory_query.h"
 #include "app/desktop/pages/newrun/run_form.h"
-#include "app/desktop/pages/timeline/lane_layout.h"
-#include "app/desktop/pages/timeline/slice_details.h"
-#include "app/desktop/pages/timeline/timeline_canvas.h"
+#include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
+#include "app/desktop/pages/timeline/details/slice_details.h"
+#include "app/desktop/pages/timeline/lanes/lane_layout.h"
 
 #include <gmock/gmock.h>
 

@@ -4,7 +4,7 @@
 #include "app/desktop/pages/operators/operators_page.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
-#include "app/desktop/widgets/flame_graph.h"
+#include "app/desktop/widgets/pictures/flame_graph.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <QComboBox>

@@ -1,7 +1,7 @@
-#include "app/desktop/pages/timeline/range_table.h"
+#include "app/desktop/pages/timeline/tables/range_table.h"
 
-#include "app/desktop/pages/timeline/range_kind.h"
-#include "app/desktop/pages/timeline/table_panel.h"
+#include "app/desktop/pages/timeline/tables/range_kind.h"
+#include "app/desktop/pages/timeline/tables/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/widgets/data_table.h"
 #include "engine/run/config/run_config.h"

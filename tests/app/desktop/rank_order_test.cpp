@@ -2,7 +2,7 @@
 #include "app/desktop/models/rank_order.h"
 
 #include "app/desktop/pages/overview/overview_model.h"
-#include "app/desktop/widgets/heat_map.h"
+#include "app/desktop/widgets/pictures/heat_map.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gtest/gtest.h>

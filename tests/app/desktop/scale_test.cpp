@@ -1,12 +1,12 @@
 // The window on screens that are scaled: ctest runs these at QT_SCALE_FACTOR 1, 1.5 and 2.
-#include "app/desktop/pages/timeline/column_strip.h"
-#include "app/desktop/pages/timeline/minimap.h"
-#include "app/desktop/pages/timeline/slice_details.h"
-#include "app/desktop/pages/timeline/timeline_canvas.h"
-#include "app/desktop/pages/timeline/timeline_geometry.h"
+#include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
+#include "app/desktop/pages/timeline/canvas/timeline_geometry.h"
+#include "app/desktop/pages/timeline/details/slice_details.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
-#include "app/desktop/widgets/heat_map.h"
-#include "app/desktop/widgets/stacked_area.h"
+#include "app/desktop/pages/timeline/tracks/column_strip.h"
+#include "app/desktop/pages/timeline/tracks/minimap.h"
+#include "app/desktop/widgets/pictures/heat_map.h"
+#include "app/desktop/widgets/pictures/stacked_area.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <QImage>

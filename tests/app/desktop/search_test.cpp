@@ -1,8 +1,8 @@
-#include "app/desktop/pages/timeline/search.h"
+#include "app/desktop/pages/timeline/tables/search.h"
 
-#include "app/desktop/pages/timeline/find_bar.h"
-#include "app/desktop/pages/timeline/table_panel.h"
-#include "app/desktop/pages/timeline/timeline_canvas.h"
+#include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
+#include "app/desktop/pages/timeline/tables/find_bar.h"
+#include "app/desktop/pages/timeline/tables/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/widgets/data_table.h"
 #include "tests/app/desktop/window_fixture.h"

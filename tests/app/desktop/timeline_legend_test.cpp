@@ -1,5 +1,5 @@
 // What the legend of the timeline names: what a recording can show, in the colours of the Overview.
-#include "app/desktop/pages/timeline/timeline_legend.h"
+#include "app/desktop/pages/timeline/canvas/timeline_legend.h"
 
 #include "app/desktop/widgets/theme.h"
 

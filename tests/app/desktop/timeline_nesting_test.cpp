@@ -1,5 +1,5 @@
 // Which level of its track a slice stands on: by what contains it, whatever lane that is of.
-#include "app/desktop/pages/timeline/lane_nesting.h"
+#include "app/desktop/pages/timeline/lanes/lane_nesting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

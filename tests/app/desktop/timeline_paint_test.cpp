@@ -1,7 +1,7 @@
 // What the timeline paints: as much of a lane as was busy, however narrow its events are.
-#include "app/desktop/pages/timeline/column_strip.h"
-#include "app/desktop/pages/timeline/lane_painter.h"
-#include "app/desktop/pages/timeline/track_levels.h"
+#include "app/desktop/pages/timeline/lanes/track_levels.h"
+#include "app/desktop/pages/timeline/tracks/column_strip.h"
+#include "app/desktop/pages/timeline/tracks/lane_painter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

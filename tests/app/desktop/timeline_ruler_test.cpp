@@ -1,5 +1,5 @@
 // What stands on the ruler, at every width and however many steps there are.
-#include "app/desktop/pages/timeline/timeline_ruler.h"
+#include "app/desktop/pages/timeline/canvas/timeline_ruler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // What the timeline shows, where the mouse is, what the status line says: without a window.
 #include "app/desktop/loading/load_recording.h"
-#include "app/desktop/pages/timeline/minimap_density.h"
-#include "app/desktop/pages/timeline/timeline_geometry.h"
-#include "app/desktop/pages/timeline/timeline_pointer.h"
+#include "app/desktop/pages/timeline/canvas/timeline_geometry.h"
+#include "app/desktop/pages/timeline/canvas/timeline_pointer.h"
+#include "app/desktop/pages/timeline/canvas/timeline_viewport.h"
 #include "app/desktop/pages/timeline/timeline_query.h"
-#include "app/desktop/pages/timeline/timeline_viewport.h"
+#include "app/desktop/pages/timeline/tracks/minimap_density.h"
 #include "tests/support/sample_recording.h"
 
 #include <gtest/gtest.h>

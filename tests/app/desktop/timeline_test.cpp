@@ -1,11 +1,11 @@
 // Keys and mouse on the timeline, and what it costs to draw.
 #include "app/desktop/models/rank_order.h"
 #include "app/desktop/models/time_scale.h"
-#include "app/desktop/pages/timeline/lane_painter.h"
-#include "app/desktop/pages/timeline/minimap.h"
-#include "app/desktop/pages/timeline/timeline_canvas.h"
-#include "app/desktop/pages/timeline/timeline_geometry.h"
+#include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
+#include "app/desktop/pages/timeline/canvas/timeline_geometry.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
+#include "app/desktop/pages/timeline/tracks/lane_painter.h"
+#include "app/desktop/pages/timeline/tracks/minimap.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>

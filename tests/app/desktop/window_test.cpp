@@ -4,7 +4,7 @@
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/pages/recording_page.h"
 #include "app/desktop/pages/start/recent_list.h"
-#include "app/desktop/pages/timeline/timeline_canvas.h"
+#include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/shell/app_options.h"
 #include "app/desktop/shell/key_sheet.h"

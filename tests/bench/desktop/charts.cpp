@@ -1,5 +1,5 @@
 #include "app/desktop/widgets/chart_panel.h"
-#include "app/desktop/widgets/column_chart.h"
+#include "app/desktop/widgets/pictures/column_chart.h"
 #include "tests/bench/desktop/measure.h"
 
 #include <fmt/core.h>

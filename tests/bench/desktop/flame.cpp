@@ -2,7 +2,7 @@
 #include "app/desktop/loading/load_recording.h"
 #include "app/desktop/models/selected_part.h"
 #include "app/desktop/pages/operators/operators_query.h"
-#include "app/desktop/widgets/flame_graph.h"
+#include "app/desktop/widgets/pictures/flame_graph.h"
 #include "tests/bench/desktop/measure.h"
 
 #include <fmt/core.h>

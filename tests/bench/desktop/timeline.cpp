@@ -1,5 +1,5 @@
 // How long one waits for a recording: first picture, report, pictures after zooms and jumps.
-#include "app/desktop/pages/timeline/timeline_canvas.h"
+#include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/shell/main_window.h"
 #include "tests/bench/desktop/measure.h"

@@ -1,5 +1,5 @@
 // Answers as scripts read them: JSON with stable keys, CSV of RFC 4180.
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>

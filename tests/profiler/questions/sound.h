@@ -1,7 +1,7 @@
 // What holds of an answer whatever was asked of whatever.
 #pragma once
 
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "app/desktop/pages/compare/compare_model.h"
 
 #include "profiler/analysis/steps/ledger.h"
-#include "profiler/questions/cells.h"
+#include "profiler/questions/answer/cells.h"
 
 #include <algorithm>
 #include <array>

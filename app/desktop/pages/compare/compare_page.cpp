@@ -8,7 +8,7 @@
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/legend.h"
-#include "app/desktop/widgets/stacked_bars.h"
+#include "app/desktop/widgets/pictures/stacked_bars.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"

@@ -7,7 +7,7 @@
 #include "app/desktop/models/step_figures.h"
 #include "profiler/analysis/compare/comparability.h"
 #include "profiler/analysis/steps/training_health.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "profiler/questions/compare.h"
 #include "profiler/questions/read_pieces.h"
 #include "profiler/questions/selection.h"

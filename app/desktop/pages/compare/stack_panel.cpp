@@ -3,7 +3,7 @@
 #include "app/desktop/loading/part_loader.h"
 #include "app/desktop/models/flame_data.h"
 #include "app/desktop/models/format.h"
-#include "app/desktop/widgets/flame_graph.h"
+#include "app/desktop/widgets/pictures/flame_graph.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 

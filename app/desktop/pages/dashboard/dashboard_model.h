@@ -6,7 +6,7 @@
 #include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/step_split.h"
 #include "app/desktop/models/targets.h"
-#include "app/desktop/widgets/gauges.h"
+#include "app/desktop/widgets/pictures/gauges.h"
 
 #include <QString>
 #include <memory>

@@ -4,11 +4,11 @@
 #include "app/desktop/pages/efficiency/efficiency_page.h"
 #include "app/desktop/pages/efficiency/scaling_panel.h"
 #include "app/desktop/widgets/chart_panel.h"
-#include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/legend.h"
+#include "app/desktop/widgets/pictures/column_chart.h"
+#include "app/desktop/widgets/pictures/stacked_bars.h"
 #include "app/desktop/widgets/plain_layout.h"
-#include "app/desktop/widgets/stacked_bars.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 

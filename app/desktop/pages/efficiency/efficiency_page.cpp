@@ -3,10 +3,10 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/efficiency/scaling_panel.h"
 #include "app/desktop/widgets/chart_panel.h"
-#include "app/desktop/widgets/column_chart.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/legend.h"
-#include "app/desktop/widgets/stacked_bars.h"
+#include "app/desktop/widgets/pictures/column_chart.h"
+#include "app/desktop/widgets/pictures/stacked_bars.h"
 
 #include <QComboBox>
 #include <QHeaderView>

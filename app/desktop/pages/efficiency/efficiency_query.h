@@ -4,7 +4,7 @@
 
 #include "app/desktop/loading/other_recordings.h"
 #include "app/desktop/models/selected_part.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "storage/model/result.h"
 #include "storage/recording/read/generation.h"
 #include "storage/recording/read/recording_reader.h"

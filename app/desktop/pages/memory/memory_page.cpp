@@ -8,8 +8,8 @@
 #include "app/desktop/pages/memory/moment_panel.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/legend.h"
-#include "app/desktop/widgets/stacked_area.h"
-#include "app/desktop/widgets/stacked_bars.h"
+#include "app/desktop/widgets/pictures/stacked_area.h"
+#include "app/desktop/widgets/pictures/stacked_bars.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 

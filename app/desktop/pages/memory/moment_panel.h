@@ -5,7 +5,7 @@
 
 #include "app/desktop/loading/topic.h"
 #include "app/desktop/pages/memory/moment_query.h"
-#include "app/desktop/widgets/address_map.h"
+#include "app/desktop/widgets/pictures/address_map.h"
 
 #include <QWidget>
 #include <optional>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/run/config/run_config.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 
 #include <QByteArray>
 #include <QDialog>

@@ -3,7 +3,7 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/operators/operators_model.h"
 #include "app/desktop/widgets/data_table.h"
-#include "app/desktop/widgets/flame_graph.h"
+#include "app/desktop/widgets/pictures/flame_graph.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 

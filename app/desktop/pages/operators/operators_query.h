@@ -3,7 +3,7 @@
 
 #include "app/desktop/models/flame_data.h"
 #include "app/desktop/models/selected_part.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 #include "profiler/questions/occurrences.h"
 #include "profiler/questions/read_device.h"
 #include "profiler/questions/read_stacks.h"

@@ -7,7 +7,7 @@
 #include "engine/run/config/run_config.h"
 #include "profiler/planning/calibration.h"
 #include "profiler/planning/plan_times.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 
 #include <QString>
 #include <QStringList>

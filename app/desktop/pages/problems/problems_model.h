@@ -5,7 +5,7 @@
 #include "app/desktop/models/findings.h"
 #include "app/desktop/models/selected_part.h"
 #include "profiler/analysis/rules/checks.h"
-#include "profiler/questions/answer.h"
+#include "profiler/questions/answer/answer.h"
 
 #include <QString>
 #include <cstdint>

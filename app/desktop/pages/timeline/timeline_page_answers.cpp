@@ -1,11 +1,11 @@
 // What the page asks of the recording, and where the answers go.
-#include "app/desktop/pages/timeline/communication_headline.h"
-#include "app/desktop/pages/timeline/minimap.h"
-#include "app/desktop/pages/timeline/slice_details.h"
-#include "app/desktop/pages/timeline/slice_panel.h"
-#include "app/desktop/pages/timeline/timeline_canvas.h"
+#include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
+#include "app/desktop/pages/timeline/details/communication_headline.h"
+#include "app/desktop/pages/timeline/details/slice_details.h"
+#include "app/desktop/pages/timeline/details/slice_panel.h"
+#include "app/desktop/pages/timeline/tables/timeline_tables.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
-#include "app/desktop/pages/timeline/timeline_tables.h"
+#include "app/desktop/pages/timeline/tracks/minimap.h"
 
 namespace shardscope::desktop {
 

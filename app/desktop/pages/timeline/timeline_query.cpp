@@ -1,11 +1,11 @@
 #include "app/desktop/pages/timeline/timeline_query.h"
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/timeline/collectives.h"
-#include "app/desktop/pages/timeline/device_slice.h"
-#include "app/desktop/pages/timeline/range_kind.h"
-#include "app/desktop/pages/timeline/range_table.h"
-#include "app/desktop/pages/timeline/track_levels.h"
+#include "app/desktop/pages/timeline/details/collectives.h"
+#include "app/desktop/pages/timeline/details/device_slice.h"
+#include "app/desktop/pages/timeline/lanes/track_levels.h"
+#include "app/desktop/pages/timeline/tables/range_kind.h"
+#include "app/desktop/pages/timeline/tables/range_table.h"
 #include "storage/model/flow_words.h"
 
 #include <algorithm>

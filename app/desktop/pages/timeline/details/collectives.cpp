@@ -1,0 +1,146 @@
+#include "app/desktop/pages/timeline/details/collectives.h"
+
+#include "app/desktop/pages/timeline/timeline_query.h"
+#include "profiler/analysis/communication/collective_figures.h"
+#include "profiler/analysis/intervals.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace shardscope::desktop {
+namespace {
+
+/// Collectives that a view may lie over for its slices to be joined with them: reading more takes
+/// longer than a picture may.
+constexpr double kMostJoined = 4'000;
+
+const CollectiveEvent* find(const RankEvents& events, CollectiveKey key) {
+    for (const CollectiveEvent& event : events.collectives)
+        if (event.group == key.group && event.sequence == key.sequence) return &event;
+    return nullptr;
+}
+
+bool isJoined(const LaneFacts& lane, const SliceView& slice) {
+    return lane.role == LaneRole::kCommunication && !isStreamLane(lane.lane) && slice.count == 1;
+}
+
+/// As if they were spread evenly over time and ranks.
+double collectivesIn(const OpenRecording& recording, TimeRange range) {
+    const auto whole =
+        static_cast<double>(std::max<std::int64_t>(1, recording.bounds().duration().ns));
+    const auto ranks =
+        static_cast<double>(std::max<std::size_t>(1, recording.summary.ranks.size()));
+    return static_cast<double>(recording.summary.events.collectives) / ranks *
+           static_cast<double>(range.duration().ns) / whole;
+}
+
+}  // namespace
+
+Result<CollectiveViewPtr> loadCollective(storage::RecordingReader& reader,
+                                         const OpenRecording& recording, RankId rank,
+                                         CollectiveKey key, TimeRange slice) {
+    const TimeRange around{slice.begin, slice.end + Duration{1}};
+    std::vector<RankEvents> ranks;
+    for (const RankFacts& each : recording.summary.ranks) {
+        auto events = reader.rankEvents(each.rank, around);
+        if (!events) return failure(events);
+        ranks.push_back(std::move(*events));
+    }
+    auto view = std::make_shared<CollectiveView>();
+    for (const RankEvents& events : ranks)
+        if (const CollectiveEvent* event = find(events, key)) view->peers[events.rank] = *event;
+    const auto own = view->peers.find(rank);
+    if (own == view->peers.end()) return CollectiveViewPtr();
+    view->event = own->second;
+    view->members = analysis::groupMembers(ranks, key.group);
+    for (const RankEvents& events : ranks)
+        if (events.rank == rank)
+            view->notBehindCompute =
+                analysis::notBehindCompute(events, {view->event.start, view->event.end});
+    return CollectiveViewPtr(std::move(view));
+}
+
+std::optional<CollectiveSlice> sameCollective(const CollectiveView& collective,
+                                              const RecordingSummary& summary, LaneAddress from,
+                                              const SliceView& slice, int rankStep) {
+    // a kernel of NCCL does not say which collective it belongs to
+    if (collective.peers.size() < 2 || isStreamLane(from.lane)) return std::nullopt;
+    std::vector<const CollectiveEvent*> events;
+    std::vector<RankId> ranks;
+    int own = 0;
+    for (const auto& [rank, event] : collective.peers) {
+        if (rank == from.rank) own = static_cast<int>(ranks.size());
+        ranks.push_back(rank);
+        events.push_back(&event);
+    }
+    const int count = static_cast<int>(ranks.size());
+    const auto wanted = static_cast<std::size_t>(((own + rankStep) % count + count) % count);
+    CollectiveSlice found{{ranks[wanted], from.lane}, slice};
+    for (const LaneFacts& lane : summary.lanes) {
+        if (lane.rank == ranks[wanted] && lane.role == LaneRole::kCommunication &&
+            !isStreamLane(lane.lane))
+            found.key.lane = lane.lane;
+    }
+    const CollectiveEvent& event = *events[wanted];
+    found.slice.range = {event.start, event.end};
+    found.slice.busy = event.end - event.start;
+    found.slice.waitedUntil = event.lastArrival();
+    return found;
+}
+
+Result<std::optional<CollectiveSlice>> findCollective(storage::RecordingReader& reader,
+                                                      const OpenRecording& recording,
+                                                      CollectiveKey key, TimeRange range,
+                                                      const Selection& among,
+                                                      std::optional<RankId> preferred) {
+    std::vector<LaneAddress> lanes;
+    for (const LaneFacts& lane : recording.summary.lanes)
+        if (lane.role == LaneRole::kCommunication && !isStreamLane(lane.lane) &&
+            among.includes(lane.rank))
+            lanes.push_back({lane.rank, lane.lane});
+    std::stable_partition(lanes.begin(), lanes.end(), [&](const LaneAddress& lane) {
+        return preferred && lane.rank == *preferred;
+    });
+    for (const LaneAddress& lane : lanes) {
+        const auto spans =
+            reader.spans(lane.rank, lane.lane, {range.begin, range.end + Duration{1}});
+        if (!spans) return failure(spans);
+        for (const SpanEvent& span : *spans) {
+            if (span.correlation != key.correlation()) continue;
+            const auto slice = loadSlice(reader, recording, lane, span);
+            if (!slice) return failure(slice);
+            return std::optional(CollectiveSlice{lane, *slice});
+        }
+    }
+    return std::optional<CollectiveSlice>();
+}
+
+Result<void> joinCollectives(storage::RecordingReader& reader, const OpenRecording& recording,
+                             const LaneFacts& lane, std::vector<SliceView>& slices) {
+    std::optional<TimeRange> hull;
+    for (const SliceView& slice : slices) {
+        if (!isJoined(lane, slice)) continue;
+        if (!hull) hull = slice.range;
+        hull->begin = std::min(hull->begin, slice.range.begin);
+        hull->end = std::max(hull->end, slice.range.end);
+    }
+    if (!hull || collectivesIn(recording, *hull) > kMostJoined) return {};
+    const auto events = reader.rankEvents(lane.rank, {hull->begin, hull->end + Duration{1}});
+    if (!events) return failure(events);
+    std::map<std::pair<std::uint32_t, std::uint64_t>, const CollectiveEvent*> byKey;
+    for (const CollectiveEvent& event : events->collectives)
+        byKey[{event.group, event.sequence}] = &event;
+    for (SliceView& slice : slices) {
+        if (!isJoined(lane, slice)) continue;
+        const CollectiveKey key = CollectiveKey::of(slice.correlation);
+        const auto found = byKey.find({key.group, key.sequence});
+        if (found == byKey.end()) continue;
+        slice.operation = found->second->operation;
+        slice.layer = found->second->layer;
+        slice.waitedUntil = found->second->lastArrival();
+    }
+    return {};
+}
+
+}  // namespace shardscope::desktop

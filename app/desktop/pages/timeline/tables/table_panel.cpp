@@ -1,0 +1,147 @@
+#include "app/desktop/pages/timeline/tables/table_panel.h"
+
+#include "app/desktop/pages/timeline/tables/range_kind.h"
+#include "app/desktop/widgets/data_table.h"
+#include "app/desktop/widgets/text_label.h"
+#include "app/desktop/widgets/theme.h"
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSignalBlocker>
+#include <QTabBar>
+#include <QVBoxLayout>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+constexpr int kFilterWidth = 120;
+/// Of tabs that are no RangeKind.
+constexpr int kFirstOther = 100;
+
+int dataOf(TableTab tab) {
+    return kFirstOther + static_cast<int>(tab);
+}
+
+QString nameOf(TableTab tab) {
+    return tab == TableTab::kFound ? QObject::tr("Found") : QObject::tr("Marks");
+}
+
+}  // namespace
+
+TablePanel::TablePanel(QWidget* parent)
+    : QWidget(parent),
+      m_tabs(new QTabBar(this)),
+      m_caption(quietLabel({}, this)),
+      m_filter(new QLineEdit(this)),
+      m_table(new DataTable(tr("Events of the selected range by name"), this)) {
+    m_tabs->setDrawBase(false);
+    m_tabs->setExpanding(false);
+    m_tabs->setAccessibleName(tr("Kinds of events"));
+    m_caption->setWordWrap(false);
+    m_caption->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    m_caption->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_caption->installEventFilter(this);
+    m_filter->setPlaceholderText(tr("Filter"));
+    m_filter->setAccessibleName(tr("Filter the table"));
+    m_filter->setFixedWidth(kFilterWidth);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(kGap / 2);
+    auto* top = new QHBoxLayout;
+    top->setSpacing(kGapGroup);
+    top->addWidget(m_tabs);
+    top->addWidget(m_caption, 1);
+    top->addWidget(m_filter);
+    layout->addLayout(top);
+    layout->addWidget(m_table, 1);
+    connect(m_tabs, &QTabBar::currentChanged, this, &TablePanel::changeTab);
+    connect(m_filter, &QLineEdit::textChanged, m_table->table(), &TableModel::setFilter);
+}
+
+void TablePanel::setKinds(const std::vector<RangeKind>& kinds) {
+    const QSignalBlocker quiet(m_tabs);
+    std::vector<TableTab> others;
+    for (TableTab tab : {TableTab::kFound, TableTab::kMarks})
+        if (indexOf(tab) >= 0) others.push_back(tab);
+    while (m_tabs->count() > 0) m_tabs->removeTab(0);
+    int current = 0;
+    for (RangeKind kind : kinds) {
+        const int at = m_tabs->addTab(rangeKindName(kind));
+        m_tabs->setTabData(at, static_cast<int>(kind));
+        if (kind == m_kind) current = at;
+    }
+    for (TableTab tab : others) addTab(tab);
+    if (kinds.empty()) return;
+    m_tabs->setCurrentIndex(current);
+    m_tabs->updateGeometry();  // it does not tell its layout while it is hidden
+    m_kind = kinds[static_cast<std::size_t>(current)];
+}
+
+void TablePanel::changeTab(int index) {
+    if (index < 0) return;
+    const int code = m_tabs->tabData(index).toInt();
+    if (code < kFirstOther) m_kind = static_cast<RangeKind>(code);
+    m_filter->clear();
+    Q_EMIT tabChanged();
+}
+
+int TablePanel::indexOf(TableTab tab) const {
+    for (int i = 0; i < m_tabs->count(); ++i)
+        if (m_tabs->tabData(i).toInt() == dataOf(tab)) return i;
+    return -1;
+}
+
+TableTab TablePanel::tab() const {
+    const int code = m_tabs->tabData(m_tabs->currentIndex()).toInt();
+    return code < kFirstOther ? TableTab::kRange : static_cast<TableTab>(code - kFirstOther);
+}
+
+void TablePanel::addTab(TableTab tab) {
+    if (indexOf(tab) >= 0) return;
+    const QSignalBlocker quiet(m_tabs);
+    m_tabs->setTabData(m_tabs->addTab(nameOf(tab)), dataOf(tab));
+    m_tabs->updateGeometry();
+}
+
+void TablePanel::showTab(TableTab tab) {
+    addTab(tab);
+    m_tabs->setCurrentIndex(indexOf(tab));
+}
+
+void TablePanel::showKind(RangeKind kind) {
+    for (int i = 0; i < m_tabs->count(); ++i)
+        if (m_tabs->tabData(i).toInt() == static_cast<int>(kind)) m_tabs->setCurrentIndex(i);
+}
+
+void TablePanel::dropTab(TableTab tab) {
+    if (const int at = indexOf(tab); at >= 0) m_tabs->removeTab(at);
+}
+
+void TablePanel::setCaption(const QString& caption) {
+    m_captionText = caption;
+    if (m_tabs->count() > 0) m_table->setAccessibleName(m_tabs->tabText(m_tabs->currentIndex()));
+    m_table->setAccessibleDescription(caption);
+    m_caption->setToolTip(caption);
+    fitCaption();
+}
+
+/// What does not fit is said on hover.
+void TablePanel::fitCaption() {
+    m_caption->setText(
+        m_caption->fontMetrics().elidedText(m_captionText, Qt::ElideRight, m_caption->width()));
+}
+
+bool TablePanel::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == m_caption && event->type() == QEvent::Resize) fitCaption();
+    return QWidget::eventFilter(watched, event);
+}
+
+void TablePanel::setFilter(const QString& text) {
+    m_filter->setText(text);
+}
+
+}  // namespace shardscope::desktop
