@@ -79,7 +79,7 @@ std::map<StepIndex, TimeRange> stepsOf(const Asked& asked, const std::vector<Ran
     return steps;
 }
 
-/// Work whose speed somebody can change: what is worth a scenario of its own.
+/// Work whose speed can be changed: what is worth a separate scenario.
 bool isWorth(const PathPiece& piece) {
     switch (piece.kind) {
         case PathKind::kCompute:
@@ -102,7 +102,7 @@ public:
           m_ranges(stepsOf(asked, ranks)) {}
 
     [[nodiscard]] bool hasSteps() const { return !m_ranges.empty(); }
-    /// Of some collectives waiting is not told from moving.
+    /// For some collectives waiting and transfer time cannot be separated.
     [[nodiscard]] bool hasUnparted() const { return m_unparted; }
     [[nodiscard]] bool sawLaunch() const { return m_steps.sawLaunch(); }
     /// Of the first reading; a second one meets the same again.

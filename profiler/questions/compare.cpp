@@ -133,14 +133,14 @@ void addVerdict(const std::vector<RunFigure>& first, const std::vector<RunFigure
         answer.unknown.emplace_back("which run is faster is unknown: one has no whole steps");
         return;
     }
-    const Difference told = analysis::differenceOf(*a, *b);
-    answer.sentences.push_back(
-        fmt::format("Step time: {}{}.", toWord(told.verdict),
-                    told.change && told.low
-                        ? fmt::format(", {:+.1f} % (between {:+.1f} and {:+.1f} %)",
-                                      100 * *told.change, 100 * *told.low, 100 * *told.high)
-                        : fmt::format("; it takes {} steps of each without warm-up and validation",
-                                      analysis::kLeastSamples)));
+    const Difference difference = analysis::differenceOf(*a, *b);
+    answer.sentences.push_back(fmt::format(
+        "Step time: {}{}.", toWord(difference.verdict),
+        difference.change && difference.low
+            ? fmt::format(", {:+.1f} % (between {:+.1f} and {:+.1f} %)", 100 * *difference.change,
+                          100 * *difference.low, 100 * *difference.high)
+            : fmt::format("; it takes {} steps of each without warm-up and validation",
+                          analysis::kLeastSamples)));
 }
 
 Result<void> checkComparable(const std::vector<Side>& baselines, const Side& run, bool anyway,

@@ -21,7 +21,7 @@ using analysis::PartOfRanks;
 using analysis::PartSpeed;
 using analysis::UtilisationBy;
 
-/// What the figures are about, as nobody should print an MFU without.
+/// What the figures are based on; an MFU must not be printed without it.
 void addBasis(const Asked& asked, const analysis::Throughput& throughput,
               const run::RunConfig& config, const analysis::Mfu& mfu, Answer& answer) {
     answer.sentences.push_back(fmt::format(

@@ -31,7 +31,7 @@ constexpr auto wordsOf(StackKind) {
 /// Kinds of which the selected ranks have lanes, in this order.
 [[nodiscard]] std::vector<StackKind> stackKinds(const RecordingSummary& summary);
 
-/// What a frame of a tree is, told by its tag.
+/// What a frame of a tree is, by its tag.
 struct StackTag {
     Phase phase = Phase::kNone;  ///< of the outermost span around it
     LaneRole role = LaneRole::kHost;

@@ -27,9 +27,10 @@ Table ledgerTable(const char* key, const char* title, bool perStep) {
     for (const LedgerPart part : kAll<LedgerPart>)
         table.columns.push_back({analysis::toKey(part), toWord(part), Unit::kNanoseconds,
                                  analysis::definition(part), Shown::kWhereAny});
-    table.columns.push_back({analysis::kReductionKey, "blocked in reductions", Unit::kNanoseconds,
-                             "Blocked in reduce-scatters and in all-reduces: no part of its own.",
-                             Shown::kToScripts});
+    table.columns.push_back(
+        {analysis::kReductionKey, "blocked in reductions", Unit::kNanoseconds,
+         "Blocked in reduce-scatters and in all-reduces; included in other parts.",
+         Shown::kToScripts});
     if (perStep)
         table.columns.push_back({"core_wait_ns", "without a core", Unit::kNanoseconds,
                                  "The step thread was ready to run and had no core: no part, but "

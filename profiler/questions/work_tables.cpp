@@ -80,7 +80,7 @@ PartRanges rangesOf(const std::vector<SpanEvent>& phases) {
     return ranges;
 }
 
-/// Adds what the names of a lane's spans tell.
+/// Adds what the names of a lane's spans say.
 Result<void> addNamed(const Asked& asked, const LaneFacts& lane, PartRanges& ranges) {
     const TimeRange time = asked.selection.timeOf(asked.summary, lane.rank);
     const auto spans = asked.reader.spans(lane.rank, lane.lane, time);
