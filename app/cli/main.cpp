@@ -51,7 +51,7 @@ std::string flagSuggestion(const CLI::App& root, int argc, char** argv) {
     return {};
 }
 
-/// `verb`: whose help tells more; empty: that of the program.
+/// `verb`: whose help says more; empty: that of the program.
 int usageError(const std::string& sentence, const std::string& verb = {}) {
     tellError(fmt::format("{}\nRun 'shardscope {}--help' for how to use it.", sentence,
                           verb.empty() ? "" : verb + " "));

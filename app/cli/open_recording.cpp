@@ -48,10 +48,10 @@ Result<OpenedRecording> openAnyRecording(const RecordingPlace& place) {
     }
     const auto address = remote::parseAddress(place.path);
     if (!address) return failure(address);
-    // How much of something has been sent is not a line each time.
-    const auto notice = [told = std::string()](const std::string& text) mutable {
+    // Progress in bytes does not get a line each time.
+    const auto notice = [last = std::string()](const std::string& text) mutable {
         const std::string what = text.substr(0, text.find(": "));
-        if (what == std::exchange(told, what) || ::isatty(STDERR_FILENO) != 1) return;
+        if (what == std::exchange(last, what) || ::isatty(STDERR_FILENO) != 1) return;
         tell(fmt::format("{}\n", what));
     };
     auto session =
@@ -78,7 +78,7 @@ Result<void> requireFile(const RecordingPlace& place, const std::string& what,
 int tellFailure(const RecordingPlace& place, const Error& error) {
     std::string text = error.message;
     const auto address = remote::parseAddress(place.path);
-    // What helps there is no program that is in anybody's path there.
+    // The program that helps is on no search path there.
     if (const std::size_t at = text.find("`shardscope repair "); address && at != text.npos) {
         text.replace(
             at, text.find('`', at + 1) + 1 - at,

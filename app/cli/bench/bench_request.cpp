@@ -23,15 +23,15 @@ std::string_view whyNoSetting(const run::RunConfig& config, std::string_view key
     return run::whyNot(config, key == kModelKey ? "model.layers" : key);
 }
 
-/// The settings that tell runs apart; the first one at least.
+/// The settings that distinguish runs; the first one at least.
 Settings telling(const Settings& point, const std::set<std::string>& varying,
                  const run::RunConfig& config) {
-    Settings told;
+    Settings named;
     for (const Setting& setting : point) {
         const bool applies = whyNoSetting(config, setting.key).empty();
-        if (applies && (varying.contains(setting.key) || told.empty())) told.push_back(setting);
+        if (applies && (varying.contains(setting.key) || named.empty())) named.push_back(setting);
     }
-    return told;
+    return named;
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ Result<Everything> read(const std::vector<RunResult>& results) {
             const auto recording = readMeasuredRecording(result.recordings[i]);
             if (!recording) return failure(recording);
             addTo(measured.rows, i, *recording);
-            // Warnings are told of every bench.
+            // Every bench reports warnings.
             addNotedLimits(recording->summary, all.limits);
             const auto folder = std::filesystem::path(result.recordings[i]).parent_path();
             const std::int32_t ranks = result.run.config.ranks;
@@ -275,8 +275,8 @@ void addFits(const Measured& measured, Table& table) {
         const auto fitted = planning::fitWithInterval(measured.ofAll(operation));
         if (!fitted) continue;
         // The fit's bound is no figure: it says that nothing of the time was without payload.
-        const auto latency = [told = fitted->fit.latencyNs > 0](double ns) {
-            return told ? Cell(ns) : Cell();
+        const auto latency = [hasLatency = fitted->fit.latencyNs > 0](double ns) {
+            return hasLatency ? Cell(ns) : Cell();
         };
         table.rows.push_back(
             {communicatorName(measured.result->run.config), std::int64_t{measured.rows.ranks},

@@ -120,14 +120,14 @@ Table strategyTable(const std::vector<Measured>& all) {
                               isBucketed(each.result->run) ? Cell(config.bucketMegabytes) : Cell(),
                               std::int64_t{pieces(each.result->run)}};
         append(stepCells(each.run.mean("step.time_ns")), row);
-        const auto told = [&](const char* key) {
+        const auto meanOf = [&](const char* key) {
             const auto mean = each.run.mean(key);
             return mean ? std::optional(mean->mean) : std::nullopt;
         };
-        const auto communication = told("communication.time_ns");
-        const auto exposed = told("communication.exposed_ns");
+        const auto communication = meanOf("communication.time_ns");
+        const auto exposed = meanOf("communication.exposed_ns");
         const bool share = communication && exposed && *communication > 0;
-        append({cellOf(told("throughput.tokens_per_s")), cellOf(communication), cellOf(exposed),
+        append({cellOf(meanOf("throughput.tokens_per_s")), cellOf(communication), cellOf(exposed),
                 share ? Cell(100 * (1 - *exposed / *communication)) : Cell(),
                 Cell(theory::trafficPerStep(config).count)},
                row);

@@ -25,7 +25,7 @@ constexpr std::size_t kMostFunctions = 8;
 
 Result<std::vector<PlannedRun>> plan(const BenchRequest& request) {
     BenchRequest settled = request;
-    // Which types tensors really had is a table of its own.
+    // Which types tensors really had is a separate table.
     settled.start.precisionReport = true;
     return settled.runs({{"model", {"small", "medium", "large", "xl", "2.7B"}},
                          {"strategy", {"single"}},

@@ -132,7 +132,7 @@ std::string isFingerprint(const std::string& text) {
     return good ? "" : "is no fingerprint as `shardscope doctor --hosts` prints it: SHA256:...";
 }
 
-/// Nobody's key is trusted by a look at this machine.
+/// A check of this machine alone trusts no host key.
 Result<void> checkHostsNamed(const DoctorOptions& options) {
     if (!options.hosts.hosts.empty() || options.hosts.acceptKey.empty()) return {};
     return failure(ErrorCode::kUsage, "--accept-key is about other hosts; name them with --hosts");

@@ -51,7 +51,8 @@ struct GpuSurroundings {
     std::string profilingRule;  ///< /proc/driver/nvidia/params; empty: no driver is loaded
     bool root = false;
 
-    /// How bad it is when a GPU cannot be used: nobody asked for one where there is none.
+    /// How bad it is when a GPU cannot be used: only a note where there is none and none was
+    /// requested.
     [[nodiscard]] CheckStatus without(CheckStatus bad) const {
         return wanted || !pci.empty() ? bad : CheckStatus::kNote;
     }

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kNone = "none";
 constexpr const char* kFormerNone = "nobody";
-/// Tasks of a launcher are started within it; nobody is to sit at a prompt for longer.
+/// Tasks of a launcher are started within it; the user should not wait longer at the prompt.
 constexpr std::chrono::seconds kDismissPatience{10};
 
 launch::Variables ownVariables() {
@@ -166,7 +166,7 @@ void dismissTasks(const launch::TaskPlace& task, const std::string& interface, i
     auto signals = SignalRequests::open();
     auto meeting = launch::TaskMeeting::open(task, productVersion(), interface);
     if (!signals || !meeting) return;
-    // Who does not come is told by nobody.
+    // Tasks that do not come are not reported.
     static_cast<void>(meeting->gather([&] { return !signals->askedToStop(); },
                                       [](const std::string&) {}, kDismissPatience));
     meeting->end(status);

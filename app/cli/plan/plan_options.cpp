@@ -126,7 +126,7 @@ Result<void> setRanks(const PlanOptions& options, run::RunConfig& config) {
     return {};
 }
 
-/// Whatever its strategy: a wrong size is told, not a table without rows.
+/// Whatever its strategy: a wrong size is an error, not a table without rows.
 Result<void> check(const PlanOptions& options, const run::RunConfig& config) {
     if (options.flags.given("strategy")) return run::validate(config);
     return run::validate(planning::overRanks(config, config.ranks, run::Strategy::kZero3));

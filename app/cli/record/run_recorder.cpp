@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kFlushInterval{500};
 /// What a file that is copied without its log, or whose log is lost, lacks at most.
 constexpr std::chrono::milliseconds kCheckpointInterval{1000};
 
-// Nobody speaks for another rank, whatever stands in the message.
+// No rank speaks for another one, whatever the message says.
 void ofRank(RankId rank, run::LaneDeclared& declared) {
     declared.lane.rank = rank;
 }
@@ -193,7 +193,7 @@ void RunRecorder::on(RankId rank, const run::RankActivity& activity) {
 
 void RunRecorder::on(RankId, const run::MetricReported& reported) {
     const MetricPoint& point = reported.point;
-    // SQLite has no NaN: the rank's own failure message tells of a loss that is not a number.
+    // SQLite has no NaN: the rank's own failure message reports a loss that is not a number.
     if (std::isfinite(point.value) && storesSteps()) wrote(m_writer.addMetric(point));
     if (point.name == "validation_loss") {
         m_progress.validation(point.step.value, point.value);
@@ -342,7 +342,7 @@ void RunRecorder::noteEnd(const launch::RunOutcome& outcome, RunEnd& end) {
         end.exitStatus = exitStatus(*outcome.failure);
         end.message = outcome.failure->message;
         if (!outcome.failedRank) end.lostHost = outcome.lostHost;
-        // Not as a log line too: the end is told in the same words.
+        // Not as a log line too: the end is reported in the same words.
         if (!canWrite()) return;
         wrote(m_writer.addDiagnostic({Severity::kProblem,
                                       outcome.failedRank ? "rank-died"

@@ -80,7 +80,7 @@ TEST_F(SlurmSubmission, MakesTheTasksSecretItself) {
              {"--trust-network"}, {"--task-token-file", "token"}}) {
         const auto refused = submit(flags);
         EXPECT_EQ(refused->wait(), 2);
-        EXPECT_THAT(refused->err(), HasSubstr("--slurm gives the job's tasks a secret of its own"));
+        EXPECT_THAT(refused->err(), HasSubstr("--slurm gives the job's tasks its own secret"));
     }
 }
 
