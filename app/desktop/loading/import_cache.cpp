@@ -142,7 +142,7 @@ Result<QString> ImportCache::keyOf(const QStringList& inputs, const Progress& pr
         if (!file.open(QIODevice::ReadOnly))
             return failure(ErrorCode::kUnreadable, path.toStdString() + " cannot be read: " +
                                                        file.errorString().toStdString());
-        // the name tells ranks apart, and the title is made of it
+        // the name distinguishes ranks, and the title is made of it
         hash.addData(QFileInfo(path).fileName().toUtf8());
         hash.addData(QByteArray::number(file.size()));
         QByteArray block(kBlock, Qt::Uninitialized);
@@ -185,10 +185,10 @@ Result<ImportedTrace> ImportCache::imported(const QStringList& inputs,
     if (!account && account.error().code == ErrorCode::kCancelled)
         return tl::unexpected(cancelled());
     if (!account) return failure(account);
-    const ImportFacts told = factsOf(*account);
-    writeFacts(facts, told);
+    const ImportFacts written = factsOf(*account);
+    writeFacts(facts, written);
     makeRoom(recording);
-    return ImportedTrace{recording, named(inputs, told)};
+    return ImportedTrace{recording, named(inputs, written)};
 }
 
 /// The file that is to be opened stays whatever it takes.

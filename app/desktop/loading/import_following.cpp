@@ -38,7 +38,7 @@ void RecordingLoader::connectImport() {
     });
 }
 
-/// A file that somebody reads on in cannot be finished.
+/// A file that is still being read cannot be finished.
 void RecordingLoader::letItFinish(double share) {
     constexpr double kNearlyRead = 0.98;
     if (share < kNearlyRead || !showsImport()) return;
@@ -51,7 +51,7 @@ void RecordingLoader::importNext() {
     if (!m_next.isEmpty() && !m_import.isGoing()) m_import.start(std::exchange(m_next, {}));
 }
 
-/// Where that fails the end of the import tells more.
+/// Where that fails the end of the import says more.
 void RecordingLoader::openPart(const QString& part, const QString& recording) {
     m_opensPart = true;
     openPlace({recording, m_import.address(), {}, part},

@@ -45,25 +45,26 @@ QString leftOutWord(const DetailFacts& detail) {
 }
 
 QString completenessText(const OpenRecording& recording) {
-    const analysis::Completeness& told = recording.report.completeness;
+    const analysis::Completeness& completeness = recording.report.completeness;
     if (recording.isImporting())
-        return u"The trace is being imported: this is what is there so far."_s;
+        return u"The trace is being imported: this is what has been read so far."_s;
     if (recording.isRunning())
-        return u"The run is going on: this is what it has recorded so far."_s;
-    if (told.complete) return u"Recording complete: every event that a step must have is there."_s;
-    if (told.known) return u"Recording incomplete."_s;
+        return u"The run is still recording: this is what there is so far."_s;
+    if (completeness.complete)
+        return u"Recording complete: every event that a step must have is there."_s;
+    if (completeness.known) return u"Recording incomplete."_s;
     return recording.isImported()
                ? u"Whether events are missing is unknown: this is an imported trace."_s
                : u"Whether events are missing is unknown at this capture level."_s;
 }
 
 QString completenessWord(const OpenRecording& recording) {
-    const analysis::Completeness& told = recording.report.completeness;
+    const analysis::Completeness& completeness = recording.report.completeness;
     if (recording.isImporting()) return u"importing"_s;
     if (recording.isRunning()) return u"running"_s;
     if (!recording.summary.complete) return u"not finalised"_s;
-    if (told.complete) return u"complete ✓"_s;
-    return told.known ? u"incomplete"_s : u"completeness unknown"_s;
+    if (completeness.complete) return u"complete ✓"_s;
+    return completeness.known ? u"incomplete"_s : u"completeness unknown"_s;
 }
 
 bool wasSalvaged(const OpenRecording& recording) {
@@ -125,7 +126,7 @@ QString incompleteText(const OpenRecording& recording) {
 QString sharedDeviceText(const OpenRecording& recording) {
     for (const DeviceFacts& device : recording.summary.devices) {
         if (device.sharedBy < 2) continue;
-        return u"Shared device: %1 ranks take turns on one %2. Times here do not tell how fast "
+        return u"Shared device: %1 ranks take turns on one %2. Times here do not show how fast "
                u"the run would be with one device per rank."_s.arg(QString::number(device.sharedBy),
                                                                    fromUtf8(device.name));
     }

@@ -187,7 +187,7 @@ void choosePlatform(int argc, char** argv) {
     }
     if (!hidden) return;
     qputenv("QT_QPA_PLATFORM", "offscreen");
-    // that this platform cannot do what nobody sees
+    // silences what this platform cannot do and the user does not see
     QLoggingCategory::setFilterRules(u"default.warning=false"_s);
 }
 

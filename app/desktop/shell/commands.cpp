@@ -114,7 +114,7 @@ DigitKeys::DigitKeys(const Commands& commands, QWidget* window)
 }
 
 /// A press is offered as a ShortcutOverride first: one that reaches the window is wanted by no
-/// widget, and what accepts it keeps Qt from looking for a shortcut of its own.
+/// widget, and what accepts it keeps Qt from looking for its own shortcut.
 bool DigitKeys::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::ShortcutOverride && servedWindow(watched) == m_window) {
         const auto* key = static_cast<QKeyEvent*>(event);

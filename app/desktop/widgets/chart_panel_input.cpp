@@ -15,7 +15,7 @@ namespace shardscope::desktop {
 namespace {
 
 constexpr double kWheelFactor = 1.25;
-/// Of everything: less is no stretch that points can be told apart in.
+/// Of the whole range: in a shorter stretch points cannot be distinguished.
 constexpr double kShortestShare = 1e-4;
 
 }  // namespace

@@ -27,7 +27,7 @@ constexpr int kAcross = 1600;  ///< pixels that a sheet is composed in
 constexpr double kSharp = 2;   ///< pixels of a PNG file a pixel of the sheet
 constexpr int kDots = 96;      ///< an inch
 constexpr double kPaperMarginMm = 8;
-constexpr qint64 kFront = 4096;  ///< bytes that tell what a file is
+constexpr qint64 kFront = 4096;  ///< bytes that identify the format of a file
 
 struct Paper {
     const char* name;

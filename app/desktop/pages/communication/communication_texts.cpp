@@ -110,9 +110,9 @@ QString overlapSentence(const SelectedPart& part) {
 
 QString reasonSentence(const CommunicationFrame& frame) {
     Duration exposed;
-    for (const analysis::ReasonSum& sum : frame.told.reasons) exposed += sum.exposed;
+    for (const analysis::ReasonSum& sum : frame.communication.reasons) exposed += sum.exposed;
     if (exposed.ns == 0) return {};
-    const analysis::ReasonSum& most = frame.told.reasons.front();
+    const analysis::ReasonSum& most = frame.communication.reasons.front();
     // a share alone: each collective is counted by itself, and two that are exposed at once make
     // more than the time that is
     const QString share =
@@ -141,7 +141,7 @@ QString reasonSentence(const CommunicationFrame& frame) {
 }
 
 QString skewSentence(const CommunicationFrame& frame) {
-    const analysis::ArrivalSkew& skew = frame.told.skew;
+    const analysis::ArrivalSkew& skew = frame.communication.skew;
     if (skew.known == 0)
         return skew.unknown == 0
                    ? u"No collective of a step is in what is selected."_s
@@ -160,7 +160,7 @@ QString skewSentence(const CommunicationFrame& frame) {
 
 QString unknownText(const CommunicationFrame& frame) {
     std::int64_t moving = 0, untimed = 0, unsized = 0;
-    for (const analysis::Transfer& transfer : frame.told.transfers) {
+    for (const analysis::Transfer& transfer : frame.communication.transfers) {
         if (!moves(transfer.operation)) continue;
         ++moving;
         untimed += !transfer.transfer;

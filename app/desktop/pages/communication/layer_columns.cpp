@@ -89,7 +89,7 @@ std::vector<LegendEntry> legendOf(const LayerSums& sums) {
 using analysis::Transfer;
 using analysis::TransferClass;
 
-constexpr double kPerDecade = 40;  ///< points that can be told apart
+constexpr double kPerDecade = 40;  ///< distinguishable points
 constexpr std::size_t kMostFits = 4;
 constexpr int kFitPoints = 32;
 constexpr double kGiga = 1e9, kMega = 1e6;
@@ -249,12 +249,12 @@ LayerColumns layerColumns(const LayerSums& sums, std::optional<ExposureKind> cho
     return shown;
 }
 
-BandwidthChart bandwidthChart(const questions::Communication& told, const OpenRecording& recording,
-                              Bandwidth bandwidth) {
+BandwidthChart bandwidthChart(const questions::Communication& communication,
+                              const OpenRecording& recording, Bandwidth bandwidth) {
     BandwidthChart chart;
     const bool bus = bandwidth == Bandwidth::kBus;
     chart.title = bus ? u"Bus bandwidth"_s : u"Algorithm bandwidth"_s;
-    const double unit = unitOf(told.transfers, bandwidth);
+    const double unit = unitOf(communication.transfers, bandwidth);
     chart.unit = unit == kGiga ? u"GB/s"_s : u"MB/s"_s;
     if (modelledPeak(recording)) chart.unit += u", modelled link"_s;
     chart.bottomTitle = u"size, KiB"_s;
@@ -268,12 +268,12 @@ BandwidthChart bandwidthChart(const questions::Communication& told, const OpenRe
         u"are two sizes, one at least twice the other.\nDashed: the link as it was modelled, else "
         u"the best of these collectives; what the link could do at most was not measured.\n"
         u"Collectives that would lie on one another are one point."_s;
-    chart.series = dots(told.transfers, bandwidth, unit);
+    chart.series = dots(communication.transfers, bandwidth, unit);
     chart.peaks = peaksOf(chart.series, recording, bandwidth, unit);
-    chart.empty = emptyText(told.transfers);
+    chart.empty = emptyText(communication.transfers);
     std::size_t fits = 0;
-    for (const TransferClass& each : told.classes) {
-        auto line = fitLine(told.transfers, each, bandwidth, unit);
+    for (const TransferClass& each : communication.classes) {
+        auto line = fitLine(communication.transfers, each, bandwidth, unit);
         if (!line || fits++ >= kMostFits) continue;
         chart.series.push_back(std::move(*line));
     }

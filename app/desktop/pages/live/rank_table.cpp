@@ -151,8 +151,9 @@ TableCell phaseCell(const LiveRank& rank, std::int64_t nowMs) {
         const QString silence = formatDuration({(nowMs - rank.heardMs) / 1000 * 1'000'000'000});
         TableCell cell = TableCell::ofText(u"silent for %1"_s.arg(silence));
         cell.alarms = true;
-        cell.tip = u"It tells what it is at every second, but has not for %1. Last: %2"_s.arg(
-            silence, last);
+        cell.tip =
+            u"It reports its activity every second, but has not done so for %1. Last: %2"_s.arg(
+                silence, last);
         return cell;
     }
     const auto phase = fromWord<Phase>(rank.figures->phase);

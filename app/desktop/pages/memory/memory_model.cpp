@@ -136,9 +136,9 @@ QString memorySubline(const SelectedPart& part, const QString& moment) {
     const auto* worst = worstRank(part);
     if (worst == nullptr) return noMemoryText(part);
     // a snapshot may be over in microseconds
-    const Duration told{
+    const Duration span{
         std::clamp<std::int64_t>(part.recording->bounds().duration().ns / 1000, 1, 1'000'000)};
-    QString text = u"At %1"_s.arg(formatInstant(worst->peakTime, told));
+    QString text = u"At %1"_s.arg(formatInstant(worst->peakTime, span));
     if (!moment.isEmpty()) text += u", "_s + moment;
     text += u'.';
     const Bytes gathered = worst->byCategory[at(MemoryCategory::kGatheredParameter)];

@@ -238,7 +238,7 @@ void HostsPanel::addRow(const HostCheck& host) {
     if (!host.unknownKey.isEmpty()) {
         auto* accept = new QPushButton(tr("Trust the key %1").arg(host.unknownKey), row);
         accept->setToolTip(
-            tr("Compare it with what the host's administrator tells you. ssh keeps "
+            tr("Compare it with the one that the host's administrator gives you. ssh keeps "
                "it and does not ask again."));
         connect(
             accept, &QPushButton::clicked, this, [this, key = host.unknownKey] { test(key); },

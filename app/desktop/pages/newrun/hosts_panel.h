@@ -29,7 +29,7 @@ struct HostCheck {
     QString system;
     int cores = 0;  ///< 0: not known
     QStringList gpus;
-    QString driver;                ///< version of theirs; empty: not told
+    QString driver;                ///< driver version; empty: not reported
     QString libTorch;              ///< version; empty: none that ranks can use
     bool libTorchFetched = false;  ///< a run would try to fetch it there
     QString glibc;

@@ -118,7 +118,7 @@ QString warningOf(const RunConfig& config, const MachineFacts& machine) {
     if (config.hosts.empty() && config.ranks * threads > machine.cores)
         return QObject::tr(
                    "%1 ranks × %2 threads share %3 cores: steps will be slower and waiting times "
-                   "larger than on a machine of their own.")
+                   "larger than on separate machines.")
             .arg(config.ranks)
             .arg(threads)
             .arg(machine.cores);

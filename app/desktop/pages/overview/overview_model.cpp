@@ -84,7 +84,7 @@ void addSettings(const OpenRecording& recording, Facts& facts) {
                                                           formatCount(config->steps)));
 }
 
-/// Hosts of one kind, told apart by name only.
+/// Hosts of one kind, which differ in name only.
 void addHosts(const std::vector<HostFacts>& hosts, Facts& facts) {
     constexpr qsizetype kMostNames = 3;
     std::vector<std::pair<QString, QStringList>> kinds;

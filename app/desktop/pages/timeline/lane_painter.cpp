@@ -32,7 +32,7 @@ QColor mixed(const QColor& colour, const QColor& ground, double share) {
             mix(colour.blue(), ground.blue())};
 }
 
-/// x to which a collective waited for a peer; far left where nobody did.
+/// x to which a collective waited for a peer; far left where it did not wait.
 double waitedUntil(const QRectF& area, const SliceView& slice, const TimeScale& scale) {
     if (slice.waitedUntil <= slice.range.begin) return -1e9;
     return area.left() + scale.x(slice.waitedUntil);
