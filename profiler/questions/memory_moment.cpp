@@ -267,8 +267,8 @@ Result<MemoryMoment> readMoment(storage::RecordingReader& reader, const Recordin
         // such as our own export writes: of runs without segments
         moment.space = analysis::addressSpace(moment.blocks, nullptr);
         moment.unknown =
-            "blocks lie in no segment that the snapshot tells of, so it does not tell "
-            "of all";
+            "some blocks lie in no listed segment, so the snapshot's list of segments is "
+            "incomplete";
     }
     moment.reserved = analysis::reservedNow(moment.space);
     return moment;

@@ -276,8 +276,8 @@ Result<void> addAllocators(const Asked& asked, const std::vector<RankMemory>& ra
             if (changes.grew > 0 && changes.shrank > 0)
                 answer.sentences.push_back(fmt::format(
                     "The allocator of rank {} gave memory back {} times and took more {} times "
-                    "between the first steady step and the last: so it does when it finds no room, "
-                    "which costs a call that waits for the device.",
+                    "between the first steady step and the last: it does so when it runs out of "
+                    "room, and each time a call waits for the device.",
                     rank.rank.value, changes.shrank, changes.grew));
         }
         if (table.rows.size() == before)
@@ -285,8 +285,8 @@ Result<void> addAllocators(const Asked& asked, const std::vector<RankMemory>& ra
     }
     if (!without.empty())
         answer.unknown.push_back(
-            "fragmentation and the allocator's retries unknown: what it reserves was not "
-            "recorded of rank " +
+            "fragmentation and the allocator's retries unknown: reserved memory was not "
+            "recorded for rank " +
             without);
     if (!table.rows.empty()) answer.tables.push_back(std::move(table));
     return {};

@@ -196,8 +196,8 @@ Result<Answer> askOverlap(const Asked& asked) {
             "what is selected");
     if (all.ratio() && !all.limit())
         answer.unknown.emplace_back(
-            "what could be hidden is unknown: it takes phases and the times "
-            "at which collectives were asked for");
+            "what could be hidden is unknown: phases and the times at which collectives "
+            "were issued are needed");
     answer.tables.push_back(rankTable(*ranks, overlaps));
     if (asked.perStep) answer.tables.push_back(stepTable(steps));
     answer.tables.push_back(kindTable(exposures));

@@ -40,13 +40,12 @@ inline constexpr Question kLate{
 Result<Answer> askEfficiency(const Asked& asked);
 inline constexpr Question kEfficiency{
     "efficiency", "How well were devices and time used?",
-    "Throughput is tokens of the median step over its time, warm-up and validation left out. MFU "
-    "is "
-    "throughput x FLOPs a token / the peak of all ranks, by each of the ways in use to count "
-    "FLOPs; "
-    "N parameters, L layers, C hidden size, T context. Goodput is the time of steps that train / "
-    "the "
-    "wall time of all ranks. Energy is what counters of devices say, of the steps between samples.",
+    "Throughput is tokens of the median step over its time, warm-up and validation "
+    "left out. MFU is throughput x FLOPs per token / the peak of all ranks, by "
+    "each of the ways in use to count FLOPs; N parameters, L layers, C hidden "
+    "size, T context. Goodput is the time of steps that train / the wall time of "
+    "all ranks. Energy is what counters of devices say, of the steps between "
+    "samples.",
     "PaLM, arXiv 2204.02311, appendix B; goodput: arXiv 2502.06982", askEfficiency};
 
 Result<Answer> askWork(const Asked& asked);

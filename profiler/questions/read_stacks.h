@@ -66,8 +66,8 @@ struct StackDifference {
 };
 
 /// From the first step's beginning to the last one's end where nothing else is selected: start-up
-/// and end are no part of a step. Without `wanted`, or where neither has it, of the first kind that
-/// both have, else of the first. kUsage: the selection leaves nothing of one, and why.
+/// and end are not part of a step. Without `wanted`, or where neither has it, of the first kind
+/// that both have, else of the first. kUsage: the selection leaves nothing of one, and why.
 [[nodiscard]] Result<StackDifference> readStackDifference(storage::RecordingReader& before,
                                                           storage::RecordingReader& after,
                                                           const Selection& selection,

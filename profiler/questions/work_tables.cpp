@@ -145,8 +145,7 @@ void addCollectives(const std::vector<RankEvents>& ranks, Answer& answer) {
             sums[{event.operation, event.cause}].add(event);
     if (sums.empty()) {
         answer.unknown.emplace_back(
-            "collectives unknown: none is in the recording, or in what is "
-            "selected of it");
+            "collectives unknown: none is in the recording, or in the selection");
         return;
     }
     Table table = emptyCollectives();
