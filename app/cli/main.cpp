@@ -58,7 +58,7 @@ int usageError(const std::string& sentence, const std::string& verb = {}) {
     return static_cast<int>(ErrorCode::kUsage);
 }
 
-/// Gets the stack that the program needs, by starting it anew where the limit may be raised, since
+/// Gets the stack that the program needs, by starting it again where the limit may be raised, since
 /// threads get what the process started with. A sentence where it may not.
 std::string stackComplaint(char** argv) {
     constexpr rlim_t kNeeded = rlim_t{1} << 20;

@@ -68,11 +68,12 @@ Result<void> requireFile(const RecordingPlace& place, const std::string& what,
     if (!remote::isRemote(place.path)) return {};
     const auto address = remote::parseAddress(place.path);
     if (!address) return failure(address);
-    return failure(ErrorCode::kUsage,
-                   fmt::format("{} reads the file itself, which lies on {}; fetch it and look at "
-                               "it here: {} && shardscope {} {}{}",
-                               what, address->target, fetchCommand(place, *address), what,
-                               fileName(*address), more));
+    return failure(
+        ErrorCode::kUsage,
+        fmt::format("{} needs the file itself, which is on {}; copy it and run it here: {} && "
+                    "shardscope {} {}{}",
+                    what, address->target, fetchCommand(place, *address), what, fileName(*address),
+                    more));
 }
 
 int tellFailure(const RecordingPlace& place, const Error& error) {

@@ -135,7 +135,7 @@ questions::Table plannedTable(const std::vector<PlannedRun>& plan) {
           kWhereAny},
          {"host_bytes", "of this host", Unit::kBytes,
           "Peaks of all ranks here and their programs together.", kWhereAny},
-         {"traffic_bytes", "traffic", Unit::kBytes, "That a rank sends in a step, by theory.",
+         {"traffic_bytes", "traffic", Unit::kBytes, "Sent by each rank per step, by theory.",
           kWhereAny},
          {"measures", "measures", Unit::kNone, "", kWhereAny},
          {"why_not", "not run because", Unit::kNone, "", kWhereAny}},

@@ -274,7 +274,7 @@ void addFits(const Measured& measured, Table& table) {
     for (const CollectiveOp operation : kAll<CollectiveOp>) {
         const auto fitted = planning::fitWithInterval(measured.ofAll(operation));
         if (!fitted) continue;
-        // The fit's bound is no figure: it says that nothing of the time was without payload.
+        // The fit's bound is not a figure: it says that nothing of the time was without payload.
         const auto latency = [hasLatency = fitted->fit.latencyNs > 0](double ns) {
             return hasLatency ? Cell(ns) : Cell();
         };
@@ -335,8 +335,8 @@ Result<BenchResult> conclude(const BenchRequest& request, const std::vector<RunR
         addFits(each, fits);
     }
     result.answer.sentences.emplace_back(
-        "All results were right: ranks, places and sums are looked at in the first round of each "
-        "size and in its last.");
+        "All results were right: ranks, places and sums are checked in the first round "
+        "of each size and in its last.");
     for (const std::string& limit : all->limits) result.answer.sentences.push_back(limit + '.');
     if (all->peers.byRanks.empty())
         result.answer.unknown.emplace_back(
@@ -369,8 +369,8 @@ Result<void> measureBeside(const run::RunConfig& config, std::int32_t repetition
 BenchKind commBench() {
     return {"comm",
             "collectives between ranks, by communicator, operation, size and number of ranks",
-            "Ranks do nothing but collectives of fp32. A round begins when all ranks are there. "
-            "--steps are rounds; of a size that takes long fewer are done, which is said.",
+            "Ranks do nothing but collectives of fp32. A round begins when all ranks are "
+            "there. --steps are rounds; slow sizes take fewer, which is reported.",
             3,
             plan,
             conclude,

@@ -288,9 +288,9 @@ Result<BenchResult> conclude(const BenchRequest& request, const std::vector<RunR
 BenchKind modelBench() {
     return {"model",
             "a model's step by size and precision: time, memory, functions, types",
-            "A run gives all of its rows: forward, forward + backward and optimizer are sums of "
-            "its phases, the step is the whole. What does not fit into free memory by theory is "
-            "not run and said.",
+            "A run gives all of its rows: forward, forward + backward and optimizer are "
+            "sums of its phases, the step is the whole. Runs that do not fit into free "
+            "memory by theory are skipped and reported.",
             3,
             plan,
             conclude};

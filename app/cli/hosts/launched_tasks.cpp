@@ -181,16 +181,18 @@ Result<void> LaunchedTasks::settle(run::RunConfig& config,
     if (wanted % tasks != 0)
         return failure(
             ErrorCode::kUsage,
-            fmt::format("--ranks {} does not go with the {} tasks that {} has started; leave it "
-                        "out, or start one task a host and give a multiple of them",
-                        wanted, tasks, entryOf(by)->name));
+            fmt::format(
+                "--ranks {} does not match the {} tasks that {} has started; leave it out, or "
+                "start one task per host and give a multiple of them",
+                wanted, tasks, entryOf(by)->name));
     if (wanted != tasks && !(onePerHost && wanted % tasks == 0))
         return failure(
             ErrorCode::kUsage,
-            fmt::format("--ranks {} does not go with the {} tasks on {} {} that {} has started; "
-                        "leave it out, or start one task a host and give a multiple of them",
-                        wanted, tasks, hosts.size(), hosts.size() == 1 ? "host" : "hosts",
-                        entryOf(by)->name));
+            fmt::format(
+                "--ranks {} does not match the {} tasks on {} {} that {} has started; leave it "
+                "out, or start one task per host and give a multiple of them",
+                wanted, tasks, hosts.size(), hosts.size() == 1 ? "host" : "hosts",
+                entryOf(by)->name));
     config.ranks = wanted;
     std::vector<run::HostConfig> list;
     for (const launch::TaskHost& host : hosts) {

@@ -203,7 +203,7 @@ int run(const ServeArguments& arguments) {
 }  // namespace
 
 Command addServe(CLI::App& root) {
-    CLI::App* app = root.add_subcommand("serve", "answer who reads recordings (internal)");
+    CLI::App* app = root.add_subcommand("serve", "serve recordings to readers (internal)");
     app->group("");  // hidden from --help
     const auto arguments = std::make_shared<ServeArguments>();
     auto* stdio = app->add_flag("--stdio", arguments->stdio,

@@ -83,7 +83,7 @@ public:
     }
 
 private:
-    /// Whole ones, unless one is very long: half a character is no text.
+    /// Whole ones, unless one is very long: half a character is not text.
     void tellLines() {
         const std::size_t end = m_rest.rfind('\n');
         const std::size_t whole = end != m_rest.npos             ? end + 1
@@ -169,10 +169,10 @@ private:
 
     [[nodiscard]] int status() const {
         if (m_forgotten) {
-            tellError(
-                fmt::format("Slurm has forgotten job {} before its end was seen; whether it "
-                            "went well stands in its output and in the recording",
-                            m_job));
+            tellError(fmt::format(
+                "Slurm no longer knows job {}, and its end was not seen; its output and the "
+                "recording show whether it succeeded",
+                m_job));
             return static_cast<int>(ErrorCode::kFailure);
         }
         if (m_state.exitCode != 0) return m_state.exitCode;
@@ -218,8 +218,8 @@ struct Submission {
 Result<Submission> prepare(RecordOptions& options) {
     if (options.json || !options.control.empty())
         return failure(ErrorCode::kUsage,
-                       "--json and --control speak of a run in this process, and --slurm has it "
-                       "done in a job; leave one of them out");
+                       "--json and --control need a run in this process, and --slurm runs it in a "
+                       "job; leave one of them out");
     auto config = options.config();
     if (!config) return failure(config);
     if (!config->hosts.empty())

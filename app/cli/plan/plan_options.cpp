@@ -245,8 +245,7 @@ void PlanOptions::addTo(CLI::App& app) {
     app.add_option("--memory", memory, "of a device: 80GB, or its name: 'H100 SXM', H200")
         ->type_name("SIZE");
     app.add_option("--from", from,
-                   "recordings that say how fast a rank computes, and what joins ranks; several "
-                   "with commas")
+                   "recordings that give compute speed and link; several with commas")
         ->delimiter(',')
         ->type_name("FILE");
     givenUtilisation =

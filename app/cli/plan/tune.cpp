@@ -201,7 +201,8 @@ Command addTune(CLI::App& root) {
            "--over", options->over,
            fmt::format("options to vary, some with values: batch=4:8:16 [{}]", options->over))
         ->type_name("LIST");
-    app->add_option("--budget", options->budget, "time after which no run is begun: 90s, 5m, 1h")
+    app->add_option("--budget", options->budget,
+                    "time after which no new run is started: 90s, 5m, 1h")
         ->type_name("TIME");
     app->add_option("--share", options->share,
                     fmt::format("of the grid that is run at most [{}]", options->share))

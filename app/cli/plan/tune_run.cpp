@@ -301,7 +301,7 @@ Result<std::chrono::seconds> parseBudget(const std::string& text) {
     constexpr std::int64_t kMost = 1'000'000;
     if (error != std::errc() || count <= 0 || count > kMost || factor == 0)
         return failure(ErrorCode::kUsage,
-                       fmt::format("'{}' is no time: write 90s, 5m or 1h", text));
+                       fmt::format("'{}' is not a duration: write 90s, 5m or 1h", text));
     return std::chrono::seconds(count * factor);
 }
 
@@ -312,7 +312,7 @@ Result<std::vector<SettingsAxis>> parseAxes(const std::string& text, const RunCo
         const std::string word = each.substr(0, equals);
         const run::RunOption* const option = findByFlag(word);
         if (option == nullptr)
-            return failure(ErrorCode::kUsage, fmt::format("'{}' is no option of a run{}", word,
+            return failure(ErrorCode::kUsage, fmt::format("'{}' is not an option of a run{}", word,
                                                           run::suggestedKey(word)));
         SettingsAxis axis{option->key, {}};
         if (equals != std::string::npos) {

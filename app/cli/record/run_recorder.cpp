@@ -93,8 +93,8 @@ void RunRecorder::noteSetClock(const ClockFacts& clock) {
                      lost ? "move forwards to the right time"
                           : fmt::format("pass slower, by {:.0f} % at most, until they are right",
                                         RecordingClock::kMostDelay * 100)),
-         "Read no waits between hosts there; do not suspend hosts or set their clocks while a run "
-         "is recorded.",
+         "Do not interpret waits between hosts there; do not suspend hosts or set their "
+         "clocks while a run is recorded.",
          std::nullopt, clock.time, 1});
 }
 
@@ -119,7 +119,7 @@ void RunRecorder::chunk(RankId rank, std::span<const std::byte> bytes) {
     const auto header = columns::decodeHeader(bytes);
     if (header && header->rank != rank)
         return noteDamage(rank, ++m_damagedChunks[rank.value],
-                          fmt::format("they are said to be rank {}'s", header->rank.value));
+                          fmt::format("they claim to be of rank {}", header->rank.value));
     const auto result = m_slow ? m_slow->add(rank, bytes) : m_writer.addChunk(bytes);
     if (!result && result.error().code == ErrorCode::kUnreadable) {
         noteDamage(rank, ++m_damagedChunks[rank.value], result.error().message);
@@ -260,11 +260,12 @@ void RunRecorder::noteHangup() {
 }
 
 void RunRecorder::noteLostWords(const std::string& why) {
-    addDiagnostic({Severity::kNote, "words-lost",
-                   fmt::format("what the recorder said on standard error was lost from some moment "
-                               "on ({}); training went on",
-                               why),
-                   "", std::nullopt, now(), 1});
+    addDiagnostic(
+        {Severity::kNote, "words-lost",
+         fmt::format("messages of the recorder on standard error were lost from some moment on "
+                     "({}); training went on",
+                     why),
+         "", std::nullopt, now(), 1});
 }
 
 void RunRecorder::wrote(const Result<void>& result) {
@@ -349,7 +350,7 @@ void RunRecorder::noteEnd(const launch::RunOutcome& outcome, RunEnd& end) {
                                       : end.lostHost     ? "host-lost"
                                                          : "run-failed",
                                       end.message,
-                                      "Mend the cause and record again; all up to here is kept.",
+                                      "Fix the cause and record again; everything so far is kept.",
                                       outcome.failedRank, now(), 1}));
     } else if (outcome.killed || outcome.stopped) {
         end.status = outcome.killed ? RunStatus::kKilled : RunStatus::kStopped;
