@@ -122,7 +122,7 @@ QString refusalOf(const RecordingPtr& recording) {
     if (!recording) return QObject::tr("no recording is open");
     if (recording->isImporting())
         return QObject::tr(
-            "the trace is still being imported; it can be saved once that has ended");
+            "the trace is still being imported; save it when the import is complete");
     return {};
 }
 

@@ -30,7 +30,7 @@ void RecordingLoader::connectImport() {
         if (showsImport())
             return leaveImport([this, address = m_import.address(), message] {
                 Q_EMIT openFailed(
-                    address, u"The import failed, and what was shown of it is gone: "_s + message);
+                    address, u"The import failed; its partial results were removed: "_s + message);
             });
         tell();
         importNext();

@@ -246,7 +246,7 @@ void RecordingLoader::completeSketch(const RecordingPtr& sketch,
     };
     submit(m_growth, withLoss(m_growth, add),
            [this, path = sketch->address()](const QString& message) {
-               m_recording.reset();  // rows without a report are no recording
+               m_recording.reset();  // rows without a report are not a recording
                Q_EMIT openFailed(path, message);
            });
 }
@@ -370,7 +370,7 @@ void RecordingLoader::ask(const std::shared_ptr<TopicState>& topic, Topic::Quest
         auto answer = question(*reading->reader, *reading->recording, generation);
         if (!answer && reading->goOver())
             answer = question(*reading->reader, *reading->recording, generation);
-        // the page that asked has gone, or asks anew
+        // the page that asked has gone, or asks again
         if (!answer && answer.error().code == ErrorCode::kCancelled) return Topic::Delivery([] {});
         if (!answer && reading->isMoved()) return Topic::Delivery([] {});
         return answer;

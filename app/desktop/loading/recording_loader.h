@@ -85,7 +85,7 @@ Q_SIGNALS:
     void grown(const shardscope::desktop::RecordingPtr& recording);
     /// How far the connection to another host is.
     void connecting(const QString& progress);
-    /// The host of the open recording cannot be asked any more; open() connects anew.
+    /// The host of the open recording can no longer be queried; open() connects again.
     void connectionLost(const QString& path, const QString& message);
     /// A question failed; the recording stays open.
     void questionFailed(const QString& message);

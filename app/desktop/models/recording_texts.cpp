@@ -15,10 +15,10 @@ using namespace Qt::StringLiterals;
 
 QString importingText(const ImportProgress& progress) {
     if (progress.again)
-        return u"This trace is being imported. Shown is what it said when it was read once; it is "
-               u"read once more, because it said late where its times or steps begin."_s;
-    return u"This trace is being imported: %1 is read and more comes. Flows, memory, collectives "
-           u"and what it ran on come at the end."_s.arg(
+        return u"This trace is being imported. It is read a second time, because its time base "
+               u"or steps appeared late in the file; shown are the results of the first pass."_s;
+    return u"This trace is being imported: %1 read so far. Flows, memory, collectives and "
+           u"hardware follow at the end."_s.arg(
                ValueText{QString::number(static_cast<int>(progress.share * 100)), u"%"_s}.joined());
 }
 
@@ -79,7 +79,7 @@ QString absenceText(const OpenRecording& recording, CaptureLevel least, const QS
     if (config && config->capture < least)
         return u"not recorded: %1 are from capture level %2 on"_s.arg(what,
                                                                       fromUtf8(toWord(least)));
-    return u"none in what is selected"_s;
+    return u"none in the selection"_s;
 }
 
 QString noMemoryText(const OpenRecording& recording) {
@@ -93,14 +93,14 @@ QString noCommunicationText(const SelectedPart& part) {
     if (part.summary->run.worldSize <= 1) return u"none: the run has one rank"_s;
     if (part.recording->summary.events.collectives == 0)
         return absenceText(*part.recording, CaptureLevel::kLight, u"collectives"_s);
-    return u"none in what is selected"_s;
+    return u"none in the selection"_s;
 }
 
 QString incompleteText(const OpenRecording& recording) {
     const auto& report = recording.report;
     if (recording.isImporting()) return importingText(recording.imported);
     if (recording.isRunning())
-        return u"This run is going on: what it has recorded so far is shown, and more comes."_s;
+        return u"This run is still recording: shown is what there is so far."_s;
     if (!recording.summary.complete) {
         return u"This recording was not finished: its writer stopped. %1 were recovered; what came "
                u"after is lost."_s.arg(formatDuration(recording.bounds().duration()));

@@ -8,7 +8,7 @@ namespace shardscope::desktop {
 /// are started.
 ///
 /// Giving large blocks back at once (M_MMAP_THRESHOLD) keeps less still, and makes every picture
-/// two and a half times slower: the system clears them anew.
+/// two and a half times slower: the system clears them each time.
 void shareHeaps();
 
 }  // namespace shardscope::desktop

@@ -435,7 +435,7 @@ void MainWindow::presentFacts(const OpenRecording& recording) {
 void MainWindow::presentLoss(const QString& path, const QString& message, const QString& action) {
     m_lost = path;
     m_connection->showLoss(message, action);
-    m_status->setMessage(tr("%1 cannot be asked any more").arg(path));
+    m_status->setMessage(tr("%1 can no longer be read").arg(path));
 }
 
 void MainWindow::presentFailure(const QString& path, const QString& message) {
@@ -446,7 +446,8 @@ void MainWindow::presentFailure(const QString& path, const QString& message) {
         // what is open stays open
         if (!storage::remote::isRemote(path.toStdString()))
             presentLoss(path, message, tr("Try again"));
-        m_status->setMessage(tr("%1 could not be opened; what was open still is").arg(name));
+        m_status->setMessage(
+            tr("%1 could not be opened; the previous recording stays open").arg(name));
         return;
     }
     presentNothing(true);

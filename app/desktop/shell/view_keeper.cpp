@@ -53,7 +53,8 @@ void ViewKeeper::addCommands(Commands& commands) {
                              QKeySequence(u"Ctrl+Shift+%1"_s.arg(digit)),
                              [this, digit] { store(digit); });
     commands.addNote(group, u"Ctrl+1 … Ctrl+9"_s, tr("Recall a view: page and selection"));
-    commands.addNote(group, u"Ctrl+Shift+1 … 9"_s, tr("Store what is looked at as a view"));
+    commands.addNote(group, u"Ctrl+Shift+1 … 9"_s,
+                     tr("Store the current page and selection as a view"));
 }
 
 QString ViewKeeper::describe(const OpenRecording& recording, const View& view) const {

@@ -181,7 +181,7 @@ void ChartPanel::changeEvent(QEvent* event) {
 }
 
 bool ChartPanel::event(QEvent* event) {
-    // where these stand in the digit row they are no page
+    // where these stand in the digit row they are not paging keys
     if (event->type() == QEvent::ShortcutOverride && !m_compact) {
         const int key = static_cast<QKeyEvent*>(event)->key();
         if (key != Qt::Key_Plus && key != Qt::Key_Minus && key != Qt::Key_Equal) return false;

@@ -74,8 +74,8 @@ private:
 
 std::vector<TableCell> rowOf(const Transfer& transfer, TableCell group) {
     const QString noArrivals =
-        u"When the ranks of its group arrived is not known, or hosts' clocks are in doubt by "
-        u"more."_s;
+        u"The arrival times of its ranks are unknown, or differ by less than the "
+        u"uncertainty of the hosts' clocks."_s;
     TableCell layer = TableCell::ofText(formatLayer(transfer.layer));
     layer.sortKey = static_cast<double>(transfer.layer.value);
     TableCell sequence = numberCell(static_cast<std::int64_t>(transfer.sequence));

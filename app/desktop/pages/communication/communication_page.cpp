@@ -288,8 +288,8 @@ void CommunicationPage::presentLayers() {
     m_legend->setEntries(std::move(legend));
     m_layerNote->setText(
         sums.empty()
-            ? tr("No collective of a step is in what is selected: its kernels do not say which "
-                 "collective they belong to, or there is none.")
+            ? tr("No collectives of steps in the selection: kernels do not say which "
+                 "collective they belong to, or there are none.")
             : tr("Each collective by itself and on each of its ranks; two at once both count. "
                  "Click a column for its collectives."));
 }
@@ -299,7 +299,7 @@ void CommunicationPage::presentSide() {
     m_reasons->setVisible(!reasons.empty());
     m_reasonWords->setVisible(reasons.empty());
     m_reasonWords->setText(m_frame->communication.byLayer.empty()
-                               ? tr("No collective of a step is in what is selected.")
+                               ? tr("No collectives of steps in the selection.")
                                : tr("Nothing is exposed."));
     m_reasons->setTable(reasonColumns(), std::move(reasons));
     const auto& skew = m_frame->communication.skew;

@@ -196,7 +196,7 @@ std::vector<ChartMark> peaksOf(const std::vector<LineSeries>& dots, const OpenRe
 }
 
 QString emptyText(const std::vector<Transfer>& transfers) {
-    if (transfers.empty()) return u"No collective is in what is selected."_s;
+    if (transfers.empty()) return u"No collectives in the selection."_s;
     const auto sized = std::count_if(transfers.begin(), transfers.end(), [](const auto& each) {
         return moves(each.operation) && each.size != kUnknownSize;
     });
@@ -264,10 +264,10 @@ BandwidthChart bandwidthChart(const questions::Communication& communication,
                u"the link's own."_s
              : u"Algorithm bandwidth: size / time that data moved, from the last rank's arrival "
                u"on."_s) +
-        u"\nFit: time = α + β × size through the shortest time of each size; drawn where there "
-        u"are two sizes, one at least twice the other.\nDashed: the link as it was modelled, else "
-        u"the best of these collectives; what the link could do at most was not measured.\n"
-        u"Collectives that would lie on one another are one point."_s;
+        u"\nFit: time = α + β × size through the shortest time of each size; drawn "
+        u"where there are two sizes, one at least twice the other.\nDashed: the link as "
+        u"it was modelled, else the best of these collectives; what the link could do "
+        u"at most was not measured.\nOverlapping collectives are drawn as one point."_s;
     chart.series = dots(communication.transfers, bandwidth, unit);
     chart.peaks = peaksOf(chart.series, recording, bandwidth, unit);
     chart.empty = emptyText(communication.transfers);

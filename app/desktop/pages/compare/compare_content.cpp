@@ -150,7 +150,7 @@ void ComparePage::addDifferences(QVBoxLayout& layout) {
     m_table = new QComboBox(m_differenceBlock);
     m_table->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_table->setMinimumContentsLength(12);
-    m_table->setAccessibleName(tr("Of what the differences are listed"));
+    m_table->setAccessibleName(tr("Which differences are listed"));
     connect(m_table, &QComboBox::currentIndexChanged, this, &ComparePage::presentDifferences);
     title->addWidget(m_table);
     m_differences = new DataTable(tr("What makes the difference"), m_differenceBlock);

@@ -34,10 +34,10 @@ constexpr std::array kCards{
     KnownFigure{"throughput.tokens_per_s", "Throughput", "Throughput",
                 "Tokens of a step of all ranks over its time; median over the steps."},
     KnownFigure{"communication.exposed_ns", "Exposed communication", "Exposed comm.",
-                "Collectives that no compute of their rank hides, of a step, mean over the ranks; "
-                "median over the steps."},
+                "Collective time per step that no compute of the rank hides, mean over the "
+                "ranks; median over the steps."},
     KnownFigure{"communication.time_ns", "Communication", "Communication",
-                "Union of the collectives of a step, mean over the ranks; median over the steps."},
+                "Union of the collectives per step, mean over the ranks; median over the steps."},
     KnownFigure{"memory.peak_bytes", "Peak memory", "Peak memory",
                 "Most bytes alive at once on the rank that needs most."},
     KnownFigure{"loss.last_quarter", "Loss, last quarter", "Last losses",

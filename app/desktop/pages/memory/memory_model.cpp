@@ -94,7 +94,7 @@ TimeRange memoryRange(const SelectedPart& part) {
     const TimeRange selected = recording.timeOf(part.selection);
     const auto& steps = recording.summary.steps;
     if (part.selection.cutsTime() || steps.empty()) return selected;
-    // What measures the machine before the first step is no part of the run.
+    // What measures the machine before the first step is not part of the run.
     const auto first = std::min_element(
         steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
     const Duration margin{

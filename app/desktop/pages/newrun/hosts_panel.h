@@ -37,11 +37,11 @@ struct HostCheck {
     std::optional<double> clockAhead, clockError;  ///< seconds
     bool programThere = false;
     QString folder;
-    QString problem;     ///< what is missing and what mends it; empty: nothing
+    QString problem;     ///< what is missing and what fixes it; empty: nothing
     QString unknownKey;  ///< fingerprint of a key that ssh does not know
 };
 
-/// What doctor has printed; nothing where that is no such document.
+/// What doctor has printed; nothing where that is not such a document.
 [[nodiscard]] std::optional<std::vector<HostCheck>> parseHostChecks(const QByteArray& json);
 
 class HostsCheck : public QObject {

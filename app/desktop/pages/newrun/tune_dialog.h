@@ -47,7 +47,7 @@ struct TuningOutcome {
     QString folder;
     bool interrupted = false;  ///< it ended before its search did
 };
-/// What tune has printed; nothing where that is no such document.
+/// What tune has printed; nothing where that is not such a document.
 [[nodiscard]] std::optional<TuningOutcome> parseTuning(const QByteArray& json);
 
 class TuningSession : public QObject {

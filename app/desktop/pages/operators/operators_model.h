@@ -25,7 +25,7 @@ namespace shardscope::desktop {
 struct WorkTable {
     const char* key;
     AnswerTable table;
-    std::vector<questions::StackKind> kinds;  ///< empty: its rows are no spans of a name
+    std::vector<questions::StackKind> kinds;  ///< empty: its rows are not spans of a name
     QStringList names;                        ///< of its rows, where they are
 };
 [[nodiscard]] std::vector<WorkTable> workTables(const WorkFrame& frame);

@@ -176,7 +176,7 @@ ProblemsView problemsView(const SelectedPart& part, const questions::Answer* tru
 
 QString problemsHeadline(const ProblemsView& view, const SelectedPart& part) {
     if (!part.refusal.isEmpty())
-        return u"Nothing whole lies in the selection: %1."_s.arg(part.refusal);
+        return u"Nothing to show for this selection: %1."_s.arg(part.refusal);
     const int forAction = problemCount(view.findings);
     const auto all = static_cast<std::int64_t>(view.findings.size());
     const QString of = part.selection.isEverything() ? QString() : u" of what is selected"_s;

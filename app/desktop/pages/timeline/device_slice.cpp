@@ -172,7 +172,7 @@ Rows otherArguments(const SliceView& slice) {
     Rows rows;
     for (auto member = all.left().begin(); member != all.left().end(); ++member)
         rows.emplace_back(member.key(), valueText(member.value()));
-    // a text that is no object
+    // a text that is not an object
     if (rows.empty() && !slice.arguments.isEmpty() && !slice.arguments.startsWith(u'{'))
         rows.emplace_back(u"arguments"_s, slice.arguments);
     return rows;

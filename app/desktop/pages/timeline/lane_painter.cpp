@@ -74,7 +74,7 @@ QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const Slic
 }
 
 LanePainter::Look LanePainter::makeLook(const LaneRow& row, const SliceView& slice) const {
-    // what an interpreter or a profiler does is no compute
+    // what an interpreter or a profiler does is not compute
     const bool other = row.role == LaneRole::kHost && row.content != LaneContent::kOperators;
     Fill fill = m_theme.fill(other ? Meaning::kHost : sliceMeaning(row.role, slice));
     const bool kernel = slice.onDevice && row.role == LaneRole::kCompute;
