@@ -294,7 +294,7 @@ const char* kindDefinition() {
     return kText.c_str();
 }
 
-const char* kShareDefinition = "Of the wall time of the steps looked at.";
+const char* kShareDefinition = "Of the wall time of the steps analysed.";
 
 Table Bounds::kindTable() const {
     Table table{

@@ -23,7 +23,7 @@ Table emptyTable() {
         "ranks",
         "By rank",
         {{"rank", "rank"},
-         {"span_us", "span", Unit::kMicroseconds, "The time looked at."},
+         {"span_us", "span", Unit::kMicroseconds, "The time analysed."},
          {"idle_us", "idle", Unit::kMicroseconds, "No kernel, collective or copy at all."},
          {"compute_us", "compute", Unit::kMicroseconds, "At least one compute kernel."},
          {"communication_us", "communication", Unit::kMicroseconds,

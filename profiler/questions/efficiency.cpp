@@ -160,7 +160,7 @@ void addSpeedOfParts(const Asked& asked, const std::vector<RankEvents>& ranks,
 
 std::string whyNoThroughput(const Asked& asked, const analysis::Throughput& throughput) {
     if (throughput.stepSecondsMedian) return "its steps do not say how many tokens they have";
-    return asked.selection.cutsTime() ? "no step of all ranks lies whole in what is selected"
+    return asked.selection.cutsTime() ? "no whole step of all ranks lies in the selection"
                                       : "no step was finished by all ranks";
 }
 

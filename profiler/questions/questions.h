@@ -21,11 +21,10 @@ inline constexpr Question kBreakdown{
 Result<Answer> askCollectives(const Asked& asked);
 inline constexpr Question kCollectives{
     "collectives", "Did ranks wait for each other, or did data move, and how fast?",
-    "Each collective is looked at over all ranks that took part. Waiting lasts from a rank's own "
-    "arrival to the last one's, transfer from there to the end. Where arrivals are not recorded, "
-    "as "
-    "in traces of NCCL kernels, the shortest duration over all ranks of the group is the transfer "
-    "and the rest waiting.",
+    "Each collective is analysed over all ranks that took part. Waiting lasts from "
+    "a rank's own arrival to the last one's, transfer from there to the end. Where "
+    "arrivals are not recorded, as in traces of NCCL kernels, the shortest "
+    "duration over all ranks of the group is the transfer and the rest waiting.",
     "nccl-tests doc/PERFORMANCE.md", askCollectives};
 
 Result<Answer> askLate(const Asked& asked);
@@ -89,9 +88,10 @@ inline constexpr Question kLaunches{
 Result<Answer> askFlame(const Asked& asked);
 inline constexpr Question kFlame{
     "flame", "What does the time look like as a flame graph?",
-    "Stacks of each lane: its name, phase and layer of the outermost span, then spans within "
-    "spans. Self is a stack's own time, total that of all stacks that begin with it as well. "
-    "Time outside of what is selected is cut off; different lanes run at the same time.",
+    "Stacks of each lane: its name, phase and layer of the outermost span, then "
+    "spans within spans. Self is a stack's own time, total that of all stacks that "
+    "begin with it as well. Time outside of the selection is cut off; different "
+    "lanes run at the same time.",
     "folded stacks: FlameGraph, stackcollapse.pl; `export --to folded` writes the same", askFlame};
 
 Result<Answer> askTraining(const Asked& asked);

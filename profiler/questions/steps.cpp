@@ -110,7 +110,7 @@ std::string noRows(const Asked& asked, RankId rank) {
                                    [rank](const StepFacts& step) { return step.rank == rank; });
     return fmt::format("where the steps of rank {} went is unknown: {}", rank.value,
                        steps ? "neither phases nor kernels of it lie in its steps"
-                       : asked.selection.cutsTime() ? "no step of it lies whole in what is selected"
+                       : asked.selection.cutsTime() ? "no whole step of it lies in the selection"
                                                     : "it has no steps");
 }
 

@@ -85,9 +85,9 @@ Table clockTable(const analysis::HostClocks& clocks) {
                 "Clocks of the hosts",
                 {{"host", "host"},
                  {"residual_ns", "right within", Unit::kNanoseconds,
-                  "Median bound on what its times are off by, tightened by collectives."},
+                  "Median bound on the error of its times, tightened by collectives."},
                  {"worst_residual_ns", "at worst", Unit::kNanoseconds},
-                 {"drift_ppb", "drift (ppb)", Unit::kNone, "By which it gains on the recorder's."},
+                 {"drift_ppb", "drift (ppb)", Unit::kNone, "Drift against the recorder's clock."},
                  {"comparisons", "compared", Unit::kCount},
                  {"steps", "set", Unit::kCount, "How often the clock was adjusted."}},
                 {}};

@@ -152,7 +152,7 @@ Command addAnalyze(CLI::App& root) {
     CLI::App* app = root.add_subcommand("analyze", "answer questions about a recording");
     app->footer("Questions:\n" + questionList() +
                 "\nExample:\n  shardscope analyze run.sscope breakdown --steps 3-5 --json");
-    app->add_option("recording", options->place.path, "recording to look at, or ssh://HOST/PATH")
+    app->add_option("recording", options->place.path, "recording to analyse, or ssh://HOST/PATH")
         ->required();
     offer(app->add_option("question", options->questions, "one or more of those below"), "QUESTION",
           questionKeys())

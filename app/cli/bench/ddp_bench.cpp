@@ -164,7 +164,7 @@ Table modelTable() {
              {"points", "sizes", Unit::kCount, "Numbers of buckets n that it was fitted to."},
              {"bytes_per_s", "w", Unit::kBytesPerSecond,
               "Bandwidth of the last bucket, which nothing hides, by least squares."},
-             {"per_bucket_ns", "o", Unit::kNanoseconds, "What each all-reduce costs besides."},
+             {"per_bucket_ns", "o", Unit::kNanoseconds, "Overhead of each all-reduce."},
              {"best_bucket_bytes", "best size", Unit::kBytes, "sqrt(s o w), at most s."},
              {"best_buckets", "best number", Unit::kNone, "sqrt(s / (o w)), at least 1."},
              {"alpha_ns", "alpha", Unit::kNanoseconds,

@@ -167,7 +167,7 @@ Command addDoctor(CLI::App& root) {
     app->add_option("--device", options->device, "what has to work: cpu or cuda (default: cpu)")
         ->check(CLI::IsMember({"cpu", "cuda"}));
     app->add_option("--hosts", options->hosts.hosts,
-                    "look at these hosts instead of this one: a host file or a list")
+                    "check these hosts instead of this one: a host file or a list")
         ->type_name("FILE|LIST");
     app->add_option("--ssh-command", options->hosts.sshCommand,
                     "ssh and its first arguments, as 'ssh -F FILE' [ssh]")

@@ -209,11 +209,11 @@ Command addTune(CLI::App& root) {
         ->type_name("X")
         ->check(numberWithin(0.01, 1));
     app->add_option("--steps", options->steps,
-                    fmt::format("steps of each run that are measured [{}]", options->steps))
+                    fmt::format("measured steps per run [{}]", options->steps))
         ->type_name("NUMBER")
         ->check(CLI::Range(2, 1'000'000));
     app->add_option("--warm-up", options->warmUp,
-                    fmt::format("steps in front that are not [{}]", options->warmUp))
+                    fmt::format("warm-up steps before them, not measured [{}]", options->warmUp))
         ->type_name("NUMBER")
         ->check(CLI::Range(0, 1'000'000));
     app->add_option("-o,--output", options->output,

@@ -236,7 +236,7 @@ private:
         for (const std::string& each : m_failures)
             answer.unknown.push_back("could not measure one of the settings: " + each);
         answer.figures.push_back(
-            {{"points", "Settings in the grid", Unit::kCount, "That differ and fit."},
+            {{"points", "Settings in the grid", Unit::kCount, "Settings that differ and fit."},
              static_cast<std::int64_t>(tuned.points)});
         answer.figures.push_back({{"runs", "Runs", Unit::kCount, "The start besides."},
                                   static_cast<std::int64_t>(tuned.path.size())});

@@ -329,7 +329,7 @@ void CommunicationPage::presentWaiting() {
             tr("Waiting and transfer time cannot be separated: when the other ranks arrived is "
                "not recorded.");
     else if (of.report->ledger.empty())
-        words = tr("Not recorded: what steps were spent on is not in what is selected.");
+        words = tr("Not recorded: what steps were spent on is not in the selection.");
     else if (!m_frame->waiting)
         words = tr("The selection contains no collectives.");
     m_heatWords->setText(words);

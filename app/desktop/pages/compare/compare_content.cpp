@@ -126,7 +126,7 @@ void ComparePage::addSteps(QVBoxLayout& layout) {
     m_stepChoice->setSpacing(kGap);
     title->addLayout(m_stepChoice);
     m_stepBars = new StackedBars(m_stepBlock);
-    m_stepBars->setAccessibleName(tr("One step of each, a bar a recording"));
+    m_stepBars->setAccessibleName(tr("One step of each, one bar per recording"));
     m_stepBars->setLabelWidth(88);
     m_stepBars->setAxis({tr("ms since the step's start"),
                          [](double maximum, int ticks) { return niceTicks(0, maximum, ticks); },

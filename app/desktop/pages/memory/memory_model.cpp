@@ -72,8 +72,8 @@ QString noMemoryText(const SelectedPart& part) {
         return u"Memory events were lost with the part of the file that was damaged."_s;
     if (part.recording->isRunning())
         return u"No memory event is in the file yet; more comes while the run goes on."_s;
-    return u"Memory events are recorded at capture level full; this run was recorded at less, or "
-           u"none of them lies in what is selected."_s;
+    return u"Memory events are recorded at capture level full; this run was recorded at "
+           u"less, or none of them lies in the selection."_s;
 }
 
 std::vector<RankId> ranksByPeak(const SelectedPart& part) {

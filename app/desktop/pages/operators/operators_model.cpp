@@ -202,8 +202,8 @@ std::vector<WorkTable> workTables(const WorkFrame& frame) {
 std::vector<TableColumn> edgeColumns(const QString& title) {
     return {{title, {}, false, true, false, 160},
             {QObject::tr("time"), QObject::tr("With what ran within."), true, false, false, 88},
-            {QObject::tr("of total"), QObject::tr("Time / the total of what is selected above."),
-             true, false, false, 80},
+            {QObject::tr("of total"), QObject::tr("Time / the total of the selection above."), true,
+             false, false, 80},
             {QObject::tr("count"), QObject::tr("Spans."), true, false, false, 80}};
 }
 

@@ -179,7 +179,7 @@ QString problemsHeadline(const ProblemsView& view, const SelectedPart& part) {
         return u"Nothing to show for this selection: %1."_s.arg(part.refusal);
     const int forAction = problemCount(view.findings);
     const auto all = static_cast<std::int64_t>(view.findings.size());
-    const QString of = part.selection.isEverything() ? QString() : u" of what is selected"_s;
+    const QString of = part.selection.isEverything() ? QString() : u" in the selection"_s;
     if (forAction == 0)
         return u"No problems%1: %2 of %3 passed, %4 unknown."_s.arg(
             of, formatCount(countOf(view.checks, CheckState::kFine)),
