@@ -36,7 +36,7 @@ manual::Option optionOf(const CLI::Option& option) {
     made.description = option.get_description();
     made.required = option.get_required();
     made.many = option.get_items_expected_max() > 1;
-    // People are told its name, not its type.
+    // The help shows its name, not its type.
     if (made.names.empty() && (made.argument.name == "TEXT" || made.argument.name.empty()))
         made.argument.name = option.get_name();
     return made;
@@ -82,7 +82,7 @@ bool isRare(const CLI::Option& option) {
     return false;
 }
 
-/// Two columns; a long name has a line of its own.
+/// Two columns; a long name has a separate line.
 std::string row(const std::string& name, const std::string& text) {
     const std::string indent(kNameColumns, ' ');
     std::string lines = "  " + name;

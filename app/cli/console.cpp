@@ -22,14 +22,14 @@ constexpr int kPatienceMs = 100;
 constexpr const char* kQuoteIndent = "    ";
 
 struct Standing {
-    int error = 0;           ///< errno of the first failure, -1: nobody took it
+    int error = 0;           ///< errno of the first failure, -1: no reader took it
     bool waitedFor = false;  ///< in vain, since it last took something
 };
 Standing standing;
 
 bool isReady(int descriptor, int milliseconds) {
     pollfd entry{descriptor, POLLOUT, 0};
-    // An error to come is one that write() tells.
+    // A coming error is reported by write().
     return ::poll(&entry, 1, milliseconds) != 0;
 }
 

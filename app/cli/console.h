@@ -1,7 +1,7 @@
 // Standard output and standard error of a subcommand.
 //
-// Whoever reads them may go away at any time: a terminal is closed, a pipe ends, a disk is full.
-// What is only told is then lost, noted once, and the work goes on; what was asked for is an error.
+// Their reader may go away at any time: a terminal is closed, a pipe ends, a disk is full. Messages
+// are then lost, noted once, and the work goes on; lost output that was asked for is an error.
 #pragma once
 
 #include "storage/model/result.h"
@@ -22,21 +22,21 @@ void tell(std::string_view text);
 /// The same of text with control sequences of our own, for a live line: what comes from elsewhere
 /// in it is printableLine().
 void draw(std::string_view text);
-/// "shardscope: SENTENCE" as a line of its own.
+/// "shardscope: SENTENCE" as a separate line.
 void tellError(std::string_view sentence);
 
-/// Why something could not be told since the start, in the system's words; nothing when all was.
+/// Why messages were lost since the start, in the system's words; nothing when none was.
 [[nodiscard]] std::optional<std::string> lostWords();
 
 /// Text of several lines that comes from elsewhere, within lines of ours: printable, and its lines
 /// after the first are indented, so that none passes for one of ours.
 [[nodiscard]] std::string quotedLines(std::string text);
 
-/// Writes all of `text` to standard output, as it is. Errors (kFailure): nobody reads, a full disk.
+/// Writes all of `text` to standard output, as it is. Errors (kFailure): no reader, a full disk.
 Result<void> print(std::string_view text);
 
 /// The exit status of a subcommand whose last act is to print a printableDocument(): `status`, or
-/// that of the failure, which is told.
+/// that of the failure, which is reported.
 int printLast(std::string text, int status = 0);
 
 /// Columns of the terminal behind a descriptor; nothing where there is none.

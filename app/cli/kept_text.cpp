@@ -27,10 +27,9 @@ std::string thisProgram() {
 }  // namespace
 
 void addFresh(CLI::App& app, bool& fresh) {
-    app.add_flag(
-        "--fresh", fresh,
-        "compute anew; what took over half a second is otherwise kept in a file beside the "
-        "recording (RECORDING-results) and said again as long as neither changes");
+    app.add_flag("--fresh", fresh,
+                 "compute again; otherwise results that took over half a second are kept in a "
+                 "file beside the recording (RECORDING-results) and reused until either changes");
 }
 
 Result<std::string> keptText(const RecordingPlace& place, const std::string& question, bool fresh,

@@ -51,14 +51,14 @@ std::string flagSuggestion(const CLI::App& root, int argc, char** argv) {
     return {};
 }
 
-/// `verb`: whose help tells more; empty: that of the program.
+/// `verb`: whose help says more; empty: that of the program.
 int usageError(const std::string& sentence, const std::string& verb = {}) {
     tellError(fmt::format("{}\nRun 'shardscope {}--help' for how to use it.", sentence,
                           verb.empty() ? "" : verb + " "));
     return static_cast<int>(ErrorCode::kUsage);
 }
 
-/// Gets the stack that the program needs, by starting it anew where the limit may be raised, since
+/// Gets the stack that the program needs, by starting it again where the limit may be raised, since
 /// threads get what the process started with. A sentence where it may not.
 std::string stackComplaint(char** argv) {
     constexpr rlim_t kNeeded = rlim_t{1} << 20;

@@ -48,10 +48,10 @@ Result<OpenedRecording> openAnyRecording(const RecordingPlace& place) {
     }
     const auto address = remote::parseAddress(place.path);
     if (!address) return failure(address);
-    // How much of something has been sent is not a line each time.
-    const auto notice = [told = std::string()](const std::string& text) mutable {
+    // Progress in bytes does not get a line each time.
+    const auto notice = [last = std::string()](const std::string& text) mutable {
         const std::string what = text.substr(0, text.find(": "));
-        if (what == std::exchange(told, what) || ::isatty(STDERR_FILENO) != 1) return;
+        if (what == std::exchange(last, what) || ::isatty(STDERR_FILENO) != 1) return;
         tell(fmt::format("{}\n", what));
     };
     auto session =
@@ -68,17 +68,18 @@ Result<void> requireFile(const RecordingPlace& place, const std::string& what,
     if (!remote::isRemote(place.path)) return {};
     const auto address = remote::parseAddress(place.path);
     if (!address) return failure(address);
-    return failure(ErrorCode::kUsage,
-                   fmt::format("{} reads the file itself, which lies on {}; fetch it and look at "
-                               "it here: {} && shardscope {} {}{}",
-                               what, address->target, fetchCommand(place, *address), what,
-                               fileName(*address), more));
+    return failure(
+        ErrorCode::kUsage,
+        fmt::format("{} needs the file itself, which is on {}; copy it and run it here: {} && "
+                    "shardscope {} {}{}",
+                    what, address->target, fetchCommand(place, *address), what, fileName(*address),
+                    more));
 }
 
 int tellFailure(const RecordingPlace& place, const Error& error) {
     std::string text = error.message;
     const auto address = remote::parseAddress(place.path);
-    // What helps there is no program that is in anybody's path there.
+    // The program that helps is on no search path there.
     if (const std::size_t at = text.find("`shardscope repair "); address && at != text.npos) {
         text.replace(
             at, text.find('`', at + 1) + 1 - at,

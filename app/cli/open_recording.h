@@ -25,8 +25,8 @@ struct OpenedRecording {
     storage::RecordingReader* operator->() const { return reader.get(); }
 };
 
-/// Errors as of openRecording(); of an address also kUsage and kLaunch. On a terminal it tells how
-/// far a connection is.
+/// Errors as of openRecording(); of an address also kUsage and kLaunch. On a terminal it reports
+/// how far a connection is.
 Result<OpenedRecording> openAnyRecording(const RecordingPlace& place);
 
 /// kUsage for what needs the file itself, with how to have it here: `what` is its verb and flags,
@@ -34,7 +34,7 @@ Result<OpenedRecording> openAnyRecording(const RecordingPlace& place);
 Result<void> requireFile(const RecordingPlace& place, const std::string& what,
                          const std::string& more = "");
 
-/// Tells why the recording cannot be read, with what helps from here; the exit status.
+/// Reports why the recording cannot be read, with what helps from here; the exit status.
 int tellFailure(const RecordingPlace& place, const Error& error);
 
 }  // namespace shardscope::cli

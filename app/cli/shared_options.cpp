@@ -52,7 +52,7 @@ CLI::Option* addRanks(CLI::App& app, std::vector<std::uint32_t>& ranks) {
         ->check([](const std::string& word) {
             const bool number =
                 !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
-            return number ? std::string() : "'" + word + "' is no rank: write 0 or 0,2,3";
+            return number ? std::string() : "'" + word + "' is not a rank: write 0 or 0,2,3";
         });
 }
 
@@ -67,7 +67,7 @@ CLI::Option* addJson(CLI::App& app, bool& json, const std::string& document) {
 CLI::Option* addSshCommand(CLI::App& app, std::string& command) {
     return app
         .add_option("--ssh-command", command,
-                    "what reaches the host of ssh://HOST/PATH; 'ssh' unless given")
+                    "ssh command that reaches the host of ssh://HOST/PATH [ssh]")
         ->type_name("WORDS");
 }
 

@@ -13,12 +13,12 @@ class Validator;
 
 namespace shardscope::cli {
 
-/// An argument that is one of these words, or of other ones where nobody checks it: completions in
+/// An argument that is one of these words, or another one where it is not checked: completions in
 /// shells offer them; the help shows `argument` alone.
 CLI::Option* offer(CLI::Option* option, const std::string& argument,
                    const std::vector<std::string>& words);
 
-/// A number within both, which what is no number is not.
+/// A number within both; NaN is not.
 CLI::Validator numberWithin(double least, double most);
 
 /// -o, --output

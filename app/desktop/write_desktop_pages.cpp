@@ -16,10 +16,10 @@ int main(int argc, char** argv) {
         std::fputs("shardscope_desktop_pages FOLDER\n", stderr);
         return 2;
     }
-    const QTemporaryDir nobody;
+    const QTemporaryDir empty;
     desktop::MainWindow window(
-        {nobody.filePath(QStringLiteral("settings")), nobody.filePath(QStringLiteral("recent")),
-         nobody.path(), nobody.path()},
+        {empty.filePath(QStringLiteral("settings")), empty.filePath(QStringLiteral("recent")),
+         empty.path(), empty.path()},
         false);
     const auto done =
         manual::writePages(desktop::desktopHelp(window.commands()), {"shardscope(1)"}, argv[1]);

@@ -77,7 +77,7 @@ _NAME() {
         ((repeats && place >= ${#places[@]})) && place=$((${#places[@]} - 1))
         ((place < ${#places[@]})) && offered=${places[place]}
     fi
-    # Of what has no words of its own the shell offers files.
+    # Arguments without a list of words complete as files.
     COMPREPLY=($(compgen -W "$offered" -- "$current"))
 }
 complete -o default -F _NAME PROGRAM

@@ -79,7 +79,7 @@ std::map<StepIndex, TimeRange> stepsOf(const Asked& asked, const std::vector<Ran
     return steps;
 }
 
-/// Work whose speed somebody can change: what is worth a scenario of its own.
+/// Work whose speed can be changed: what is worth a separate scenario.
 bool isWorth(const PathPiece& piece) {
     switch (piece.kind) {
         case PathKind::kCompute:
@@ -102,7 +102,7 @@ public:
           m_ranges(stepsOf(asked, ranks)) {}
 
     [[nodiscard]] bool hasSteps() const { return !m_ranges.empty(); }
-    /// Of some collectives waiting is not told from moving.
+    /// For some collectives waiting and transfer time cannot be separated.
     [[nodiscard]] bool hasUnparted() const { return m_unparted; }
     [[nodiscard]] bool sawLaunch() const { return m_steps.sawLaunch(); }
     /// Of the first reading; a second one meets the same again.
@@ -200,7 +200,7 @@ private:
             if (m_moving) return speed;
             return failure(
                 ErrorCode::kUsage,
-                "no collective's moving of data is known here, which a faster link would "
+                "no transfer time of collectives is known here, which a faster link would "
                 "shorten");
         }
         if (const auto rank = rankIn(given.what)) {
@@ -208,7 +208,7 @@ private:
             speed.rank = *rank;
             if (m_compute.contains(*rank)) return speed;
             return failure(ErrorCode::kUsage,
-                           fmt::format("of rank {} no compute was recorded", rank->value));
+                           fmt::format("no compute of rank {} was recorded", rank->value));
         }
         speed.what = Hastened::kName;
         std::vector<std::string> known{kLinkWord};
@@ -273,7 +273,7 @@ private:
     std::map<PieceKey, Sum> m_byPiece;
     std::map<std::pair<StepIndex, KindKey>, Sum> m_byStep;
     std::map<std::uint32_t, Sum> m_byName;
-    std::set<std::uint32_t> m_computed;  ///< names of what is no communication
+    std::set<std::uint32_t> m_computed;  ///< names of what is not communication
     std::map<RankId, Duration> m_compute;
     bool m_gathers = false, m_moving = false, m_unparted = false;
     std::int64_t m_refused = 0;
@@ -294,7 +294,7 @@ const char* kindDefinition() {
     return kText.c_str();
 }
 
-const char* kShareDefinition = "Of the wall time of the steps looked at.";
+const char* kShareDefinition = "Of the wall time of the steps analysed.";
 
 Table Bounds::kindTable() const {
     Table table{
@@ -411,14 +411,13 @@ void addTables(const Asked& asked, const Bounds& bounds, Answer& answer) {
     if (asked.perStep) answer.tables.push_back(bounds.stepTable());
     if (bounds.hasUnparted())
         answer.unknown.emplace_back(
-            "what a faster link would save of all collectives is unknown: of some it is not "
-            "known when the last rank arrived");
+            "what a faster link would save of all collectives is unknown: for some the "
+            "arrival of the last rank is unknown");
     if (bounds.refused() > 0)
-        answer.unknown.push_back(
-            fmt::format("whom {} collectives waited for is unknown: their ranks arrived "
-                        "within what the clocks of their hosts are in doubt, and the path stays "
-                        "on its rank there",
-                        bounds.refused()));
+        answer.unknown.push_back(fmt::format(
+            "which rank {} collectives waited for is unknown: arrivals differ by less than "
+            "the uncertainty of the hosts' clocks; the path stays on its rank there",
+            bounds.refused()));
 }
 
 }  // namespace

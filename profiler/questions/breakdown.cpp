@@ -23,7 +23,7 @@ Table emptyTable() {
         "ranks",
         "By rank",
         {{"rank", "rank"},
-         {"span_us", "span", Unit::kMicroseconds, "The time looked at."},
+         {"span_us", "span", Unit::kMicroseconds, "The time analysed."},
          {"idle_us", "idle", Unit::kMicroseconds, "No kernel, collective or copy at all."},
          {"compute_us", "compute", Unit::kMicroseconds, "At least one compute kernel."},
          {"communication_us", "communication", Unit::kMicroseconds,
@@ -80,12 +80,12 @@ Result<void> addExact(const Asked& asked, Answer& answer) {
         if (!events) return failure(events);
         auto copies = copiesOf(asked, rank.rank);
         if (!copies) return failure(copies);
-        const auto told = analysis::breakdownOf(asked.summary, *events, std::move(*copies));
-        if (!told) {
+        const auto breakdown = analysis::breakdownOf(asked.summary, *events, std::move(*copies));
+        if (!breakdown) {
             unknownOf(rank.rank, answer);
             continue;
         }
-        table.rows.push_back(rowOf(*told));
+        table.rows.push_back(rowOf(*breakdown));
     }
     return {};
 }
@@ -104,10 +104,10 @@ Result<void> addHta(const Asked& asked, Answer& answer) {
         table.rows.push_back(rowOf(rank));
     }
     for (const RankFacts& rank : asked.summary.ranks) {
-        const bool told = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+        const bool listed = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
             return row.front() == Cell(std::int64_t{rank.rank.value});
         });
-        if (!told) unknownOf(rank.rank, answer);
+        if (!listed) unknownOf(rank.rank, answer);
     }
     return {};
 }

@@ -123,8 +123,7 @@ Result<Answer> askCollectives(const Asked& asked) {
     Answer answer;
     if (transfers.empty()) {
         answer.unknown.emplace_back(
-            "how collectives went is unknown: none is in the recording, or in what is "
-            "selected of it");
+            "how collectives went is unknown: none is in the recording, or in the selection");
         return answer;
     }
     const auto classes = analysis::classesOf(transfers);

@@ -98,8 +98,8 @@ Table figureTable() {
              {"low_pct", "from", Unit::kChange, "Interval of the change, 99.7 %, block bootstrap."},
              {"high_pct", "to", Unit::kChange, "Its other end."},
              {"verdict", "verdict", Unit::kNone,
-              "Improved or regressed: 1 % or more and beyond noise. No change: 5 % or more can be "
-              "left out. Else cannot tell."}},
+              "Improved or regressed: 1 % or more and beyond noise. No change: 5 % or more "
+              "can be left out. Cannot tell: all other cases."}},
             {}};
 }
 
@@ -133,14 +133,14 @@ void addVerdict(const std::vector<RunFigure>& first, const std::vector<RunFigure
         answer.unknown.emplace_back("which run is faster is unknown: one has no whole steps");
         return;
     }
-    const Difference told = analysis::differenceOf(*a, *b);
-    answer.sentences.push_back(
-        fmt::format("Step time: {}{}.", toWord(told.verdict),
-                    told.change && told.low
-                        ? fmt::format(", {:+.1f} % (between {:+.1f} and {:+.1f} %)",
-                                      100 * *told.change, 100 * *told.low, 100 * *told.high)
-                        : fmt::format("; it takes {} steps of each without warm-up and validation",
-                                      analysis::kLeastSamples)));
+    const Difference difference = analysis::differenceOf(*a, *b);
+    answer.sentences.push_back(fmt::format(
+        "Step time: {}{}.", toWord(difference.verdict),
+        difference.change && difference.low
+            ? fmt::format(", {:+.1f} % (between {:+.1f} and {:+.1f} %)", 100 * *difference.change,
+                          100 * *difference.low, 100 * *difference.high)
+            : fmt::format("; it takes {} steps of each without warm-up and validation",
+                          analysis::kLeastSamples)));
 }
 
 Result<void> checkComparable(const std::vector<Side>& baselines, const Side& run, bool anyway,
@@ -148,10 +148,9 @@ Result<void> checkComparable(const std::vector<Side>& baselines, const Side& run
     for (const Side& baseline : baselines) {
         const auto found = analysis::comparabilityOf(baseline.summary, run.summary);
         if (!found.refusals.empty() && !anyway)
-            return failure(ErrorCode::kUsage,
-                           fmt::format("these recordings cannot be compared: {} Use --anyway to "
-                                       "see the figures all the same",
-                                       fmt::join(found.refusals, " ")));
+            return failure(ErrorCode::kUsage, fmt::format("these recordings cannot be compared: {} "
+                                                          "Use --anyway to see the figures anyway",
+                                                          fmt::join(found.refusals, " ")));
         for (const auto* sentences : {&found.refusals, &found.warnings})
             for (const std::string& sentence : *sentences)
                 if (std::find(answer.sentences.begin(), answer.sentences.end(), sentence) ==

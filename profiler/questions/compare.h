@@ -1,4 +1,4 @@
-// Two or more recordings against each other: may they be compared, what differs and is it told from
+// Two or more recordings against each other: may they be compared, what differs beyond
 // noise, and which operators, kernels, collectives and memory make the difference.
 #pragma once
 

@@ -43,7 +43,7 @@ CostsByName collectiveCosts(const RecordingSummary& summary, const std::vector<R
     const double steps = rankSteps(summary);
     for (const RankEvents& events : ranks)
         for (const CollectiveEvent& event : events.collectives) {
-            // Start-up and end are no part of a step.
+            // Start-up and end are not part of a step.
             if (event.step == kNoStep && !summary.steps.empty()) continue;
             Cost& cost = costs[nameOf(event)];
             cost.count += 1 / steps;
@@ -65,8 +65,8 @@ void addTable(const char* key, const char* title, const CostsByName& first,
                 title,
                 {{"name", "name"},
                  {"state", "state", Unit::kNone, "Added, removed, or in both runs."},
-                 {"first_count", "count", Unit::kNone, "A step and rank, first run."},
-                 {"second_count", "count", Unit::kNone, "A step and rank, second run."},
+                 {"first_count", "count", Unit::kNone, "Per step and rank, first run."},
+                 {"second_count", "count", Unit::kNone, "Per step and rank, second run."},
                  {"first_ns", "first", Unit::kNanoseconds, "Self time per step and rank."},
                  {"second_ns", "second", Unit::kNanoseconds, "The same of the second run."},
                  {"difference_ns", "difference", Unit::kSignedNanoseconds, "Second - first."}},

@@ -21,7 +21,7 @@ using analysis::PartOfRanks;
 using analysis::PartSpeed;
 using analysis::UtilisationBy;
 
-/// What the figures are about, as nobody should print an MFU without.
+/// What the figures are based on; an MFU must not be printed without it.
 void addBasis(const Asked& asked, const analysis::Throughput& throughput,
               const run::RunConfig& config, const analysis::Mfu& mfu, Answer& answer) {
     answer.sentences.push_back(fmt::format(
@@ -160,7 +160,7 @@ void addSpeedOfParts(const Asked& asked, const std::vector<RankEvents>& ranks,
 
 std::string whyNoThroughput(const Asked& asked, const analysis::Throughput& throughput) {
     if (throughput.stepSecondsMedian) return "its steps do not say how many tokens they have";
-    return asked.selection.cutsTime() ? "no step of all ranks lies whole in what is selected"
+    return asked.selection.cutsTime() ? "no whole step of all ranks lies in the selection"
                                       : "no step was finished by all ranks";
 }
 
@@ -169,7 +169,7 @@ void addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& 
     const auto mfu = analysis::modelFlopsUtilisation(asked.summary, throughput.tokensPerSecond);
     const auto config = run::parseRunConfigJson(asked.summary.run.configJson);
     answer.figures.push_back({{"tokens_per_s", "Throughput", Unit::kTokensPerSecond,
-                               "Tokens of all ranks in a step / time of the median step."},
+                               "Tokens of all ranks per step / time of the median step."},
                               cell(throughput.tokensPerSecond)});
     answer.figures.push_back({{"mfu_pct", "MFU (palm)", Unit::kOfPeak,
                                "Tokens/s x (6 N + 12 L C T) / peak of all ranks."},
@@ -258,18 +258,18 @@ void addEnergy(const RecordingSummary& summary, const std::vector<RankEvents>& r
         answer.unknown.push_back("joules per token unknown: " +
                                  (summary.steps.empty() ? "no steps are here" : energy.missing));
     answer.figures.push_back({{"joules_per_step", "Energy per step", Unit::kJoules,
-                               "Drawn by all devices in a step, by their counters."},
+                               "Drawn by all devices per step, by their counters."},
                               cell(energy.joulesPerStep)});
     answer.figures.push_back({{"joules_per_token", "Energy per token", Unit::kJoules,
-                               "The same / tokens of all ranks in a step."},
+                               "The same / tokens of all ranks per step."},
                               cell(energy.joulesPerToken)});
     Table table{"energy",
                 "Energy of each rank's device",
                 {{"rank", "rank"},
                  {"device", "device"},
                  {"shared_by", "ranks on it", Unit::kCount},
-                 {"joules_per_step", "a step", Unit::kJoules, "Of the whole device."},
-                 {"joules_per_token", "a token", Unit::kJoules,
+                 {"joules_per_step", "per step", Unit::kJoules, "Of the whole device."},
+                 {"joules_per_token", "per token", Unit::kJoules,
                   "Of the whole device / tokens of this rank."}},
                 {}};
     for (const analysis::DeviceUse& use : uses)

@@ -65,8 +65,8 @@ Result<Answer> askFlame(const Asked& asked) {
         if (auto done = addRank(asked, rank.rank, *scope, table); !done) return failure(done);
     if (table.rows.empty()) {
         answer.unknown.emplace_back(
-            "what the time looks like is unknown: no spans are in the recording, or in what "
-            "is selected of it");
+            "what the time looks like is unknown: no spans are in the recording, or in the "
+            "selection");
         return answer;
     }
     const std::size_t self = table.columnAt("self_ns");

@@ -51,7 +51,7 @@ Table heldUpTable(const std::vector<LateRank>& held) {
           "Share of the time that all ranks together were held up."},
          {"steps_led", "steps", Unit::kCount,
           "In which it held the others up longer than any other rank did."},
-         {"steps_pct", "of steps", Unit::kPercent, "Of the steps looked at."},
+         {"steps_pct", "of steps", Unit::kPercent, "Of the steps analysed."},
          {"longest_ns", "longest", Unit::kNanoseconds, "Single wait for it."}},
         {}};
     for (const LateRank& late : held)

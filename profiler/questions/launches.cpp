@@ -110,10 +110,10 @@ void addQueues(RankId rank, const DeviceLaunches& device, Table& table) {
 
 void addUnknown(RankId rank, const DeviceLaunches& device, Answer& answer) {
     if (device.all.empty()) {
-        answer.unknown.push_back(
-            fmt::format("how kernels of rank {} were launched is unknown: no device of it was "
-                        "traced, or none ran in what is selected",
-                        rank.value));
+        answer.unknown.push_back(fmt::format(
+            "how kernels of rank {} were launched is unknown: no device of it was traced, "
+            "or none ran in the selection",
+            rank.value));
         return;
     }
     const auto unknown = std::count_if(device.all.begin(), device.all.end(),

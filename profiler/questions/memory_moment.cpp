@@ -102,7 +102,7 @@ Result<std::vector<Segment>> readAtEnd(storage::RecordingReader& reader, const L
     return segments;
 }
 
-/// In the order of the history, which times tell to a microsecond only.
+/// In the order of the history, since times are exact to a microsecond only.
 Result<std::vector<SegmentChange>> readHistory(storage::RecordingReader& reader,
                                                const LaneFacts& lane, TimeRange range) {
     const auto instants = reader.instants(lane.rank, lane.lane, range);
@@ -139,23 +139,23 @@ const LaneFacts* findSnapshotLane(const RecordingSummary& summary, RankId rank,
 
 Result<SegmentsThen> readSegments(storage::RecordingReader& reader, const RecordingSummary& summary,
                                   RankId rank, Timestamp time) {
-    SegmentsThen told;
+    SegmentsThen then;
     if (findSnapshotLane(summary, rank, kSnapshotReserved) == nullptr) {
-        told.unknown = "segments are recorded by memory snapshots of PyTorch only";
-        return told;
+        then.unknown = "segments are recorded by memory snapshots of PyTorch only";
+        return then;
     }
     const LaneFacts* atEnd = findSnapshotLane(summary, rank, kSnapshotSegments);
     if (atEnd == nullptr) {
-        told.unknown = "the snapshot lists no segments at its end";
-        return told;
+        then.unknown = "the snapshot lists no segments at its end";
+        return then;
     }
     const Timestamp end = summary.bounds.end + Duration{1};
     auto last = readAtEnd(reader, *atEnd, end);
     if (!last) return failure(last);
     if (last->empty()) {
-        told.unknown =
-            "the recording does not reach to the snapshot's end, where its segments stand";
-        return told;
+        then.unknown =
+            "the recording ends before the snapshot does, which lists its segments at the end";
+        return then;
     }
     std::vector<SegmentChange> changes;
     if (const LaneFacts* history = findSnapshotLane(summary, rank, kSnapshotHistory)) {
@@ -163,8 +163,8 @@ Result<SegmentsThen> readSegments(storage::RecordingReader& reader, const Record
         if (!read) return failure(read);
         changes = std::move(*read);
     }
-    told.segments = analysis::segmentsAt(*last, changes, time);
-    return told;
+    then.segments = analysis::segmentsAt(*last, changes, time);
+    return then;
 }
 
 using Json = nlohmann::json;
@@ -267,8 +267,8 @@ Result<MemoryMoment> readMoment(storage::RecordingReader& reader, const Recordin
         // such as our own export writes: of runs without segments
         moment.space = analysis::addressSpace(moment.blocks, nullptr);
         moment.unknown =
-            "blocks lie in no segment that the snapshot tells of, so it does not tell "
-            "of all";
+            "some blocks lie in no listed segment, so the snapshot's list of segments is "
+            "incomplete";
     }
     moment.reserved = analysis::reservedNow(moment.space);
     return moment;

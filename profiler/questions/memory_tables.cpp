@@ -84,9 +84,9 @@ TimeRange steadyRange(const Asked& asked, RankId rank) {
 
 /// Blocks of a memory snapshot's segments that are free at its end.
 Result<std::optional<FreeBlocks>> readFreeBlocks(const Asked& asked, RankId rank) {
-    std::optional<FreeBlocks> told;
+    std::optional<FreeBlocks> blocks;
     const LaneFacts* lane = findNamed(asked.summary, rank, kSnapshotSegments);
-    if (lane == nullptr) return told;
+    if (lane == nullptr) return blocks;
     const Timestamp end{asked.summary.bounds.end.ns + 1};
     const auto instants = asked.reader.instants(rank, lane->lane, {kBeginningOfTime, end});
     if (!instants) return failure(instants);
@@ -100,8 +100,8 @@ Result<std::optional<FreeBlocks>> readFreeBlocks(const Asked& asked, RankId rank
         if (block.value("state", Json()) == "inactive" && size <= kMostBlock)
             sizes.push_back({size});
     }
-    told = analysis::freeBlocks(sizes);
-    return told;
+    blocks = analysis::freeBlocks(sizes);
+    return blocks;
 }
 
 /// How often libraries took memory past the allocator, and gave it back.
@@ -139,49 +139,49 @@ Table allocatorTable() {
             {}};
 }
 
-struct Told {
+struct PoolFacts {
     ReservedMemory memory;
     CounterChanges changes;
     std::optional<FreeBlocks> free;
     std::optional<std::int64_t> driver;
 };
 
-std::vector<Cell> rowOf(const LaneFacts& lane, const Told& told) {
+std::vector<Cell> rowOf(const LaneFacts& lane, const PoolFacts& pool) {
     const auto bytes = [](std::optional<Bytes> size) { return size ? Cell(size->count) : Cell(); };
-    const bool idle = told.memory.slack.count > 0;
-    const bool free = told.free && told.free->blocks > 0;
+    const bool idle = pool.memory.slack.count > 0;
+    const bool free = pool.free && pool.free->blocks > 0;
     return {std::int64_t{lane.rank.value},
             lane.name,
-            told.memory.most.count,
-            bytes(told.memory.atPeak),
-            told.memory.slack.count,
-            percent(told.memory.slackShare()),
-            idle ? Cell(told.memory.slackTime.ns) : Cell(),
-            told.changes.grew,
-            told.changes.shrank,
-            told.driver ? Cell(*told.driver) : Cell(),
-            told.free ? Cell(told.free->blocks) : Cell(),
-            free ? Cell(told.free->largest.count) : Cell(),
-            free ? percent(told.free->fragmentation()) : Cell()};
+            pool.memory.most.count,
+            bytes(pool.memory.atPeak),
+            pool.memory.slack.count,
+            percent(pool.memory.slackShare()),
+            idle ? Cell(pool.memory.slackTime.ns) : Cell(),
+            pool.changes.grew,
+            pool.changes.shrank,
+            pool.driver ? Cell(*pool.driver) : Cell(),
+            pool.free ? Cell(pool.free->blocks) : Cell(),
+            free ? Cell(pool.free->largest.count) : Cell(),
+            free ? percent(pool.free->fragmentation()) : Cell()};
 }
 
 /// Nothing: the counter has no samples.
-Result<std::optional<Told>> readPool(const Asked& asked, const LaneFacts& lane,
-                                     const RankMemory& rank) {
-    std::optional<Told> told;
+Result<std::optional<PoolFacts>> readPool(const Asked& asked, const LaneFacts& lane,
+                                          const RankMemory& rank) {
+    std::optional<PoolFacts> pool;
     const auto reserved = asked.reader.samples(lane.rank, lane.lane, upToEnd(asked, lane.rank));
     if (!reserved) return failure(reserved);
     const auto allocated = readAllocated(asked, lane);
     if (!allocated) return failure(allocated);
     const auto memory = analysis::reservedMemory(*reserved, *allocated, rank.peakTime);
-    if (!memory) return told;
+    if (!memory) return pool;
     const auto free = readFreeBlocks(asked, lane.rank);
     if (!free) return failure(free);
     const auto driver = readDriverCalls(asked, lane.rank);
     if (!driver) return failure(driver);
-    told = Told{*memory, analysis::changesOf(*reserved, steadyRange(asked, lane.rank)), *free,
-                *driver};
-    return told;
+    pool = PoolFacts{*memory, analysis::changesOf(*reserved, steadyRange(asked, lane.rank)), *free,
+                     *driver};
+    return pool;
 }
 
 }  // namespace
@@ -194,7 +194,7 @@ Result<PeakHolders> readHolders(storage::RecordingReader& reader,
                                  [&](StringId id) { return reader.text(rank.rank, id); });
 }
 
-Table holderTable(const PeakHolders& told) {
+Table holderTable(const PeakHolders& peak) {
     Table table{"owners",
                 "Alive at the highest peak, by owner",
                 {{"owner", "owner", Unit::kNone,
@@ -205,13 +205,13 @@ Table holderTable(const PeakHolders& told) {
                  {"blocks", "blocks", Unit::kCount, "Alive at the peak."},
                  {"bytes", "size", Unit::kBytes, "All rows add up to the peak."}},
                 {}};
-    for (const MemoryHolder& holder : told.holders)
+    for (const MemoryHolder& holder : peak.holders)
         table.rows.push_back({holder.owner.empty() ? "not named" : holder.owner,
                               toWord(holder.category), layerCell(holder.layer),
                               toWord(holder.phase), holder.blocks, holder.bytes.count});
-    if (told.unexplained.count != 0)
+    if (peak.unexplained.count != 0)
         table.rows.push_back(
-            {kUnexplained, Cell(), Cell(), Cell(), Cell(), bytesCell(told.unexplained)});
+            {kUnexplained, Cell(), Cell(), Cell(), Cell(), bytesCell(peak.unexplained)});
     return table;
 }
 
@@ -268,16 +268,16 @@ Result<void> addAllocators(const Asked& asked, const std::vector<RankMemory>& ra
             if (lane.rank != rank.rank || lane.role != LaneRole::kCounter ||
                 !isReservedLane(lane.name))
                 continue;
-            const auto told = readPool(asked, lane, rank);
-            if (!told) return failure(told);
-            if (!*told) continue;
-            table.rows.push_back(rowOf(lane, **told));
-            const CounterChanges& changes = (*told)->changes;
+            const auto pool = readPool(asked, lane, rank);
+            if (!pool) return failure(pool);
+            if (!*pool) continue;
+            table.rows.push_back(rowOf(lane, **pool));
+            const CounterChanges& changes = (*pool)->changes;
             if (changes.grew > 0 && changes.shrank > 0)
                 answer.sentences.push_back(fmt::format(
                     "The allocator of rank {} gave memory back {} times and took more {} times "
-                    "between the first steady step and the last: so it does when it finds no room, "
-                    "which costs a call that waits for the device.",
+                    "between the first steady step and the last: it does so when it runs out of "
+                    "room, and each time a call waits for the device.",
                     rank.rank.value, changes.shrank, changes.grew));
         }
         if (table.rows.size() == before)
@@ -285,8 +285,8 @@ Result<void> addAllocators(const Asked& asked, const std::vector<RankMemory>& ra
     }
     if (!without.empty())
         answer.unknown.push_back(
-            "fragmentation and the allocator's retries unknown: what it reserves was not "
-            "recorded of rank " +
+            "fragmentation and the allocator's retries unknown: reserved memory was not "
+            "recorded for rank " +
             without);
     if (!table.rows.empty()) answer.tables.push_back(std::move(table));
     return {};

@@ -18,7 +18,7 @@ namespace shardscope::questions {
                                                         const analysis::RankMemory& rank);
 
 /// Rows add up to the peak.
-[[nodiscard]] Table holderTable(const analysis::PeakHolders& told);
+[[nodiscard]] Table holderTable(const analysis::PeakHolders& peak);
 
 /// What was alive in each phase and layer, at most.
 [[nodiscard]] Table phaseTable(const std::vector<analysis::PhaseMemory>& phases);

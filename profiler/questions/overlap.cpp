@@ -192,12 +192,11 @@ Result<Answer> askOverlap(const Asked& asked) {
     addCalibrated(asked.summary, *ranks, answer);
     if (!all.ratio())
         answer.unknown.emplace_back(
-            "what is hidden is unknown: no communication was recorded in "
-            "what is selected");
+            "what is hidden is unknown: no communication was recorded in the selection");
     if (all.ratio() && !all.limit())
         answer.unknown.emplace_back(
-            "what could be hidden is unknown: it takes phases and the times "
-            "at which collectives were asked for");
+            "what could be hidden is unknown: phases and the times at which collectives "
+            "were issued are needed");
     answer.tables.push_back(rankTable(*ranks, overlaps));
     if (asked.perStep) answer.tables.push_back(stepTable(steps));
     answer.tables.push_back(kindTable(exposures));

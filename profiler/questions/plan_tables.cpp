@@ -165,21 +165,21 @@ Table fitsOnTable(const std::vector<planning::FitsOnDevice>& devices) {
 }
 
 Table divisionTable(const std::vector<DividedPlan>& plans, std::optional<Bytes> memory) {
-    Table table{
-        "divisions",
-        "Divided by tensors and stages, as theory only: this engine does not train so",
-        {{"name", "division"},
-         {"state_bytes_per_rank", "state per rank", Unit::kDecimalBytes,
-          "The optimizer's is divided over data parallel ranks as well."},
-         {"activation_bytes_per_rank", "activations per rank", Unit::kDecimalBytes,
-          "Of the micro-batches on their way through the first stage."},
-         {"tensor_bytes_per_step", "sent for tensors", Unit::kDecimalBytes, "By a rank in a step."},
-         {"pipeline_bytes_per_step", "for stages", Unit::kDecimalBytes},
-         {"data_bytes_per_step", "for data", Unit::kDecimalBytes},
-         {"bubble_pct", "bubble", Unit::kPercent,
-          "Of the step, in which stages wait for their first micro-batch or their last."},
-         {"fits", "fits"}},
-        {}};
+    Table table{"divisions",
+                "Divided by tensors and stages, as theory only: this engine does not train so",
+                {{"name", "division"},
+                 {"state_bytes_per_rank", "state per rank", Unit::kDecimalBytes,
+                  "The optimizer's is divided over data parallel ranks as well."},
+                 {"activation_bytes_per_rank", "activations per rank", Unit::kDecimalBytes,
+                  "Of the micro-batches on their way through the first stage."},
+                 {"tensor_bytes_per_step", "sent for tensors", Unit::kDecimalBytes,
+                  "By each rank per step."},
+                 {"pipeline_bytes_per_step", "for stages", Unit::kDecimalBytes},
+                 {"data_bytes_per_step", "for data", Unit::kDecimalBytes},
+                 {"bubble_pct", "bubble", Unit::kPercent,
+                  "Of the step, in which stages wait for their first micro-batch or their last."},
+                 {"fits", "fits"}},
+                {}};
     for (const DividedPlan& plan : plans) {
         std::optional<bool> fits;
         if (memory) fits = plan.bytes() <= static_cast<double>(memory->count);
@@ -194,7 +194,7 @@ Table flopsTable(const run::ModelConfig& model) {
     Table table{"flops",
                 "FLOPs of products by part, causal attention; backward takes twice as many",
                 {{"part", "part"},
-                 {"forward_flop_per_token", "forward, a token", Unit::kFlop},
+                 {"forward_flop_per_token", "forward, per token", Unit::kFlop},
                  {"share_pct", "share", Unit::kPercent, "Of a model's forward."}},
                 {}};
     const auto parts = partsOf(model);
@@ -209,7 +209,7 @@ Table flopsVariantTable(const run::ModelConfig& model) {
     Table table{"flops_variants",
                 "As others count them for MFU, forward and backward",
                 {{"variant", "counted as"},
-                 {"flop_per_token", "a token", Unit::kFlop},
+                 {"flop_per_token", "per token", Unit::kFlop},
                  {"against_exact_pct", "against exact", Unit::kChange},
                  {"counts", "what it counts"}},
                 {}};

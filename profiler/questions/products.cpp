@@ -38,16 +38,16 @@ Cell usedCell(const ProductSum& sum) {
     return sum.onTensorCores == sum.linked ? "yes" : "some";
 }
 
-Cell whyCell(const analysis::Eligibility& told, const Product& product) {
-    if (!told.why.empty()) return told.why;
+Cell whyCell(const analysis::Eligibility& eligibility, const Product& product) {
+    if (!eligibility.why.empty()) return eligibility.why;
     if (product.type == analysis::ProductType::kFloat) return "if tf32 is allowed";
     return {};
 }
 
 std::vector<Cell> rowOf(const std::string& name, const Product& product, const ProductSum& sum) {
-    const auto told = analysis::eligibilityOf(product);
+    const auto eligibility = analysis::eligibilityOf(product);
     Cell eligible;
-    if (told.eligible) eligible = *told.eligible ? "yes" : "no";
+    if (eligibility.eligible) eligible = *eligibility.eligible ? "yes" : "no";
     return {name,
             analysis::shapeText(product),
             toWord(product.type),
@@ -55,7 +55,7 @@ std::vector<Cell> rowOf(const std::string& name, const Product& product, const P
             sum.host.ns,
             sum.linked > 0 ? Cell(sum.device.ns) : Cell(),
             eligible,
-            whyCell(told, product),
+            whyCell(eligibility, product),
             usedCell(sum)};
 }
 

@@ -64,7 +64,7 @@ struct Asked {
 struct Question {
     const char* key;         ///< "breakdown"
     const char* title;       ///< the question in words
-    const char* definition;  ///< what is told, with formulas and denominators
+    const char* definition;  ///< what is reported, with formulas and denominators
     const char* source;      ///< of the definition
     Result<Answer> (*ask)(const Asked&);
 };

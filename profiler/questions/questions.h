@@ -21,11 +21,10 @@ inline constexpr Question kBreakdown{
 Result<Answer> askCollectives(const Asked& asked);
 inline constexpr Question kCollectives{
     "collectives", "Did ranks wait for each other, or did data move, and how fast?",
-    "Each collective is looked at over all ranks that took part. Waiting lasts from a rank's own "
-    "arrival to the last one's, transfer from there to the end. Where arrivals are not recorded, "
-    "as "
-    "in traces of NCCL kernels, the shortest duration over all ranks of the group is the transfer "
-    "and the rest waiting.",
+    "Each collective is analysed over all ranks that took part. Waiting lasts from "
+    "a rank's own arrival to the last one's, transfer from there to the end. Where "
+    "arrivals are not recorded, as in traces of NCCL kernels, the shortest "
+    "duration over all ranks of the group is the transfer and the rest waiting.",
     "nccl-tests doc/PERFORMANCE.md", askCollectives};
 
 Result<Answer> askLate(const Asked& asked);
@@ -40,13 +39,12 @@ inline constexpr Question kLate{
 Result<Answer> askEfficiency(const Asked& asked);
 inline constexpr Question kEfficiency{
     "efficiency", "How well were devices and time used?",
-    "Throughput is tokens of the median step over its time, warm-up and validation left out. MFU "
-    "is "
-    "throughput x FLOPs a token / the peak of all ranks, by each of the ways in use to count "
-    "FLOPs; "
-    "N parameters, L layers, C hidden size, T context. Goodput is the time of steps that train / "
-    "the "
-    "wall time of all ranks. Energy is what counters of devices say, of the steps between samples.",
+    "Throughput is tokens of the median step over its time, warm-up and validation "
+    "left out. MFU is throughput x FLOPs per token / the peak of all ranks, by "
+    "each of the ways in use to count FLOPs; N parameters, L layers, C hidden "
+    "size, T context. Goodput is the time of steps that train / the wall time of "
+    "all ranks. Energy is what counters of devices say, of the steps between "
+    "samples.",
     "PaLM, arXiv 2204.02311, appendix B; goodput: arXiv 2502.06982", askEfficiency};
 
 Result<Answer> askWork(const Asked& asked);
@@ -90,9 +88,10 @@ inline constexpr Question kLaunches{
 Result<Answer> askFlame(const Asked& asked);
 inline constexpr Question kFlame{
     "flame", "What does the time look like as a flame graph?",
-    "Stacks of each lane: its name, phase and layer of the outermost span, then spans within "
-    "spans. Self is a stack's own time, total that of all stacks that begin with it as well. "
-    "Time outside of what is selected is cut off; different lanes run at the same time.",
+    "Stacks of each lane: its name, phase and layer of the outermost span, then "
+    "spans within spans. Self is a stack's own time, total that of all stacks that "
+    "begin with it as well. Time outside of the selection is cut off; different "
+    "lanes run at the same time.",
     "folded stacks: FlameGraph, stackcollapse.pl; `export --to folded` writes the same", askFlame};
 
 Result<Answer> askTraining(const Asked& asked);

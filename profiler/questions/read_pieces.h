@@ -1,4 +1,4 @@
-// Reads one step of some ranks and tells what each instant of it went to.
+// Reads one step of some ranks and reports what each instant of it went to.
 #pragma once
 
 #include "profiler/analysis/device/device_ledger.h"

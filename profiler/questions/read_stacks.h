@@ -31,7 +31,7 @@ constexpr auto wordsOf(StackKind) {
 /// Kinds of which the selected ranks have lanes, in this order.
 [[nodiscard]] std::vector<StackKind> stackKinds(const RecordingSummary& summary);
 
-/// What a frame of a tree is, told by its tag.
+/// What a frame of a tree is, by its tag.
 struct StackTag {
     Phase phase = Phase::kNone;  ///< of the outermost span around it
     LaneRole role = LaneRole::kHost;
@@ -66,8 +66,8 @@ struct StackDifference {
 };
 
 /// From the first step's beginning to the last one's end where nothing else is selected: start-up
-/// and end are no part of a step. Without `wanted`, or where neither has it, of the first kind that
-/// both have, else of the first. kUsage: the selection leaves nothing of one, and why.
+/// and end are not part of a step. Without `wanted`, or where neither has it, of the first kind
+/// that both have, else of the first. kUsage: the selection leaves nothing of one, and why.
 [[nodiscard]] Result<StackDifference> readStackDifference(storage::RecordingReader& before,
                                                           storage::RecordingReader& after,
                                                           const Selection& selection,

@@ -178,16 +178,15 @@ private:
         return {};
     }
 
-    /// Nobody counts the rows of a long run's collectives when it is opened; here all have been
-    /// read.
+    /// Opening a long run does not count the rows of its collectives; here all have been read.
     void noteLostCollectives() {
         if (!m_summary.complete || m_selection.cutsTime() || !m_selection.ranks.empty()) return;
         const std::uint64_t written = m_summary.events.collectives, found = m_draft.collectives();
         auto& lost = m_summary.lostRows;
-        const bool told = std::any_of(lost.begin(), lost.end(), [](const LostRows& each) {
+        const bool noted = std::any_of(lost.begin(), lost.end(), [](const LostRows& each) {
             return each.table == "collectives";
         });
-        if (found < written && !told) lost.push_back({"collectives", written, found});
+        if (found < written && !noted) lost.push_back({"collectives", written, found});
     }
 
     Selection m_selection;

@@ -44,10 +44,12 @@ Result<void> checkAlike(const std::vector<RecordingSummary>& summaries, bool any
         const auto found = analysis::scalingComparabilityOf(summaries.front(), summaries[i],
                                                             fmt::format("recording {}", i + 1));
         if (!found.refusals.empty() && !anyway)
-            return failure(ErrorCode::kUsage,
-                           fmt::format("these recordings do not scale the same work: {} Use "
-                                       "--anyway to see the figures all the same",
-                                       fmt::join(found.refusals, " ")));
+            return failure(
+                ErrorCode::kUsage,
+                fmt::format(
+                    "these recordings do not scale the same work: {} Use --anyway to see the "
+                    "figures anyway",
+                    fmt::join(found.refusals, " ")));
         for (const auto* sentences : {&found.refusals, &found.warnings})
             answer.sentences.insert(answer.sentences.end(), sentences->begin(), sentences->end());
     }
@@ -58,7 +60,7 @@ Table pointTable() {
     return {
         "recordings",
         "By number of ranks",
-        {{"recording", "recording", Unit::kNone, "Its place among those asked about."},
+        {{"recording", "recording", Unit::kNone, "Its position among the recordings given."},
          {"name", "name"},
          {"ranks", "ranks", Unit::kCount},
          {"tokens", "tokens/step", Unit::kCount, "Of all ranks: the global batch."},

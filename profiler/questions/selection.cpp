@@ -92,7 +92,7 @@ Result<RecordingSummary> Selection::of(const RecordingSummary& summary) const {
     });
     if (!steps.empty() && selected.steps.empty())
         return failure(ErrorCode::kUsage,
-                       fmt::format("none of the steps asked for is there{}: {}",
+                       fmt::format("none of the requested steps is there{}: {}",
                                    range ? " within the range" : "", stepsText(summary)));
     if (range && !range->intersects({summary.bounds.begin, {summary.bounds.end.ns + 1}}))
         return failure(ErrorCode::kUsage,

@@ -27,9 +27,10 @@ Table ledgerTable(const char* key, const char* title, bool perStep) {
     for (const LedgerPart part : kAll<LedgerPart>)
         table.columns.push_back({analysis::toKey(part), toWord(part), Unit::kNanoseconds,
                                  analysis::definition(part), Shown::kWhereAny});
-    table.columns.push_back({analysis::kReductionKey, "blocked in reductions", Unit::kNanoseconds,
-                             "Blocked in reduce-scatters and in all-reduces: no part of its own.",
-                             Shown::kToScripts});
+    table.columns.push_back(
+        {analysis::kReductionKey, "blocked in reductions", Unit::kNanoseconds,
+         "Blocked in reduce-scatters and in all-reduces; included in other parts.",
+         Shown::kToScripts});
     if (perStep)
         table.columns.push_back({"core_wait_ns", "without a core", Unit::kNanoseconds,
                                  "The step thread was ready to run and had no core: no part, but "
@@ -109,7 +110,7 @@ std::string noRows(const Asked& asked, RankId rank) {
                                    [rank](const StepFacts& step) { return step.rank == rank; });
     return fmt::format("where the steps of rank {} went is unknown: {}", rank.value,
                        steps ? "neither phases nor kernels of it lie in its steps"
-                       : asked.selection.cutsTime() ? "no step of it lies whole in what is selected"
+                       : asked.selection.cutsTime() ? "no whole step of it lies in the selection"
                                                     : "it has no steps");
 }
 

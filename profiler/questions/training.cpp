@@ -65,7 +65,7 @@ Result<Answer> askTraining(const Asked& asked) {
     using analysis::TrainingHealth;
     const TrainingHealth health = analysis::trainingHealth(asked.summary, *ranks);
     const bool part = asked.selection.cutsTime();
-    const std::string none = part ? "none lie in what is selected" : "none were recorded";
+    const std::string none = part ? "none lie in the selection" : "none were recorded";
     Answer answer;
     std::vector<std::string> compared;
     judge({"losses", "loss spikes", none.c_str(), health.losses, TrainingHealth::kLeastPoints},
@@ -74,7 +74,7 @@ Result<Answer> askTraining(const Asked& asked) {
            TrainingHealth::kLeastPoints},
           compared, answer);
     judge({"steady steps", "slow steps",
-           part ? "no step of all ranks lies whole in what is selected"
+           part ? "no whole step of all ranks lies in the selection"
                 : "no step was finished by all ranks",
            health.steps, TrainingHealth::kLeastSteps},
           compared, answer);

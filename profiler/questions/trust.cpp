@@ -20,17 +20,18 @@
 namespace shardscope::questions {
 namespace {
 
-void addCertificate(const analysis::Completeness& told, Answer& answer) {
-    if (!told.known) {
+void addCertificate(const analysis::Completeness& completeness, Answer& answer) {
+    if (!completeness.known) {
         std::string why;
-        for (const std::string& sentence : told.missing)
+        for (const std::string& sentence : completeness.missing)
             why += (why.empty() ? "" : "; ") + sentence;
         answer.unknown.push_back("whether every event is there is unknown: " + why);
         return;
     }
-    answer.sentences.emplace_back(
-        told.complete ? "Complete: every event that a step must have is there." : "Not complete:");
-    for (const std::string& sentence : told.missing) answer.sentences.push_back(sentence);
+    answer.sentences.emplace_back(completeness.complete
+                                      ? "Complete: every event that a step must have is there."
+                                      : "Not complete:");
+    for (const std::string& sentence : completeness.missing) answer.sentences.push_back(sentence);
 }
 
 Table checkTable(const std::vector<analysis::Check>& checks) {
@@ -51,7 +52,7 @@ Table rankTable(const RecordingSummary& summary) {
     Table table{"ranks",
                 "Events by rank",
                 {{"rank", "rank"},
-                 {"steps", "steps", Unit::kCount, "Of the rank, that are in the recording."},
+                 {"steps", "steps", Unit::kCount, "Steps of the rank that are in the recording."},
                  {"emitted", "seen", Unit::kCount, "Events that the rank saw."},
                  {"dropped", "dropped", Unit::kCount, "Of these, lost to full queues."}},
                 {}};
@@ -64,7 +65,7 @@ Table rankTable(const RecordingSummary& summary) {
     return table;
 }
 
-Table gapTable(const analysis::Completeness& told) {
+Table gapTable(const analysis::Completeness& completeness) {
     Table table{"gaps",
                 "Steps that lack something",
                 {{"rank", "rank"},
@@ -73,7 +74,7 @@ Table gapTable(const analysis::Completeness& told) {
                  {"expected", "must have", Unit::kCount, "By the run's strategy."},
                  {"recorded", "recorded", Unit::kCount}},
                 {}};
-    for (const analysis::CountGap& gap : told.gaps)
+    for (const analysis::CountGap& gap : completeness.gaps)
         table.rows.push_back({std::int64_t{gap.rank.value}, std::int64_t{gap.step.value}, gap.what,
                               std::int64_t{gap.expected}, std::int64_t{gap.recorded}});
     return table;
@@ -84,9 +85,9 @@ Table clockTable(const analysis::HostClocks& clocks) {
                 "Clocks of the hosts",
                 {{"host", "host"},
                  {"residual_ns", "right within", Unit::kNanoseconds,
-                  "Median bound on what its times are off by, tightened by collectives."},
+                  "Median bound on the error of its times, tightened by collectives."},
                  {"worst_residual_ns", "at worst", Unit::kNanoseconds},
-                 {"drift_ppb", "drift (ppb)", Unit::kNone, "By which it gains on the recorder's."},
+                 {"drift_ppb", "drift (ppb)", Unit::kNone, "Drift against the recorder's clock."},
                  {"comparisons", "compared", Unit::kCount},
                  {"steps", "set", Unit::kCount, "How often the clock was adjusted."}},
                 {}};
@@ -129,7 +130,7 @@ Table levelTable() {
             {}};
 }
 
-/// The run's own level has no name of its own among those that steps were left out down to.
+/// The run's own level has no separate name among those that steps were left out down to.
 std::string levelWord(const RecordingSummary& summary, CaptureLevel level) {
     const auto config = run::parseRunConfigJson(summary.run.configJson);
     return toWord(level == CaptureLevel::kFull && config ? config->capture : level);
@@ -215,26 +216,26 @@ Result<Answer> askTrust(const Asked& asked) {
     if (!ranks) return failure(ranks);
     const RecordingSummary& summary = asked.summary;
     Answer answer;
-    analysis::Completeness told;
+    analysis::Completeness completeness;
     if (asked.selection.cutsTime()) {
-        told.missing.emplace_back("the certificate is of a whole recording");
+        completeness.missing.emplace_back("the certificate is of a whole recording");
         answer.unknown.emplace_back(
             "whether a part is complete is unknown: the certificate is of a whole recording");
     } else {
-        told = analysis::certify(summary, *ranks);
-        addCertificate(told, answer);
+        completeness = analysis::certify(summary, *ranks);
+        addCertificate(completeness, answer);
     }
     if (!summary.complete)
         answer.sentences.emplace_back(
-            "It was not finalised: its writer is at work or died, and what came last may be "
-            "missing.");
+            "The recording was not finalised: its writer is still running or has died, and the "
+            "last events may be missing.");
     for (const std::string& phrase : detailPhrases(summary.detail))
         answer.sentences.push_back("Left out on purpose: " + phrase + ".");
     const analysis::HostClocks clocks(summary, *ranks);
     const auto effects = analysis::observerEffects(summary, *ranks);
-    answer.tables.push_back(checkTable(analysis::checksOf(summary, told, clocks, effects)));
+    answer.tables.push_back(checkTable(analysis::checksOf(summary, completeness, clocks, effects)));
     answer.tables.push_back(rankTable(summary));
-    if (!told.gaps.empty()) answer.tables.push_back(gapTable(told));
+    if (!completeness.gaps.empty()) answer.tables.push_back(gapTable(completeness));
     if (clocks.several()) {
         answer.tables.push_back(clockTable(clocks));
         if (const std::int64_t apart = clocks.contradictions(); apart > 0)

@@ -122,8 +122,7 @@ Result<Answer> askWork(const Asked& asked) {
     if (!copies) return failure(copies);
     if (kernels->totals.empty())
         answer.unknown.emplace_back(
-            "kernels unknown: no device was traced, or none ran in what is "
-            "selected");
+            "kernels unknown: no device was traced, or none ran in the selection");
     else
         answer.tables.push_back(tableOf("kernels", "Kernels", kernels->totals.sorted()));
     const auto operators = readSpanTotals(asked, Counted::kOperators);

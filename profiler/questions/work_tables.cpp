@@ -80,7 +80,7 @@ PartRanges rangesOf(const std::vector<SpanEvent>& phases) {
     return ranges;
 }
 
-/// Adds what the names of a lane's spans tell.
+/// Adds what the names of a lane's spans say.
 Result<void> addNamed(const Asked& asked, const LaneFacts& lane, PartRanges& ranges) {
     const TimeRange time = asked.selection.timeOf(asked.summary, lane.rank);
     const auto spans = asked.reader.spans(lane.rank, lane.lane, time);
@@ -145,8 +145,7 @@ void addCollectives(const std::vector<RankEvents>& ranks, Answer& answer) {
             sums[{event.operation, event.cause}].add(event);
     if (sums.empty()) {
         answer.unknown.emplace_back(
-            "collectives unknown: none is in the recording, or in what is "
-            "selected of it");
+            "collectives unknown: none is in the recording, or in the selection");
         return;
     }
     Table table = emptyCollectives();

@@ -129,8 +129,9 @@ Result<void> checkFaster(const AnalyzeOptions& options) {
         return each == "bounds" || each == "what-if";
     });
     if (options.faster.empty() || plays) return {};
-    return failure(ErrorCode::kUsage,
-                   "--faster is of the questions 'bounds' and 'what-if'; ask one of them");
+    return failure(
+        ErrorCode::kUsage,
+        "--faster applies to the questions 'bounds' and 'what-if' only; ask one of them");
 }
 
 int run(const AnalyzeOptions& options) {
@@ -151,7 +152,7 @@ Command addAnalyze(CLI::App& root) {
     CLI::App* app = root.add_subcommand("analyze", "answer questions about a recording");
     app->footer("Questions:\n" + questionList() +
                 "\nExample:\n  shardscope analyze run.sscope breakdown --steps 3-5 --json");
-    app->add_option("recording", options->place.path, "recording to look at, or ssh://HOST/PATH")
+    app->add_option("recording", options->place.path, "recording to analyse, or ssh://HOST/PATH")
         ->required();
     offer(app->add_option("question", options->questions, "one or more of those below"), "QUESTION",
           questionKeys())
@@ -170,10 +171,9 @@ Command addAnalyze(CLI::App& root) {
         ->check(CLI::IsMember(wordVector<questions::Order>()));
     app->add_option("--top", options->top, "work, flame: the first so many rows of each table")
         ->check(CLI::Range(1, 1'000'000'000));
-    app->add_option(
-           "--faster", options->faster,
-           "bounds, what-if: play steps again with \"link\", \"rank N\" or a name X times as "
-           "fast; given again, with all of them")
+    app->add_option("--faster", options->faster,
+                    "bounds, what-if: replay steps with \"link\", \"rank N\" or a name X times as "
+                    "fast; repeat it to combine several")
         ->type_name("WHAT=X")
         ->allow_extra_args(false);
     app->add_flag("--explain", options->explain, "say how each figure is defined");

@@ -26,7 +26,7 @@ using questions::Unit;
 
 constexpr const char* kIndent = "  ";
 
-/// Kernels' names can be longer than a screen: begin and end tell most of them apart.
+/// Kernels' names can be longer than a screen: beginning and end distinguish most of them.
 std::string shortened(const std::string& text) {
     constexpr std::size_t kMost = 72, kEnd = 20;
     if (text.size() <= kMost) return text;

@@ -13,7 +13,7 @@ namespace shardscope::cli {
 /// Rows of a table that are shown unless all are asked for.
 inline constexpr std::size_t kMostRows = 20;
 
-/// Sentences, figures, tables with scaled units, and last what could not be told. Tables show at
+/// Sentences, figures, tables with scaled units, and last what is unknown. Tables show at
 /// most `mostRows` rows and say how many they leave out; 0: all.
 [[nodiscard]] std::string answerText(const questions::Answer& answer, std::size_t mostRows);
 

@@ -49,7 +49,7 @@ Result<std::vector<analysis::GateRule>> readGate(const std::string& path) {
     if (!written || !std::filesystem::is_regular_file(path, none))
         return failure(ErrorCode::kUsage,
                        fmt::format("the rules {} cannot be read: {}", path,
-                                   written ? "it is no file" : std::strerror(errno)));
+                                   written ? "it is not a file" : std::strerror(errno)));
     toml::table file;
     try {
         file = toml::parse(written, path);
@@ -60,7 +60,7 @@ Result<std::vector<analysis::GateRule>> readGate(const std::string& path) {
     for (const auto& [key, node] : file)
         if (key.str() != "rules")
             return failure(ErrorCode::kUsage,
-                           fmt::format("{}: unknown key '{}': there is rules, a list of texts",
+                           fmt::format("{}: unknown key '{}': expected is rules, a list of texts",
                                        placeIn(path, key.source()), key.str()));
     const toml::array* list = file["rules"].as_array();
     if (list == nullptr || list->empty())
@@ -148,7 +148,7 @@ Command addCompare(CLI::App& root) {
         ->excludes(gate)
         ->excludes(steps)
         ->excludes(ranks);
-    app->add_flag("--anyway", arguments->anyway, "compare runs of different models all the same");
+    app->add_flag("--anyway", arguments->anyway, "compare runs of different models anyway");
     app->add_flag("--all", arguments->all, "all rows of long tables");
     auto* json = app->add_flag("--json", arguments->json,
                                "print one JSON document, schema shardscope.analyze/1");

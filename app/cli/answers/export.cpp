@@ -98,7 +98,7 @@ struct OtherFormat {
     const char* what;
     const char* ending;
 };
-/// Of an output whose name does not tell.
+/// Format of an output whose name does not say it.
 constexpr const char* kUsualFormat = "perfetto";
 constexpr const char* kJson = "json";
 constexpr const char* kSafetensors = "safetensors";

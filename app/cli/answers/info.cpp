@@ -78,11 +78,11 @@ std::string infoText(const RecordingSummary& summary, bool running, const std::s
     line("started", startedText(run.startedUnixNs));
     line("status", statusText(summary, running));
     if (running)
-        line("running", "its writer is at work; what follows is what is there now");
+        line("running", "its writer is still running; shown is what there is now");
     else if (!summary.complete)
         line("unfinished",
-             "its writer died, or is on another host; what came last may be in the -wal "
-             "beside it, so move or copy both");
+             "its writer died, or is on another host; the last events may be in the -wal "
+             "file beside it, so move or copy both");
     if (!measured.empty()) line("measures", measured);
     if (run.model.empty() || !measured.empty())
         line("ranks", fmt::format("{}, {} of them here", run.worldSize, summary.ranks.size()));

@@ -107,7 +107,7 @@ Command addQuery(CLI::App& root) {
         "Example:\n"
         "  shardscope query run.sscope \"SELECT name, count(*), sum(duration_ns) FROM operators\n"
         "    GROUP BY name ORDER BY 3 DESC LIMIT 10\"");
-    app->add_option("recording", options->place.path, "recording to ask, or ssh://HOST/PATH")
+    app->add_option("recording", options->place.path, "recording to query, or ssh://HOST/PATH")
         ->required();
     app->add_option("sql", options->sql, "one SELECT statement")->required();
     auto* json = addJson(*app, options->json, "shardscope.query/1");

@@ -58,9 +58,8 @@ std::string accountText(const storage::Salvage& salvage, const RepairOptions& op
     if (!salvage.lossless()) return text;
     if (salvage.finalised) return text + "nothing was lost\n";
     return text +
-           "nothing that was in it was lost; it was not finalised, so what came last may never "
-           "have "
-           "been in it\n";
+           "nothing in it was lost; it was not finalised, so the last events may never "
+           "have been in it\n";
 }
 
 int run(const RepairOptions& options) {

@@ -164,8 +164,10 @@ std::string tracingText(const DeviceFacts& device) {
         device.attention.empty() ? "" : fmt::format("attention by {}; ", device.attention),
         why ? "" : "traced by ", device.tracing,
         device.sharedBy > 1
-            ? fmt::format("; shared device of {} ranks: its times say nothing of speed",
-                          device.sharedBy)
+            ? fmt::format(
+                  "; shared device of {} ranks: its times do not show the speed of a device per "
+                  "rank",
+                  device.sharedBy)
             : "");
 }
 

@@ -280,8 +280,8 @@ Answer overlap(const Report& report, bool brief) {
         answer.sentences.push_back(fmt::format(
             "in {} collectives the last rank to arrive is unknown{}; the ranks waited {}",
             report.unknown.collectives,
-            brief ? ", for doubt in the clocks of the hosts"
-                  : ": it was late by less than the clocks of the hosts are in doubt",
+            brief ? ", because the hosts' clocks are uncertain"
+                  : ": it was late by less than the uncertainty of the hosts' clocks",
             durationText(report.unknown.waited)));
     if (brief) add(answer, clocks(report, brief));
     return answer;

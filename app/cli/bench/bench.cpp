@@ -134,8 +134,8 @@ questions::Table plannedTable(const std::vector<PlannedRun>& plan) {
          {"peak_bytes", "peak", Unit::kBytes, "The most that a rank's tensors hold, by theory.",
           kWhereAny},
          {"host_bytes", "of this host", Unit::kBytes,
-          "Peaks of all ranks here and their programs together.", kWhereAny},
-         {"traffic_bytes", "traffic", Unit::kBytes, "That a rank sends in a step, by theory.",
+          "Peaks of all ranks on this host, their programs included.", kWhereAny},
+         {"traffic_bytes", "traffic", Unit::kBytes, "Sent by each rank per step, by theory.",
           kWhereAny},
          {"measures", "measures", Unit::kNone, "", kWhereAny},
          {"why_not", "not run because", Unit::kNone, "", kWhereAny}},
@@ -229,9 +229,9 @@ Result<BenchDocument> documentOf(const BenchKind& kind, const BenchRequest& requ
     if (!machine) return failure(machine);
     questions::Answer& answer = result->answer;
     answer.figures.insert(answer.figures.begin(), machine->begin(), machine->end());
-    answer.figures.push_back({{"steps", "steps", Unit::kCount, "That are measured of each run."},
-                              std::int64_t{request.steps}});
-    answer.figures.push_back({{"warm_up", "warm-up", Unit::kCount, "Steps in front of them."},
+    answer.figures.push_back(
+        {{"steps", "steps", Unit::kCount, "Measured in each run."}, std::int64_t{request.steps}});
+    answer.figures.push_back({{"warm_up", "warm-up", Unit::kCount, "Warm-up steps before them."},
                               std::int64_t{request.warmUp}});
     answer.figures.push_back({{"repetitions", "repetitions", Unit::kCount, "Whole runs of each."},
                               std::int64_t{request.repetitions}});
@@ -325,8 +325,8 @@ Command addBench(CLI::App& root) {
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
             ->check(CLI::Range(least, 1'000'000));
     };
-    number("--steps", request.steps, 1, "steps of each run that are measured");
-    number("--warm-up", request.warmUp, 0, "steps in front that are not");
+    number("--steps", request.steps, 1, "measured steps per run");
+    number("--warm-up", request.warmUp, 0, "warm-up steps before them, not measured");
     app->add_option(
            "--repetitions", request.repetitions,
            "whole runs of each, in turn [as the kind says: 3, or 1 where bytes are counted]")

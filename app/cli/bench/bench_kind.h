@@ -35,7 +35,7 @@ struct BenchKind {
     Result<BenchResult> (*conclude)(const BenchRequest& request,
                                     const std::vector<RunResult>& results);
     /// Measures something else beside a repetition that was measured, into the folder of the
-    /// recordings; null: nothing. Any error but kInterrupted is told, and ends nothing.
+    /// recordings; null: nothing. Any error but kInterrupted is reported, and ends nothing.
     Result<void> (*beside)(const run::RunConfig& config, std::int32_t repetition,
                            const std::string& folder) = nullptr;
 };

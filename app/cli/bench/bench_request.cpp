@@ -23,15 +23,15 @@ std::string_view whyNoSetting(const run::RunConfig& config, std::string_view key
     return run::whyNot(config, key == kModelKey ? "model.layers" : key);
 }
 
-/// The settings that tell runs apart; the first one at least.
-Settings telling(const Settings& point, const std::set<std::string>& varying,
-                 const run::RunConfig& config) {
-    Settings told;
+/// The settings that distinguish runs; the first one at least.
+Settings distinguishing(const Settings& point, const std::set<std::string>& varying,
+                        const run::RunConfig& config) {
+    Settings named;
     for (const Setting& setting : point) {
         const bool applies = whyNoSetting(config, setting.key).empty();
-        if (applies && (varying.contains(setting.key) || told.empty())) told.push_back(setting);
+        if (applies && (varying.contains(setting.key) || named.empty())) named.push_back(setting);
     }
-    return told;
+    return named;
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ Result<std::vector<PlannedRun>> BenchRequest::runs(const std::vector<SettingsAxi
         run.config = run::settled(run.config, start);
         if (const auto valid = run::validate(run.config); !valid)
             run.impossible = valid.error().message;
-        run.name = nameOf(telling(point, varying, run.config));
+        run.name = nameOf(distinguishing(point, varying, run.config));
         if (!group.empty()) run.name = group + '_' + run.name;
         if (findAlike(runs, run) == nullptr) runs.push_back(std::move(run));
     }

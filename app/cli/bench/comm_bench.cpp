@@ -140,7 +140,7 @@ Result<Everything> read(const std::vector<RunResult>& results) {
             const auto recording = readMeasuredRecording(result.recordings[i]);
             if (!recording) return failure(recording);
             addTo(measured.rows, i, *recording);
-            // Warnings are told of every bench.
+            // Every bench reports warnings.
             addNotedLimits(recording->summary, all.limits);
             const auto folder = std::filesystem::path(result.recordings[i]).parent_path();
             const std::int32_t ranks = result.run.config.ranks;
@@ -274,9 +274,9 @@ void addFits(const Measured& measured, Table& table) {
     for (const CollectiveOp operation : kAll<CollectiveOp>) {
         const auto fitted = planning::fitWithInterval(measured.ofAll(operation));
         if (!fitted) continue;
-        // The fit's bound is no figure: it says that nothing of the time was without payload.
-        const auto latency = [told = fitted->fit.latencyNs > 0](double ns) {
-            return told ? Cell(ns) : Cell();
+        // The fit's bound is not a figure: it says that nothing of the time was without payload.
+        const auto latency = [hasLatency = fitted->fit.latencyNs > 0](double ns) {
+            return hasLatency ? Cell(ns) : Cell();
         };
         table.rows.push_back(
             {communicatorName(measured.result->run.config), std::int64_t{measured.rows.ranks},
@@ -335,8 +335,8 @@ Result<BenchResult> conclude(const BenchRequest& request, const std::vector<RunR
         addFits(each, fits);
     }
     result.answer.sentences.emplace_back(
-        "All results were right: ranks, places and sums are looked at in the first round of each "
-        "size and in its last.");
+        "All results were right: ranks, places and sums are checked in the first round "
+        "of each size and in its last.");
     for (const std::string& limit : all->limits) result.answer.sentences.push_back(limit + '.');
     if (all->peers.byRanks.empty())
         result.answer.unknown.emplace_back(
@@ -369,8 +369,8 @@ Result<void> measureBeside(const run::RunConfig& config, std::int32_t repetition
 BenchKind commBench() {
     return {"comm",
             "collectives between ranks, by communicator, operation, size and number of ranks",
-            "Ranks do nothing but collectives of fp32. A round begins when all ranks are there. "
-            "--steps are rounds; of a size that takes long fewer are done, which is said.",
+            "Ranks do nothing but collectives of fp32. A round begins when all ranks are "
+            "there. --steps are rounds; slow sizes take fewer, which is reported.",
             3,
             plan,
             conclude,

@@ -107,11 +107,11 @@ Table strategyTable(const std::vector<Measured>& all) {
         table.columns.end(),
         {{"tokens_per_s", "throughput", Unit::kTokensPerSecond, "Of all ranks, mean."},
          {"communication_ns", "communicating", Unit::kNanoseconds,
-          "Of a step, mean over ranks: any collective is under way."},
+          "Per step, mean over ranks: at least one collective is running."},
          {"exposed_ns", "exposed", Unit::kNanoseconds,
           "Of that, while the rank did not compute; waiting for others included."},
          {"hidden_pct", "hidden", Unit::kPercent, "Of communicating, behind compute of the rank."},
-         {"traffic_bytes", "traffic", Unit::kBytes, "That a rank sends in a step, by theory."}});
+         {"traffic_bytes", "traffic", Unit::kBytes, "Sent by each rank per step, by theory."}});
     for (const Measured& each : all) {
         const run::RunConfig& config = each.result->run.config;
         if (each.run.empty()) continue;
@@ -120,14 +120,14 @@ Table strategyTable(const std::vector<Measured>& all) {
                               isBucketed(each.result->run) ? Cell(config.bucketMegabytes) : Cell(),
                               std::int64_t{pieces(each.result->run)}};
         append(stepCells(each.run.mean("step.time_ns")), row);
-        const auto told = [&](const char* key) {
+        const auto meanOf = [&](const char* key) {
             const auto mean = each.run.mean(key);
             return mean ? std::optional(mean->mean) : std::nullopt;
         };
-        const auto communication = told("communication.time_ns");
-        const auto exposed = told("communication.exposed_ns");
+        const auto communication = meanOf("communication.time_ns");
+        const auto exposed = meanOf("communication.exposed_ns");
         const bool share = communication && exposed && *communication > 0;
-        append({cellOf(told("throughput.tokens_per_s")), cellOf(communication), cellOf(exposed),
+        append({cellOf(meanOf("throughput.tokens_per_s")), cellOf(communication), cellOf(exposed),
                 share ? Cell(100 * (1 - *exposed / *communication)) : Cell(),
                 Cell(theory::trafficPerStep(config).count)},
                row);
@@ -160,11 +160,11 @@ Table modelTable() {
     return {"bucket_models",
             "Buckets: overhead = s / (n w) + n o",
             {{"ranks", "ranks", Unit::kCount},
-             {"gradient_bytes", "gradients", Unit::kBytes, "s: of a step."},
+             {"gradient_bytes", "gradients", Unit::kBytes, "s: per step."},
              {"points", "sizes", Unit::kCount, "Numbers of buckets n that it was fitted to."},
              {"bytes_per_s", "w", Unit::kBytesPerSecond,
               "Bandwidth of the last bucket, which nothing hides, by least squares."},
-             {"per_bucket_ns", "o", Unit::kNanoseconds, "What each all-reduce costs besides."},
+             {"per_bucket_ns", "o", Unit::kNanoseconds, "Overhead of each all-reduce."},
              {"best_bucket_bytes", "best size", Unit::kBytes, "sqrt(s o w), at most s."},
              {"best_buckets", "best number", Unit::kNone, "sqrt(s / (o w)), at least 1."},
              {"alpha_ns", "alpha", Unit::kNanoseconds,
@@ -185,9 +185,9 @@ Table bucketTable() {
             "Buckets, measured and predicted",
             {{"ranks", "ranks", Unit::kCount},
              {"bucket_mb", "bucket (MB)", Unit::kNone, "Largest size, 10^6 bytes."},
-             {"buckets", "buckets", Unit::kCount, "All-reduces of a step."},
+             {"buckets", "buckets", Unit::kCount, "All-reduces per step."},
              {"exposed_ns", "overhead", Unit::kNanoseconds,
-              "Exposed communication of a step, mean over ranks and repetitions."},
+              "Exposed communication per step, mean over ranks and repetitions."},
              {"exposed_half_ns", "+-", Unit::kNanoseconds, "Half of its 95 % interval."},
              {"predicted_ns", "by the model", Unit::kNanoseconds,
               "By the o and w that were fitted to these rows."}},
@@ -201,7 +201,7 @@ Plot picture(const Sweep& sweep, const Result<planning::BucketModel>& model) {
     plot.title = fmt::format("Overhead of DDP by size of buckets: {}, {} ranks", config.model.name,
                              config.ranks);
     plot.x = {"bucket (MB): gradients / buckets", true, {}};
-    plot.y = {"exposed communication of a step (ms)", false, {}};
+    plot.y = {"exposed communication per step (ms)", false, {}};
     PlotSeries points{"measured, 95 %", {}, false, true};
     double least = 0, most = 0;
     for (const Measured* each : sweep) {

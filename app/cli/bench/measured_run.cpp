@@ -204,7 +204,7 @@ Error errorOf(const Said& said, const Json& document, const std::string& output)
     std::string why = document.is_object() ? document.value("message", "") : "";
     if (why.empty()) why = launch::lastLineOf(said.err);
     if (why.empty() && said.end.signal) why = "ended by " + launch::signalText(*said.end.signal);
-    if (why.empty()) why = code == ErrorCode::kInterrupted ? "interrupted" : "it did not say why";
+    if (why.empty()) why = code == ErrorCode::kInterrupted ? "interrupted" : "it gave no reason";
     return {code, fmt::format("{}: {}", std::filesystem::path(output).stem().string(), why)};
 }
 

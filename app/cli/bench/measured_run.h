@@ -3,7 +3,7 @@
 // that makes every bench resumable.
 //
 // Beside the recording lies the run file that it was made from: RECORDING with .toml for .sscope.
-// The child is in a process group of its own, so that a terminal's Ctrl-C comes to it once, through
+// The child is in its own process group, so that a terminal's Ctrl-C comes to it once, through
 // us: the first one ends it after its step with its recording kept, the second kills it. It dies
 // with us.
 #pragma once

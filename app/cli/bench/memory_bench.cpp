@@ -228,7 +228,7 @@ Plot picture(const Table& table, const char* file, const char* title, const char
     plot.file = file;
     plot.title = title;
     plot.y = {"MB per rank", false, {}};
-    PlotSeries real{"measured", {}, false, true}, told{"by theory", {}, true, false};
+    PlotSeries real{"measured", {}, false, true}, predicted{"by theory", {}, true, false};
     const auto number = [&](const std::vector<Cell>& row, const char* key) {
         const Cell& cell = row[table.columnAt(key)];
         if (const auto* whole = cell.integer()) return static_cast<double>(*whole) * 1e-6;
@@ -238,9 +238,9 @@ Plot picture(const Table& table, const char* file, const char* title, const char
         const auto x = static_cast<double>(plot.x.labels.size());
         plot.x.labels.push_back(*row.front().text());
         real.points.push_back({x, number(row, measured), {}, {}});
-        told.points.push_back({x, number(row, theory), {}, {}});
+        predicted.points.push_back({x, number(row, theory), {}, {}});
     }
-    plot.series = {std::move(real), std::move(told)};
+    plot.series = {std::move(real), std::move(predicted)};
     return plot;
 }
 

@@ -25,7 +25,7 @@ constexpr std::size_t kMostFunctions = 8;
 
 Result<std::vector<PlannedRun>> plan(const BenchRequest& request) {
     BenchRequest settled = request;
-    // Which types tensors really had is a table of its own.
+    // Which types tensors really had is a separate table.
     settled.start.precisionReport = true;
     return settled.runs({{"model", {"small", "medium", "large", "xl", "2.7B"}},
                          {"strategy", {"single"}},
@@ -288,9 +288,9 @@ Result<BenchResult> conclude(const BenchRequest& request, const std::vector<RunR
 BenchKind modelBench() {
     return {"model",
             "a model's step by size and precision: time, memory, functions, types",
-            "A run gives all of its rows: forward, forward + backward and optimizer are sums of "
-            "its phases, the step is the whole. What does not fit into free memory by theory is "
-            "not run and said.",
+            "A run gives all of its rows: forward, forward + backward and optimizer are "
+            "sums of its phases, the step is the whole. Runs that do not fit into free "
+            "memory by theory are skipped and reported.",
             3,
             plan,
             conclude};

@@ -27,7 +27,7 @@ constexpr std::size_t kMostLevelLabels = 5;
 /// Degrees, and its sine: how far a label reaches down.
 constexpr int kSlant = -40;
 constexpr double kSlantSine = 0.643;
-/// Okabe and Ito's, which most eyes tell apart.
+/// Okabe and Ito's, which most eyes distinguish.
 constexpr std::array kColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
 
 std::string escaped(const std::string& text) {

@@ -248,7 +248,7 @@ Result<BenchResult> conclude(const BenchRequest& request, const std::vector<RunR
             PlotSeries line{fmt::format("{}, {}", kind, strategy), {}, true, true};
             Table rows = pointTable();
             addGroup(whole, rows, line, result.answer);
-            // The one rank is told once.
+            // The single-rank row is listed once.
             for (auto& row : rows.rows)
                 if (first || *row[2].integer() != 1) table.rows.push_back(std::move(row));
             first = false;
@@ -269,7 +269,7 @@ BenchKind scalingBench() {
     return {
         "scaling",
         "strong and weak scaling over ranks",
-        "One rank is measured by runs of its own with strategy single, and never assumed. Every "
+        "One rank is measured by separate runs with strategy single, and never assumed. Every "
         "rank has the same number of threads, as many as the largest number of ranks leaves "
         "each. Strong: all ranks share the batch that the largest number of ranks has together. "
         "Targets: 80 % efficiency, 20 % of a step for exposed communication.",

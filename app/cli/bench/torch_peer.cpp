@@ -141,7 +141,7 @@ Result<void> measurePeer(const run::RunConfig& asked, const std::string& path) {
     if (InterruptGuard::interrupted()) return failure(ErrorCode::kInterrupted, "interrupted");
     if (end->code == 0) return {};
     return failure(ErrorCode::kFailure,
-                   why.empty() ? "Python ended without a word"
+                   why.empty() ? "Python ended without a message"
                                : fmt::format("{}; {} names another Python", why, kPython));
 }
 

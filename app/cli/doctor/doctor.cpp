@@ -1,4 +1,4 @@
-// `shardscope doctor`: what is present, what is missing, what is in the way, and what mends it.
+// `shardscope doctor`: what is present, what is missing, what is in the way, and what fixes it.
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/doctor/doctor_gpu.h"
@@ -91,7 +91,7 @@ Check libraryCheck(const ProbeOutcome& probe) {
                     known(engine->oneDnn), known(engine->cpuCapability));
     if (engine->computes) return {"engine.libtorch", CheckStatus::kOk, found, ""};
     return {"engine.libtorch", CheckStatus::kProblem,
-            found + ": a product of matrices came out wrong",
+            found + ": a matrix product gave a wrong result",
             "packaging/fetch-libtorch; look for failing memory when that does not help"};
 }
 
@@ -129,10 +129,10 @@ std::string isFingerprint(const std::string& text) {
                       text.find_first_not_of(
                           "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                           "0123456789+/=:") == std::string::npos;
-    return good ? "" : "is no fingerprint as `shardscope doctor --hosts` prints it: SHA256:...";
+    return good ? "" : "is not a fingerprint as `shardscope doctor --hosts` prints it: SHA256:...";
 }
 
-/// Nobody's key is trusted by a look at this machine.
+/// A check of this machine alone trusts no host key.
 Result<void> checkHostsNamed(const DoctorOptions& options) {
     if (!options.hosts.hosts.empty() || options.hosts.acceptKey.empty()) return {};
     return failure(ErrorCode::kUsage, "--accept-key is about other hosts; name them with --hosts");
@@ -158,7 +158,7 @@ int run(const DoctorOptions& options) {
 Command addDoctor(CLI::App& root) {
     auto options = std::make_shared<DoctorOptions>();
     CLI::App* app = root.add_subcommand(
-        "doctor", "say what is present, what is missing, and the command that mends it");
+        "doctor", "say what is present, what is missing, and the command that fixes it");
     app->footer(
         "Exit status: 0 training on the CPU works, 1 it does not, 4 (--device cuda) training on\n"
         "a GPU does not, or (--hosts) a host cannot run ranks.\n\nExamples:\n"
@@ -167,7 +167,7 @@ Command addDoctor(CLI::App& root) {
     app->add_option("--device", options->device, "what has to work: cpu or cuda (default: cpu)")
         ->check(CLI::IsMember({"cpu", "cuda"}));
     app->add_option("--hosts", options->hosts.hosts,
-                    "look at these hosts instead of this one: a host file or a list")
+                    "check these hosts instead of this one: a host file or a list")
         ->type_name("FILE|LIST");
     app->add_option("--ssh-command", options->hosts.sshCommand,
                     "ssh and its first arguments, as 'ssh -F FILE' [ssh]")

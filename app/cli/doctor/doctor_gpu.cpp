@@ -243,8 +243,8 @@ void addDeviceChecks(const ProbeOutcome& probe, Diagnosis& diagnosis) {
     diagnosis.cuda = cuda.problem.none() && !cuda.devices.empty() &&
                      std::none_of(cuda.devices.begin(), cuda.devices.end(), tooOld);
     addUnusable(cuda.problem, diagnosis);
-    int told = 0;
-    const auto id = [&] { return fmt::format("gpu.device_{}", told++); };
+    int count = 0;
+    const auto id = [&] { return fmt::format("gpu.device_{}", count++); };
     for (const run::CudaDevice& device : cuda.devices)
         diagnosis.checks.push_back(usableCheck(id(), device, known));
     if (!cuda.devices.empty()) return;

@@ -88,10 +88,8 @@ std::string textOf(const std::vector<LookedAt>& hosts) {
                                 each.look.programThere ? "this program is" : "it would be put",
                                 each.look.folder);
         if (each.look.noisy)
-            rest += fmt::format(
-                "{}: its login shell prints where it should not; that is passed "
-                "over\n",
-                each.name);
+            rest += fmt::format("{}: its login shell prints to standard output; that is ignored\n",
+                                each.name);
         if (each.failure) rest += each.failure->message + '\n';
     }
     return table.text() + rest;

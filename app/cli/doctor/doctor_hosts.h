@@ -12,7 +12,7 @@ struct DoctorHosts {
     bool json = false;      ///< one object, schema shardscope.doctor-hosts/1
 };
 
-/// Prints a row a host and what mends what is missing. Exit status: 0 all can run ranks, 4 one
+/// Prints a row per host and what fixes what is missing. Exit status: 0 all can run ranks, 4 one
 /// cannot.
 int diagnoseHosts(const DoctorHosts& options);
 

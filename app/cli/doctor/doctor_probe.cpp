@@ -110,11 +110,11 @@ std::optional<launch::ProcessEnd> Probe::wait(Clock::time_point deadline) {
 }
 
 bool Probe::kill() {
-    ::kill(-m_pid, SIGKILL);  // it leads a group of its own
+    ::kill(-m_pid, SIGKILL);  // it leads its own group
     return wait(Clock::now() + kLastWait).has_value();
 }
 
-/// What it was doing when it told no more.
+/// What it was doing when its reports ended.
 std::string occupation(const ProbeOutcome& outcome) {
     if (outcome.part<run::CudaPart>() != nullptr) return "starting the tracer";
     if (outcome.part<run::DriverPart>() != nullptr) return "loading the GPU part";

@@ -11,16 +11,16 @@
 namespace shardscope::cli {
 
 struct ProbeOutcome {
-    std::vector<run::ProbePart> parts;  ///< in the order in which they were told
+    std::vector<run::ProbePart> parts;  ///< in the order in which they were reported
     /// Why it did not come to its end, e.g. "was ended by signal 11 (Segmentation fault) while
     /// asking the driver"; empty: it did.
     std::string problem;
 
-    /// The first of its kind; null: not told.
+    /// The first of its kind; null: not reported.
     template <class Part>
     [[nodiscard]] const Part* part() const {
-        for (const run::ProbePart& told : parts)
-            if (const Part* found = std::get_if<Part>(&told)) return found;
+        for (const run::ProbePart& each : parts)
+            if (const Part* found = std::get_if<Part>(&each)) return found;
         return nullptr;
     }
 };

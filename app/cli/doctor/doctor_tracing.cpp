@@ -51,13 +51,13 @@ Check injectionCheck(const std::vector<std::string>& environment) {
     }
     if (!names.empty()) {
         return {"tracing.environment", CheckStatus::kProblem,
-                "another tool is let into processes by " + found, "unset " + names};
+                "another tool is loaded into processes by " + found, "unset " + names};
     }
     if (!preload.empty()) {
         return {"tracing.environment", CheckStatus::kNote, preload,
                 "unset LD_PRELOAD, if that is a profiler"};
     }
-    return {"tracing.environment", CheckStatus::kOk, "no variable lets another tool in", ""};
+    return {"tracing.environment", CheckStatus::kOk, "no variable loads another tool", ""};
 }
 
 Check countersCheck(const std::string& rule, bool root) {
@@ -65,7 +65,7 @@ Check countersCheck(const std::string& rule, bool root) {
         return {"tracing.counters", CheckStatus::kNote, "no driver, so no counters to permit", ""};
     }
     if (rule.find("RmProfilingAdminOnly: 1") == std::string::npos)
-        return {"tracing.counters", CheckStatus::kOk, "everybody may read GPU counters", ""};
+        return {"tracing.counters", CheckStatus::kOk, "all users may read GPU counters", ""};
     if (root)
         return {"tracing.counters", CheckStatus::kOk, "root may read GPU counters, as we are", ""};
     return {"tracing.counters", CheckStatus::kNote,

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kNone = "none";
 constexpr const char* kFormerNone = "nobody";
-/// Tasks of a launcher are started within it; nobody is to sit at a prompt for longer.
+/// Tasks of a launcher are started within it; the user should not wait longer at the prompt.
 constexpr std::chrono::seconds kDismissPatience{10};
 
 launch::Variables ownVariables() {
@@ -166,7 +166,7 @@ void dismissTasks(const launch::TaskPlace& task, const std::string& interface, i
     auto signals = SignalRequests::open();
     auto meeting = launch::TaskMeeting::open(task, productVersion(), interface);
     if (!signals || !meeting) return;
-    // Who does not come is told by nobody.
+    // Tasks that do not come are not reported.
     static_cast<void>(meeting->gather([&] { return !signals->askedToStop(); },
                                       [](const std::string&) {}, kDismissPatience));
     meeting->end(status);
@@ -181,16 +181,18 @@ Result<void> LaunchedTasks::settle(run::RunConfig& config,
     if (wanted % tasks != 0)
         return failure(
             ErrorCode::kUsage,
-            fmt::format("--ranks {} does not go with the {} tasks that {} has started; leave it "
-                        "out, or start one task a host and give a multiple of them",
-                        wanted, tasks, entryOf(by)->name));
+            fmt::format(
+                "--ranks {} does not match the {} tasks that {} has started; leave it out, or "
+                "start one task per host and give a multiple of them",
+                wanted, tasks, entryOf(by)->name));
     if (wanted != tasks && !(onePerHost && wanted % tasks == 0))
         return failure(
             ErrorCode::kUsage,
-            fmt::format("--ranks {} does not go with the {} tasks on {} {} that {} has started; "
-                        "leave it out, or start one task a host and give a multiple of them",
-                        wanted, tasks, hosts.size(), hosts.size() == 1 ? "host" : "hosts",
-                        entryOf(by)->name));
+            fmt::format(
+                "--ranks {} does not match the {} tasks on {} {} that {} has started; leave it "
+                "out, or start one task per host and give a multiple of them",
+                wanted, tasks, hosts.size(), hosts.size() == 1 ? "host" : "hosts",
+                entryOf(by)->name));
     config.ranks = wanted;
     std::vector<run::HostConfig> list;
     for (const launch::TaskHost& host : hosts) {

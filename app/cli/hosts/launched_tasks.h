@@ -1,5 +1,5 @@
-// A run whose tasks a launcher has started: torchrun, mpirun, srun, or whoever sets their
-// environment. Rank 0's task records, the others serve it.
+// A run whose tasks a launcher has started: torchrun, mpirun, srun, or anything that sets
+// their environment. Rank 0's task records, the others serve it.
 #pragma once
 
 #include "app/cli/command.h"
@@ -49,11 +49,11 @@ struct LaunchedTasks {
                                       std::optional<std::int32_t> ranks) const;
 };
 
-/// Before anybody was met: as if each task were a host of its own, or all on one.
+/// Before the tasks have met: as if each task were on a separate host, or all on one.
 [[nodiscard]] LaunchedTasks oneAHost(const launch::TaskPlace& task);
 [[nodiscard]] LaunchedTasks onOneHost(const launch::TaskPlace& task);
 
-/// Tells the tasks that are there, or come within ten seconds, to end with `status`: there is
+/// Notifies the tasks that are there, or come within ten seconds, to end with `status`: there is
 /// nothing to record.
 void dismissTasks(const launch::TaskPlace& task, const std::string& interface, int status);
 

@@ -34,7 +34,7 @@ using launch::ConnectState;
 using launch::FileDescriptor;
 using storage::remote::FrameKind;
 
-/// Nobody reads any more: it does not matter.
+/// A failure means that the reader has gone, which does not matter.
 void say(FrameKind kind, const storage::remote::Said& said) {
     storage::wire::Writer out;
     out.put(said);
@@ -62,15 +62,15 @@ std::string sentenceOf(const std::string& host, const launch::ConnectProgress& n
     }
 }
 
-class ToldConnecting final : public launch::ConnectObserver {
+class ConnectReporter final : public launch::ConnectObserver {
 public:
-    explicit ToldConnecting(std::string host) : m_host(std::move(host)) {}
+    explicit ConnectReporter(std::string host) : m_host(std::move(host)) {}
 
     void progress(std::size_t, const launch::ConnectProgress& now) override {
         if (const std::string text = sentenceOf(m_host, now); !text.empty())
             say(FrameKind::kNotice, {0, text});
     }
-    /// Nobody asks before it is connected: what can be heard is the end.
+    /// No request comes before it is connected: the only event is the end.
     bool goOn() override {
         pollfd reader{STDIN_FILENO, POLLRDHUP, 0};
         ::poll(&reader, 1, 0);
@@ -132,7 +132,7 @@ bool carry(launch::SshAgent& agent, std::string& words) {
         std::vector<pollfd> polls;
         there.addPolls(polls);
         back.addPolls(polls);
-        // Read to its end, so that a full pipe keeps nobody from ending.
+        // Read to its end, so that a full pipe blocks no process from ending.
         if (agent.errors().valid()) polls.push_back({agent.errors().get(), POLLIN, 0});
         agent.addPolls(polls);
         ::poll(polls.data(), polls.size(), -1);
@@ -157,8 +157,9 @@ int serveFrom(const std::string& target, const std::string& sshCommand) {
     const std::string folder = std::filesystem::path(launch::ownProgram()).parent_path().string();
     const auto payload = launch::findServingPayload(folder);
     if (!payload) return refuse(payload.error());
-    ToldConnecting told(target);
-    auto connections = launch::connectHosts({{target, {}}}, sshOptions(sshCommand), *payload, told);
+    ConnectReporter observer(target);
+    auto connections =
+        launch::connectHosts({{target, {}}}, sshOptions(sshCommand), *payload, observer);
     launch::HostConnection& host = connections.front();
     if (host.failure) return refuse(*host.failure);
     std::string words;
@@ -174,7 +175,7 @@ struct ServeArguments {
     std::string sshCommand;
 };
 
-/// What it still answers, nobody reads.
+/// Later answers are not read.
 constexpr unsigned kSecondsAfterHangUp = 5;
 
 int serveHere() {
@@ -202,7 +203,7 @@ int run(const ServeArguments& arguments) {
 }  // namespace
 
 Command addServe(CLI::App& root) {
-    CLI::App* app = root.add_subcommand("serve", "answer who reads recordings (internal)");
+    CLI::App* app = root.add_subcommand("serve", "serve recordings to readers (internal)");
     app->group("");  // hidden from --help
     const auto arguments = std::make_shared<ServeArguments>();
     auto* stdio = app->add_flag("--stdio", arguments->stdio,

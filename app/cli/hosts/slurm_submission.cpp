@@ -31,7 +31,7 @@ constexpr std::chrono::seconds kBetweenQuestions{1};
 /// A shared file system may show a file's end seconds after its job's.
 constexpr std::chrono::seconds kOutputDelay{10};
 constexpr std::chrono::seconds kQuiet{1};
-constexpr std::size_t kLongestLine = 65536;  ///< that is told in one piece
+constexpr std::size_t kLongestLine = 65536;  ///< that is printed in one piece
 
 std::string randomToken() {
     std::random_device random;
@@ -52,7 +52,7 @@ class JobOutput {
 public:
     explicit JobOutput(std::string path) : m_path(std::move(path)) {}
 
-    /// Tells what is new; whether there was anything.
+    /// Prints what is new; whether there was anything.
     bool pass() {
         if (!m_file.valid())
             m_file = launch::FileDescriptor(::open(m_path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -83,7 +83,7 @@ public:
     }
 
 private:
-    /// Whole ones, unless one is very long: half a character is no text.
+    /// Whole ones, unless one is very long: half a character is not text.
     void tellLines() {
         const std::size_t end = m_rest.rfind('\n');
         const std::size_t whole = end != m_rest.npos             ? end + 1
@@ -123,7 +123,7 @@ public:
     }
 
 private:
-    /// False: it is over, or nobody knows of it.
+    /// False: it is over, or Slurm does not know it.
     bool ask() {
         auto state = launch::slurmStateOf(m_job);
         if (!state) {
@@ -169,10 +169,10 @@ private:
 
     [[nodiscard]] int status() const {
         if (m_forgotten) {
-            tellError(
-                fmt::format("Slurm has forgotten job {} before its end was seen; whether it "
-                            "went well stands in its output and in the recording",
-                            m_job));
+            tellError(fmt::format(
+                "Slurm no longer knows job {}, and its end was not seen; its output and the "
+                "recording show whether it succeeded",
+                m_job));
             return static_cast<int>(ErrorCode::kFailure);
         }
         if (m_state.exitCode != 0) return m_state.exitCode;
@@ -218,8 +218,8 @@ struct Submission {
 Result<Submission> prepare(RecordOptions& options) {
     if (options.json || !options.control.empty())
         return failure(ErrorCode::kUsage,
-                       "--json and --control speak of a run in this process, and --slurm has it "
-                       "done in a job; leave one of them out");
+                       "--json and --control need a run in this process, and --slurm runs it in a "
+                       "job; leave one of them out");
     auto config = options.config();
     if (!config) return failure(config);
     if (!config->hosts.empty())
@@ -260,7 +260,7 @@ int recordBySlurm(RecordOptions& options) {
     const launch::TaskTrust& trust = options.taskOptions.trust;
     if (!trust.tokenFile.empty() || trust.trustNetwork)
         return complain({ErrorCode::kUsage,
-                         "--slurm gives the job's tasks a secret of its own; leave out "
+                         "--slurm gives the job's tasks its own secret; leave out "
                          "--task-token-file and --trust-network"});
     const auto submission = prepare(options);
     if (!submission) return complain(submission.error());

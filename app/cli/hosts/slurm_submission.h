@@ -5,7 +5,7 @@
 
 namespace shardscope::cli {
 
-/// Submits, tells what the job waits for and passes on what it says; gives the exit status of the
+/// Submits, prints what the job waits for and passes on what it says; gives the exit status of the
 /// run. SIGINT and SIGTERM: once stops it after the step, twice cancels the job.
 int recordBySlurm(RecordOptions& options);
 

@@ -72,11 +72,11 @@ const char* wordOf(ConnectState state) {
     return "failed";
 }
 
-/// Tells how far each host is; `numbers`: which hosts of the run they are.
-class ToldProgress final : public launch::ConnectObserver {
+/// Reports how far each host is; `numbers`: which hosts of the run they are.
+class ConnectReporter final : public launch::ConnectObserver {
 public:
-    ToldProgress(const std::vector<run::HostConfig>& hosts, std::vector<std::size_t> numbers,
-                 SignalRequests& signals, RunProgress& progress)
+    ConnectReporter(const std::vector<run::HostConfig>& hosts, std::vector<std::size_t> numbers,
+                    SignalRequests& signals, RunProgress& progress)
         : m_hosts(hosts), m_numbers(std::move(numbers)), m_signals(signals), m_progress(progress) {}
 
     void progress(std::size_t host, const launch::ConnectProgress& now) override {
@@ -184,12 +184,12 @@ Result<std::vector<ReadyAgent>> connectAgents(const std::vector<run::HostConfig>
     auto payload = launch::findPayload(folder, partToSend(config));
     if (!payload) return failure(payload);
     if (auto added = addData(config, *payload); !added) return failure(added);
-    ToldProgress told(hosts, numbers, signals, progress);
+    ConnectReporter observer(hosts, numbers, signals, progress);
     launch::SshOptions options = sshOptions(config.sshCommand);
     options.deployLibTorch = config.deployLibTorch;
     options.wantsGpus = config.device == run::Device::kCuda && payload->hasGpuPart();
     options.lease = std::chrono::seconds(config.hostLease);
-    auto connections = launch::connectHosts(far, options, *payload, told);
+    auto connections = launch::connectHosts(far, options, *payload, observer);
     if (signals.askedToStop())
         return failure(ErrorCode::kInterrupted, "interrupted; no rank was started");
     if (auto failed = firstFailures(connections); !failed) return failure(failed);

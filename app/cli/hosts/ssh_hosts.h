@@ -24,7 +24,7 @@ namespace shardscope::cli {
 using AgentStart = std::function<Result<std::unique_ptr<launch::AgentTransport>>()>;
 
 struct ReadyAgent {
-    AgentStart start;  ///< gives the agent once; one that nobody takes ends with this
+    AgentStart start;  ///< gives the agent once; one that is not taken ends with this
     std::string data;  ///< where the run's data was sent to there; empty: it was not
 };
 

@@ -12,7 +12,7 @@ namespace shardscope::cli {
 namespace {
 
 template <class Plan>
-Result<std::string> told(const Result<Plan>& plan, const PlanOptions& options) {
+Result<std::string> planOutput(const Result<Plan>& plan, const PlanOptions& options) {
     if (!plan) return failure(plan);
     return options.json ? planJson(*plan, options.texts) : planText(*plan, options.texts);
 }
@@ -22,8 +22,8 @@ int run(PlanOptions& options) {
     if (options.parallelisms) return printLast(parallelismsText());
     const planning::KnownModel* const known = planning::findKnownModel(options.model);
     const bool byNumber = known != nullptr || !options.parameters.empty();
-    const auto text =
-        byNumber ? told(parameterPlan(options, known), options) : told(modelPlan(options), options);
+    const auto text = byNumber ? planOutput(parameterPlan(options, known), options)
+                               : planOutput(modelPlan(options), options);
     if (text) return printLast(*text);
     tellError(text.error().message);
     return exitStatus(text.error());

@@ -126,7 +126,7 @@ Result<void> setRanks(const PlanOptions& options, run::RunConfig& config) {
     return {};
 }
 
-/// Whatever its strategy: a wrong size is told, not a table without rows.
+/// Whatever its strategy: a wrong size is an error, not a table without rows.
 Result<void> check(const PlanOptions& options, const run::RunConfig& config) {
     if (options.flags.given("strategy")) return run::validate(config);
     return run::validate(planning::overRanks(config, config.ranks, run::Strategy::kZero3));
@@ -245,8 +245,7 @@ void PlanOptions::addTo(CLI::App& app) {
     app.add_option("--memory", memory, "of a device: 80GB, or its name: 'H100 SXM', H200")
         ->type_name("SIZE");
     app.add_option("--from", from,
-                   "recordings that say how fast a rank computes, and what joins ranks; several "
-                   "with commas")
+                   "recordings that give compute speed and link; several with commas")
         ->delimiter(',')
         ->type_name("FILE");
     givenUtilisation =

@@ -169,10 +169,10 @@ std::string rulesOfThumbText(const run::RunConfig& config) {
     const auto exact = static_cast<double>(theory::stateTheory(single).count);
     const auto parameters = static_cast<double>(theory::parameterCount(config.model));
     std::string text =
-        fmt::format("\nState of all ranks together, exact: {}, {:.4g} B a parameter\n", size(exact),
-                    exact / parameters);
+        fmt::format("\nState of all ranks together, exact: {}, {:.4g} B per parameter\n",
+                    size(exact), exact / parameters);
     for (const planning::RuleOfThumb& rule : planning::kRulesOfThumb)
-        text += fmt::format("rule of thumb, {:g} B a parameter: {}, {} ({}; {})\n",
+        text += fmt::format("rule of thumb, {:g} B per parameter: {}, {} ({}; {})\n",
                             rule.bytesPerParameter, size(rule.bytesPerParameter * parameters),
                             percent(rule.bytesPerParameter * parameters / exact), rule.what,
                             rule.source);

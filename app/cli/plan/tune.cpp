@@ -201,18 +201,19 @@ Command addTune(CLI::App& root) {
            "--over", options->over,
            fmt::format("options to vary, some with values: batch=4:8:16 [{}]", options->over))
         ->type_name("LIST");
-    app->add_option("--budget", options->budget, "time after which no run is begun: 90s, 5m, 1h")
+    app->add_option("--budget", options->budget,
+                    "time after which no new run is started: 90s, 5m, 1h")
         ->type_name("TIME");
     app->add_option("--share", options->share,
                     fmt::format("of the grid that is run at most [{}]", options->share))
         ->type_name("X")
         ->check(numberWithin(0.01, 1));
     app->add_option("--steps", options->steps,
-                    fmt::format("steps of each run that are measured [{}]", options->steps))
+                    fmt::format("measured steps per run [{}]", options->steps))
         ->type_name("NUMBER")
         ->check(CLI::Range(2, 1'000'000));
     app->add_option("--warm-up", options->warmUp,
-                    fmt::format("steps in front that are not [{}]", options->warmUp))
+                    fmt::format("warm-up steps before them, not measured [{}]", options->warmUp))
         ->type_name("NUMBER")
         ->check(CLI::Range(0, 1'000'000));
     app->add_option("-o,--output", options->output,

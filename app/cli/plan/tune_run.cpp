@@ -236,7 +236,7 @@ private:
         for (const std::string& each : m_failures)
             answer.unknown.push_back("could not measure one of the settings: " + each);
         answer.figures.push_back(
-            {{"points", "Settings in the grid", Unit::kCount, "That differ and fit."},
+            {{"points", "Settings in the grid", Unit::kCount, "Settings that differ and fit."},
              static_cast<std::int64_t>(tuned.points)});
         answer.figures.push_back({{"runs", "Runs", Unit::kCount, "The start besides."},
                                   static_cast<std::int64_t>(tuned.path.size())});
@@ -301,7 +301,7 @@ Result<std::chrono::seconds> parseBudget(const std::string& text) {
     constexpr std::int64_t kMost = 1'000'000;
     if (error != std::errc() || count <= 0 || count > kMost || factor == 0)
         return failure(ErrorCode::kUsage,
-                       fmt::format("'{}' is no time: write 90s, 5m or 1h", text));
+                       fmt::format("'{}' is not a duration: write 90s, 5m or 1h", text));
     return std::chrono::seconds(count * factor);
 }
 
@@ -312,7 +312,7 @@ Result<std::vector<SettingsAxis>> parseAxes(const std::string& text, const RunCo
         const std::string word = each.substr(0, equals);
         const run::RunOption* const option = findByFlag(word);
         if (option == nullptr)
-            return failure(ErrorCode::kUsage, fmt::format("'{}' is no option of a run{}", word,
+            return failure(ErrorCode::kUsage, fmt::format("'{}' is not an option of a run{}", word,
                                                           run::suggestedKey(word)));
         SettingsAxis axis{option->key, {}};
         if (equals != std::string::npos) {

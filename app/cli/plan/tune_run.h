@@ -34,7 +34,7 @@ struct TuneResult {
 /// "5m", "90s", "1h", "45". kUsage with a sentence on anything else.
 [[nodiscard]] Result<std::chrono::seconds> parseBudget(const std::string& text);
 
-/// "strategy,batch=4:8:16": keys or flags of run options, with values of their own or usual ones.
+/// "strategy,batch=4:8:16": keys or flags of run options, with their own or the usual values.
 /// kUsage where there is no such option or it has no usual values.
 [[nodiscard]] Result<std::vector<SettingsAxis>> parseAxes(const std::string& text,
                                                           const run::RunConfig& start);

@@ -182,7 +182,7 @@ Result<std::string> askRun(const std::string& recording, const std::string& line
                         recording, recording));
     if (!isOurs(fd.get()) || ::send(fd.get(), words.data(), words.size(), MSG_NOSIGNAL) < 0)
         return failure(ErrorCode::kLaunch,
-                       fmt::format("the run that writes {} cannot be asked", recording));
+                       fmt::format("the run that writes {} cannot be reached", recording));
     const auto answer = nlohmann::json::parse(readLine(fd.get()), nullptr, false);
     if (!answer.is_object() || !answer.contains("ok") || !answer.contains("message"))
         return failure(ErrorCode::kLaunch,

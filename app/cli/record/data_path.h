@@ -16,7 +16,7 @@ namespace shardscope::cli {
 /// anything is started or written; texts are only looked into.
 Result<void> settleData(run::RunConfig& config);
 
-/// The path from the root on, empty for an empty one: ranks run in folders of their own. An error
+/// The path from the root on, empty for an empty one: ranks run in separate folders. An error
 /// (kUsage) where the current folder is gone.
 Result<std::string> wholePath(const std::string& path);
 

@@ -65,7 +65,7 @@ std::string verdictOfHosts(const run::RunConfig& config) {
     const run::RankPlaces places = run::placesOf(config);
     const std::vector<run::HostConfig> hosts = run::hostsOf(config);
     std::string text =
-        "whether it fits   unknown: hosts are asked for their memory when the run starts; "
+        "whether it fits   unknown: the hosts' memory is checked when the run starts; "
         "`shardscope doctor --hosts` shows it";
     for (std::int32_t host = 0; host < places.hosts(); ++host) {
         const std::int32_t ranks = places.ranksOf(host);
@@ -80,7 +80,7 @@ std::string verdictOfHosts(const run::RunConfig& config) {
 std::string verdict(const run::RunConfig& config, std::optional<Bytes> available) {
     if (!config.hosts.empty()) return verdictOfHosts(config);
     if (!available)
-        return "whether it fits   unknown: the memory of the GPUs was not asked for; "
+        return "whether it fits   unknown: the memory of the GPUs was not queried; "
                "`shardscope doctor` shows it";
     const bool fits = togetherOf(config).count <= available->count;
     return fmt::format("{}: {} ranks need {} together, {} are available here",

@@ -16,8 +16,7 @@ namespace shardscope::cli {
 inline constexpr const char* kLimitCode = "measured-";
 /// What the run could not measure or measured shorter, in the words of its ranks.
 [[nodiscard]] std::vector<std::string> limitsOf(const RecordingSummary& summary);
-/// Adds to `limits` what they do not have yet of a run's notes alone, for whoever tells of warnings
-/// anyway.
+/// Adds to `limits` the run's notes that they lack, for callers that report warnings separately.
 void addNotedLimits(const RecordingSummary& summary, std::vector<std::string>& limits);
 
 }  // namespace shardscope::cli

@@ -35,10 +35,11 @@ Result<TimeRange> parseTimeRange(const std::string& text) {
     const auto begin = timeOf(all.substr(0, colon));
     const auto end = colon == std::string::npos ? std::nullopt : timeOf(all.substr(colon + 1));
     if (!begin || !end || *end <= *begin)
-        return failure(ErrorCode::kUsage,
-                       fmt::format("--range {} is no stretch of time: write BEGIN:END in seconds "
-                                   "of the recording, like 1.5:2 or 200ms:350ms",
-                                   text));
+        return failure(
+            ErrorCode::kUsage,
+            fmt::format("--range {} is not a range of time: write BEGIN:END in seconds of the "
+                        "recording, like 1.5:2 or 200ms:350ms",
+                        text));
     return TimeRange{*begin, *end};
 }
 

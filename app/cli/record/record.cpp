@@ -74,7 +74,7 @@ Result<void> settle(run::RunConfig& config, RunProgress& progress) {
     }
     if (auto settled = settleData(config); !settled) return settled;
     settleThreads(config);
-    // Ranks run in folders of their own.
+    // Ranks run in separate folders.
     if (config.output.empty()) config.output = RecordOptions::defaultOutput();
     for (std::string* path : {&config.checkpoint, &config.weights, &config.output}) {
         auto whole = wholePath(*path);
@@ -212,8 +212,8 @@ Result<RunEnd> settleAndRecord(RecordOptions& options, SignalRequests* signals,
     return recordToTheEnd(config, options, *opened, tasks, progress);
 }
 
-/// The recorder's part of a run whose tasks were started by a launcher: whatever becomes of it, all
-/// of them are told.
+/// The recorder's part of a run whose tasks were started by a launcher: however it ends, all of
+/// them are notified.
 Result<RunEnd> recordTasks(RecordOptions& options, const launch::TaskPlace& task,
                            RunProgress& progress, run::RunConfig& config) {
     auto signals = SignalRequests::open();
@@ -226,7 +226,7 @@ Result<RunEnd> recordTasks(RecordOptions& options, const launch::TaskPlace& task
     return end;
 }
 
-/// Starts nothing, so that there is nobody to meet.
+/// Starts nothing, so that there are no tasks to meet.
 Result<run::RunConfig> dryConfig(RecordOptions& options,
                                  const std::optional<launch::TaskPlace>& task) {
     if (task) options.tasks = onOneHost(*task);
@@ -246,7 +246,7 @@ Result<run::RunConfig> configBeforeMeeting(RecordOptions& options, const launch:
     return options.config();
 }
 
-/// What is wrong wherever the tasks are, before anybody waits for them.
+/// What is wrong wherever the tasks are, before any task waits for them.
 Result<void> checkBeforeMeeting(RecordOptions& options, const launch::TaskPlace& task) {
     auto config = configBeforeMeeting(options, task);
     if (!config) return failure(config);
@@ -264,20 +264,20 @@ int serve(RecordOptions& options, const launch::TaskPlace& task) {
     });
 }
 
-/// Tells it; the exit status.
+/// Reports the end; the exit status.
 int finish(const Result<RunEnd>& end, const RecordOptions& options, const run::RunConfig& config,
            RunProgress& progress) {
-    RunEnd told;
+    RunEnd result;
     if (end) {
-        told = *end;
+        result = *end;
     } else {
-        told.status = RunStatus::kFailed;
-        told.exitStatus = exitStatus(end.error());
-        told.message = end.error().message;
+        result.status = RunStatus::kFailed;
+        result.exitStatus = exitStatus(end.error());
+        result.message = end.error().message;
     }
-    progress.finished(told);
-    if (options.json) return printLast(endJson(config, told), told.exitStatus);
-    return told.exitStatus;
+    progress.finished(result);
+    if (options.json) return printLast(endJson(config, result), result.exitStatus);
+    return result.exitStatus;
 }
 
 /// Rank 0's task.
@@ -292,7 +292,7 @@ int recordAsFirst(RecordOptions& options, const launch::TaskPlace& task, RunProg
 }
 
 int runRecord(RecordOptions& options) {
-    // The end of an agent or of whoever reads our output is an error of write, not our death.
+    // The end of an agent or of the reader of our output is a write error; it does not end us.
     std::signal(SIGPIPE, SIG_IGN);
     holdHangups();
     if (options.bySlurm() && !options.dryRun) return recordBySlurm(options);

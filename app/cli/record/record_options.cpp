@@ -64,12 +64,14 @@ void RecordOptions::addTo(CLI::App& app) {
     m_flags.addTo(app, [](const run::RunOption&) { return true; });
     m_hosts.addTo(app);
     taskOptions.addTo(app);
-    m_slurm = app.add_option("--slurm", slurm,
-                             "have the run done by a Slurm job with these options of sbatch "
-                             "('--nodes 2 --ntasks-per-node 4', '' for none) and follow it; the "
-                             "output lies on a file system that its nodes share")
-                  ->type_name("OPTIONS")
-                  ->group(toWord(run::OptionSection::kHosts));
+    m_slurm =
+        app.add_option(
+               "--slurm", slurm,
+               "run in a Slurm job with these options of sbatch ('--nodes 2 --ntasks-per-node "
+               "4', '' for none) and follow it; the output lies on a file system that its "
+               "nodes share")
+            ->type_name("OPTIONS")
+            ->group(toWord(run::OptionSection::kHosts));
     addAllowCommands(app, allowCommands, "a run file or checkpoint");
     addForce(app, force, kAnOldRecording);
     app.add_flag("--dry-run", dryRun,

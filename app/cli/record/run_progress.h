@@ -1,4 +1,4 @@
-// What a person or the desktop is told while a run is recorded.
+// What the user or the desktop sees while a run is recorded.
 //
 // An interface with four kinds: a live line on a terminal, plain lines elsewhere, JSON lines
 // for the desktop, nothing with --quiet. All on the recorder's only thread.
@@ -46,7 +46,7 @@ public:
     virtual void rank(RankId rank, const char* state, std::int64_t pid) = 0;
     /// About once a second of each rank; for a window, which has a table for them.
     virtual void figures(const run::RankFigures&) {}
-    /// Told by log() too.
+    /// Reported by log() too.
     virtual void sample(std::int32_t /*step*/, const std::string& /*text*/) {}
     virtual void host(const run::HostChanged& changed) = 0;
     /// level: info warning error

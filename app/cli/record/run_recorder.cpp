@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kFlushInterval{500};
 /// What a file that is copied without its log, or whose log is lost, lacks at most.
 constexpr std::chrono::milliseconds kCheckpointInterval{1000};
 
-// Nobody speaks for another rank, whatever stands in the message.
+// No rank speaks for another one, whatever the message says.
 void ofRank(RankId rank, run::LaneDeclared& declared) {
     declared.lane.rank = rank;
 }
@@ -93,8 +93,8 @@ void RunRecorder::noteSetClock(const ClockFacts& clock) {
                      lost ? "move forwards to the right time"
                           : fmt::format("pass slower, by {:.0f} % at most, until they are right",
                                         RecordingClock::kMostDelay * 100)),
-         "Read no waits between hosts there; do not suspend hosts or set their clocks while a run "
-         "is recorded.",
+         "Do not interpret waits between hosts there; do not suspend hosts or set their "
+         "clocks while a run is recorded.",
          std::nullopt, clock.time, 1});
 }
 
@@ -119,7 +119,7 @@ void RunRecorder::chunk(RankId rank, std::span<const std::byte> bytes) {
     const auto header = columns::decodeHeader(bytes);
     if (header && header->rank != rank)
         return noteDamage(rank, ++m_damagedChunks[rank.value],
-                          fmt::format("they are said to be rank {}'s", header->rank.value));
+                          fmt::format("they claim to be of rank {}", header->rank.value));
     const auto result = m_slow ? m_slow->add(rank, bytes) : m_writer.addChunk(bytes);
     if (!result && result.error().code == ErrorCode::kUnreadable) {
         noteDamage(rank, ++m_damagedChunks[rank.value], result.error().message);
@@ -193,7 +193,7 @@ void RunRecorder::on(RankId rank, const run::RankActivity& activity) {
 
 void RunRecorder::on(RankId, const run::MetricReported& reported) {
     const MetricPoint& point = reported.point;
-    // SQLite has no NaN: the rank's own failure message tells of a loss that is not a number.
+    // SQLite has no NaN: the rank's own failure message reports a loss that is not a number.
     if (std::isfinite(point.value) && storesSteps()) wrote(m_writer.addMetric(point));
     if (point.name == "validation_loss") {
         m_progress.validation(point.step.value, point.value);
@@ -260,11 +260,12 @@ void RunRecorder::noteHangup() {
 }
 
 void RunRecorder::noteLostWords(const std::string& why) {
-    addDiagnostic({Severity::kNote, "words-lost",
-                   fmt::format("what the recorder said on standard error was lost from some moment "
-                               "on ({}); training went on",
-                               why),
-                   "", std::nullopt, now(), 1});
+    addDiagnostic(
+        {Severity::kNote, "words-lost",
+         fmt::format("messages of the recorder on standard error were lost from some moment on "
+                     "({}); training went on",
+                     why),
+         "", std::nullopt, now(), 1});
 }
 
 void RunRecorder::wrote(const Result<void>& result) {
@@ -342,14 +343,14 @@ void RunRecorder::noteEnd(const launch::RunOutcome& outcome, RunEnd& end) {
         end.exitStatus = exitStatus(*outcome.failure);
         end.message = outcome.failure->message;
         if (!outcome.failedRank) end.lostHost = outcome.lostHost;
-        // Not as a log line too: the end is told in the same words.
+        // Not as a log line too: the end is reported in the same words.
         if (!canWrite()) return;
         wrote(m_writer.addDiagnostic({Severity::kProblem,
                                       outcome.failedRank ? "rank-died"
                                       : end.lostHost     ? "host-lost"
                                                          : "run-failed",
                                       end.message,
-                                      "Mend the cause and record again; all up to here is kept.",
+                                      "Fix the cause and record again; everything so far is kept.",
                                       outcome.failedRank, now(), 1}));
     } else if (outcome.killed || outcome.stopped) {
         end.status = outcome.killed ? RunStatus::kKilled : RunStatus::kStopped;

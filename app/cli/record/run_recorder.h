@@ -1,4 +1,4 @@
-// Writes into the recording what the ranks of a run say, and tells the progress of it.
+// Writes into the recording what the ranks of a run say, and reports its progress.
 //
 // Lives on the recorder's only thread, inside RunSupervisor's loop. A recording that cannot be
 // written any more (disk full) is said once and ends the run; what was committed stays.
@@ -40,7 +40,7 @@ public:
     void addDiagnostic(const Diagnostic& diagnostic);
     /// The terminal was closed: the run goes on, and the recording says so.
     void noteHangup();
-    /// Something could not be told for this reason.
+    /// Messages were lost for this reason.
     void noteLostWords(const std::string& why);
 
 private:

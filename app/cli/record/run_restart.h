@@ -10,7 +10,7 @@
 namespace shardscope::cli {
 
 /// The run on the hosts that are left: from the newest checkpoint, or from the beginning where
-/// there is none yet, into a recording of its own (run-restart1.sscope beside run.sscope). Free
+/// there is none yet, into a separate recording (run-restart1.sscope beside run.sscope). Free
 /// slots of the other hosts are filled; else there are as many ranks fewer. An error (kLaunch, or
 /// kUsage by the rules of runs) says why it cannot be.
 Result<run::RunConfig> withoutHost(const run::RunConfig& config, std::int32_t lostHost);

@@ -117,7 +117,7 @@ public:
         write(fmt::format("step {}: validation loss {:.4f}", step, loss));
     }
     void rank(RankId, const char*, std::int64_t) override {}
-    /// Why one has failed is told at the end.
+    /// Why one has failed is reported at the end.
     void host(const run::HostChanged& changed) override {
         if (changed.state == "failed") return;
         if (m_live) {
@@ -128,7 +128,7 @@ public:
         run::HostChanged plain = changed;
         plain.sent = plain.all = {};
         const std::string text = hostText(plain);
-        if (std::exchange(m_toldHosts[changed.host], text) != text) write(text);
+        if (std::exchange(m_hostTexts[changed.host], text) != text) write(text);
     }
     void log(const std::string& level, const std::string& text) override {
         eraseLine();
@@ -160,7 +160,7 @@ private:
 
     bool m_live;
     std::string m_line;
-    std::map<std::int32_t, std::string> m_toldHosts;  ///< what was last told of each in plain lines
+    std::map<std::int32_t, std::string> m_hostTexts;  ///< last plain line of each
     std::chrono::steady_clock::time_point m_nextPlain = std::chrono::steady_clock::now();
 };
 

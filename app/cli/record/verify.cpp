@@ -95,7 +95,7 @@ Spread readSpread(const Json& json) {
     brought.at("weights").get_to(spread.most.weights);
     for (const double error : {spread.most.loss, spread.most.gradientNorm, spread.most.weights})
         if (!(error > 0 && error < 1))
-            throw Json::other_error::create(500, "bf16_spread is no relative error", &json);
+            throw Json::other_error::create(500, "bf16_spread is not a relative error", &json);
     return spread;
 }
 

@@ -134,16 +134,16 @@ Command addTokenize(CLI::App& root) {
     work.threads = static_cast<unsigned>(launch::usableCores());
     CLI::App* app = root.add_subcommand("tokenize", "train a tokenizer, or turn text into tokens");
     app->footer(
-        "Byte-level BPE with GPT-2's pattern. Tokenizers are Hugging Face's tokenizer.json, which\n"
-        "is also what --train writes, or GPT-2's encoder.json and vocab.bpe. Token files are\n"
-        "nanoGPT's (16-bit tokens) or llm.c's (with a header). An --output that is no .bin is a\n"
-        "folder: train.bin, val.bin with what is held back, and the tokenizer.json.\n\n"
-        "Examples:\n"
-        "  shardscope tokenize --train --vocabulary 8192 -o tokenizer.json texts/\n"
-        "  shardscope tokenize --tokenizer tokenizer.json -o tokens/ texts/\n"
-        "  shardscope record --data tokens/ --vocabulary 8192\n"
-        "  shardscope tokenize --tokenizer gpt2/ --format llmc --held-back 0 -o book.bin book.txt\n"
-        "  shardscope tokenize --tokenizer tokenizer.json --decode tokens/val.bin | head");
+        "Byte-level BPE with GPT-2's pattern. Tokenizers are Hugging Face's "
+        "tokenizer.json, which\nis also what --train writes, or GPT-2's encoder.json "
+        "and vocab.bpe. Token files are\nnanoGPT's (16-bit tokens) or llm.c's (with a "
+        "header). An --output that is not a .bin is a\nfolder: train.bin, val.bin with "
+        "what is held back, and the tokenizer.json.\n\nExamples:\n  shardscope "
+        "tokenize --train --vocabulary 8192 -o tokenizer.json texts/\n  shardscope "
+        "tokenize --tokenizer tokenizer.json -o tokens/ texts/\n  shardscope record "
+        "--data tokens/ --vocabulary 8192\n  shardscope tokenize --tokenizer gpt2/ "
+        "--format llmc --held-back 0 -o book.bin book.txt\n  shardscope tokenize "
+        "--tokenizer tokenizer.json --decode tokens/val.bin | head");
     app->add_option("inputs", work.inputs, "text files and folders; with --decode, token files")
         ->required();
     addOutput(*app, work.output,
@@ -155,7 +155,7 @@ Command addTokenize(CLI::App& root) {
     app->add_option("--vocabulary", work.vocabulary, "with --train: tokens to make")
         ->capture_default_str();
     app->add_option("--least-count", work.leastCount,
-                    "with --train: a pair that occurs less often becomes no token")
+                    "with --train: least occurrences of a pair that becomes a token")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     app->add_option("--format", command->format, "token files: nanogpt or llmc")

@@ -24,7 +24,7 @@ struct TokenizeOptions {
     tokens::AddedTokens added = tokens::AddedTokens::kRecognised;
     unsigned threads = 1;
     bool overwrite = false;
-    /// Told of the share of the work done; false stops it. Never empty.
+    /// Called with the share of the work done; false stops it. Never empty.
     std::function<bool(double share)> progress;
 };
 

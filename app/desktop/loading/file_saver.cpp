@@ -122,7 +122,7 @@ QString refusalOf(const RecordingPtr& recording) {
     if (!recording) return QObject::tr("no recording is open");
     if (recording->isImporting())
         return QObject::tr(
-            "the trace is still being imported; it can be saved once that has ended");
+            "the trace is still being imported; save it when the import is complete");
     return {};
 }
 
@@ -218,9 +218,9 @@ QStringList savedText(const interchange::ExportAccount& account) {
     if (account.events > 0)
         written += FileSaver::tr(": %1 events")
                        .arg(formatCount(static_cast<std::int64_t>(account.events)));
-    QStringList told{written};
-    for (const std::string& note : account.notes) told << fromUtf8(note);
-    return told;
+    QStringList lines{written};
+    for (const std::string& note : account.notes) lines << fromUtf8(note);
+    return lines;
 }
 
 FileSaver::FileSaver(QObject* parent) : QObject(parent), m_wanted(m_cancels.next()) {}
@@ -252,9 +252,9 @@ void FileSaver::run(const SaveJob& job, const storage::Generation& generation) {
             later([this, share] { Q_EMIT progressed(share); });
         return !generation.superseded();
     };
-    later([this, told = endText(guarded(job, progress))] {
+    later([this, lines = endText(guarded(job, progress))] {
         --m_open;
-        Q_EMIT ended(told);
+        Q_EMIT ended(lines);
     });
 }
 

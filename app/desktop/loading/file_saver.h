@@ -1,4 +1,4 @@
-// Writes files behind the window, one after the other, on a thread of its own; tells how far it is
+// Writes files behind the window, one after the other, on a separate thread; reports how far it is
 // and how it ended. GUI thread.
 #pragma once
 
@@ -49,14 +49,14 @@ public:
 
     /// After what waits already.
     void save(SaveJob job);
-    /// What is under way and what waits; what was whole by then stays, and is told.
+    /// What is under way and what waits; files already complete stay, and are reported.
     void cancel();
     [[nodiscard]] bool isGoing() const { return m_open > 0; }
 
 Q_SIGNALS:
     void progressed(double share);
     /// Of each, in sentences: what was written and what was left out, or why nothing was.
-    void ended(const QStringList& told);
+    void ended(const QStringList& lines);
 
 private:
     void run(const SaveJob& job, const storage::Generation& generation);
@@ -74,8 +74,8 @@ private:
 // A recording, or a part of it, in every format that `shardscope export` writes. GUI thread.
 
 /// What `selection` leaves of `recording`, in each format, and in each table of one that has
-/// several. Null: each says that none is open. Whoever saves it reads the recording anew, and does
-/// not disturb what is shown. `access`: of recordings on other hosts.
+/// several. Null: each says that none is open. Saving reads the recording again, and does not
+/// disturb what is shown. `access`: of recordings on other hosts.
 [[nodiscard]] std::vector<SaveOffer> recordingOffers(const RecordingPtr& recording,
                                                      const Selection& selection,
                                                      const storage::remote::ChildOptions& access);

@@ -91,7 +91,7 @@ ImportFacts readFacts(const QString& path) {
 }
 
 Error cancelled() {
-    return {ErrorCode::kCancelled, "the import was cancelled, nothing is left of it"};
+    return {ErrorCode::kCancelled, "the import was cancelled; nothing was kept"};
 }
 
 }  // namespace
@@ -99,7 +99,8 @@ Error cancelled() {
 Result<bool> isRecording(const QString& path) {
     const QFileInfo info(path);
     if (info.isDir()) return false;
-    // Whatever is no file is refused as recordings are; what begins as SQLite may be a damaged one.
+    // Whatever is not a file is refused as recordings are; what begins as SQLite may be a damaged
+    // one.
     if (!info.isFile() || info.size() == 0) return true;
     QFile file(path);
     const bool database =
@@ -129,10 +130,10 @@ Result<QString> ImportCache::keyOf(const QStringList& inputs, const Progress& pr
     for (const QString& file : files) {
         // a pipe would be waited for without an end
         if (!QFileInfo(file).isFile())
-            return failure(ErrorCode::kUnreadable,
-                           file.toStdString() +
-                               " is no file: import it with `shardscope import`, "
-                               "which reads pipes");
+            return failure(
+                ErrorCode::kUnreadable,
+                file.toStdString() +
+                    " is not a file: import it with `shardscope import`, which reads pipes");
         whole += QFileInfo(file).size();
     }
     QCryptographicHash hash(QCryptographicHash::Blake2b_256);
@@ -142,7 +143,7 @@ Result<QString> ImportCache::keyOf(const QStringList& inputs, const Progress& pr
         if (!file.open(QIODevice::ReadOnly))
             return failure(ErrorCode::kUnreadable, path.toStdString() + " cannot be read: " +
                                                        file.errorString().toStdString());
-        // the name tells ranks apart, and the title is made of it
+        // the name distinguishes ranks, and the title is made of it
         hash.addData(QFileInfo(path).fileName().toUtf8());
         hash.addData(QByteArray::number(file.size()));
         QByteArray block(kBlock, Qt::Uninitialized);
@@ -163,7 +164,7 @@ Result<ImportedTrace> ImportCache::imported(const QStringList& inputs,
     const QDir folder(m_folder);
     if (!folder.mkpath(u"."_s))
         return failure(ErrorCode::kFailure,
-                       "no folder for imported traces can be made at " + m_folder.toStdString());
+                       "cannot create a folder for imported traces at " + m_folder.toStdString());
     const QString recording = folder.filePath(*key + u".sscope"_s);
     const QString facts = folder.filePath(*key + u".json"_s);
     if (QFile known(recording); known.open(QIODevice::ReadOnly)) {
@@ -185,10 +186,10 @@ Result<ImportedTrace> ImportCache::imported(const QStringList& inputs,
     if (!account && account.error().code == ErrorCode::kCancelled)
         return tl::unexpected(cancelled());
     if (!account) return failure(account);
-    const ImportFacts told = factsOf(*account);
-    writeFacts(facts, told);
+    const ImportFacts written = factsOf(*account);
+    writeFacts(facts, written);
     makeRoom(recording);
-    return ImportedTrace{recording, named(inputs, told)};
+    return ImportedTrace{recording, named(inputs, written)};
 }
 
 /// The file that is to be opened stays whatever it takes.

@@ -36,7 +36,7 @@ public:
 
     /// Share of the work done; false cancels.
     using Progress = std::function<bool(double share)>;
-    /// What is told meanwhile, on the thread that imports.
+    /// Called during the import, on the importing thread.
     struct Listener {
         Progress progress;
         /// As of ImportOptions; `recording` is what `part` becomes.
@@ -64,7 +64,7 @@ private:
 /// "*.sscope *.json *.json.gz": what a file dialog offers.
 [[nodiscard]] QString openableEndings();
 
-// The import of other tools' traces that is under way: one at a time, on a thread of its own, into
+// The import of other tools' traces that is under way: one at a time, on a separate thread, into
 // the cache (import_cache.h). GUI thread.
 
 class TraceImport : public QObject {

@@ -30,7 +30,7 @@ void RecordingLoader::connectImport() {
         if (showsImport())
             return leaveImport([this, address = m_import.address(), message] {
                 Q_EMIT openFailed(
-                    address, u"The import failed, and what was shown of it is gone: "_s + message);
+                    address, u"The import failed; its partial results were removed: "_s + message);
             });
         tell();
         importNext();
@@ -38,7 +38,7 @@ void RecordingLoader::connectImport() {
     });
 }
 
-/// A file that somebody reads on in cannot be finished.
+/// A file that is still being read cannot be finished.
 void RecordingLoader::letItFinish(double share) {
     constexpr double kNearlyRead = 0.98;
     if (share < kNearlyRead || !showsImport()) return;
@@ -51,7 +51,7 @@ void RecordingLoader::importNext() {
     if (!m_next.isEmpty() && !m_import.isGoing()) m_import.start(std::exchange(m_next, {}));
 }
 
-/// Where that fails the end of the import tells more.
+/// Where that fails the end of the import says more.
 void RecordingLoader::openPart(const QString& part, const QString& recording) {
     m_opensPart = true;
     openPlace({recording, m_import.address(), {}, part},

@@ -1,5 +1,5 @@
-// Reads recordings beside the open one, on a thread of its own: each question opens them anew, so
-// that nobody holds on to files. Traces of other tools are imported first, into the cache.
+// Reads recordings beside the open one, on a separate thread: each question opens them again,
+// so that no files are held open. Traces of other tools are imported first, into the cache.
 // GUI thread; no answer comes after its end.
 #pragma once
 

@@ -21,7 +21,7 @@ constexpr int kTopicsOfAnUrgency = 1 << 16;
 /// Between two looks at a recording that grows; longer where a look takes long.
 constexpr std::chrono::milliseconds kBetweenLooks{2'000};
 constexpr int kLooksShare = 5, kUnwatchedShare = 50;
-/// Nobody seems to write it; but some file systems know no locks.
+/// No writer holds the lock; but some file systems do not support locks.
 constexpr std::chrono::milliseconds kBetweenLooksAtTheDead{30'000};
 
 bool isMore(const RecordingSummary& before, const RecordingSummary& now) {
@@ -85,7 +85,7 @@ void RecordingLoader::supersedeAll() {
     }
 }
 
-/// Tables and reports have a thread and a reader of their own, but where one connection serves all.
+/// Tables and reports have their own thread and reader, except where one connection serves all.
 bool RecordingLoader::runsWithTables(const TopicState& topic) const {
     return topic.isTable && !m_isRemote;
 }
@@ -246,7 +246,7 @@ void RecordingLoader::completeSketch(const RecordingPtr& sketch,
     };
     submit(m_growth, withLoss(m_growth, add),
            [this, path = sketch->address()](const QString& message) {
-               m_recording.reset();  // rows without a report are no recording
+               m_recording.reset();  // rows without a report are not a recording
                Q_EMIT openFailed(path, message);
            });
 }
@@ -364,13 +364,13 @@ RecordingLoader::Job RecordingLoader::withLoss(const std::shared_ptr<TopicState>
 void RecordingLoader::ask(const std::shared_ptr<TopicState>& topic, Topic::Question question) {
     const auto job = [reading = readingOf(*topic), question = std::move(question)](
                          const storage::Generation& generation) -> Result<Topic::Delivery> {
-        // whoever asks without a recording wants no answer
+        // a query without a recording needs no answer
         if (!reading->recording) return Topic::Delivery([] {});
         if (reading->session) reading->session->whileWanted(generation);
         auto answer = question(*reading->reader, *reading->recording, generation);
         if (!answer && reading->goOver())
             answer = question(*reading->reader, *reading->recording, generation);
-        // the page that asked has gone, or asks anew
+        // the page that asked has gone, or asks again
         if (!answer && answer.error().code == ErrorCode::kCancelled) return Topic::Delivery([] {});
         if (!answer && reading->isMoved()) return Topic::Delivery([] {});
         return answer;

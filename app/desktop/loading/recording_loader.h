@@ -1,5 +1,5 @@
 // Opens recordings and answers questions about the open one off the GUI thread (topic.h): pictures
-// on one thread, tables and reports on another, each with a reader of its own, so that no picture
+// on one thread, tables and reports on another, each with its own reader, so that no picture
 // waits for a table. Answers come back as immutable values. GUI thread.
 #pragma once
 
@@ -46,8 +46,7 @@ public:
     /// Ends imports and a connection that are under way; what is open stays. Where that is what is
     /// imported, what was open before it comes back.
     void cancelOpening();
-    /// Whether somebody looks at what is open: one that nobody looks at is followed with a tenth of
-    /// the work.
+    /// Whether the open recording is visible: a hidden one is followed with a tenth of the work.
     void setWatched(bool watched);
     /// At once, whether one that was being written has grown.
     void lookNow();
@@ -86,7 +85,7 @@ Q_SIGNALS:
     void grown(const shardscope::desktop::RecordingPtr& recording);
     /// How far the connection to another host is.
     void connecting(const QString& progress);
-    /// The host of the open recording cannot be asked any more; open() connects anew.
+    /// The host of the open recording can no longer be queried; open() connects again.
     void connectionLost(const QString& path, const QString& message);
     /// A question failed; the recording stays open.
     void questionFailed(const QString& message);

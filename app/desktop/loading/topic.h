@@ -42,7 +42,7 @@ public:
 
     /// `work`: Result<T>(RecordingReader&, const OpenRecording&, const Generation&), on a loader
     /// thread, which ends with kCancelled soon after the generation was superseded. `deliver`:
-    /// void(T), on the GUI thread, unless one has asked anew or opened another recording since.
+    /// void(T), on the GUI thread, unless one has asked again or opened another recording since.
     template <class Work, class Deliver>
     void ask(Work work, Deliver deliver) {
         submit([work = std::move(work), deliver = std::move(deliver)](

@@ -23,7 +23,7 @@ struct AnswerTable {
                                       const std::vector<const char*>& keys = {});
 /// Null: the answer has no such table.
 [[nodiscard]] const questions::Table* findTable(const questions::Answer& answer, const char* key);
-/// What cannot be told, a sentence each, at most so many.
+/// What is unknown, a sentence each, at most so many.
 [[nodiscard]] QString unknownSentences(const questions::Answer& answer, std::size_t most);
 /// "12.1 ms"; unknownText() of nothing.
 [[nodiscard]] QString cellText(const questions::Cell& cell, questions::Unit unit);

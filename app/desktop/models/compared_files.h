@@ -1,4 +1,4 @@
-// Recordings that the open one is compared with, by their files: one list, whoever adds to it.
+// Recordings that the open one is compared with, by their files: one list for all pages.
 // GUI thread; owned by the shell, borrowed by pages.
 #pragma once
 

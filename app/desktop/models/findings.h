@@ -1,5 +1,5 @@
-// What a person should be told of a recording, as pages list it: what it is, what follows, what to
-// do, and where it can be seen. Pure.
+// Findings of a recording as pages list them: the fact, its consequence, what to do, and where to
+// see it. Pure.
 #pragma once
 
 #include "app/desktop/models/selected_part.h"

@@ -18,7 +18,7 @@ namespace shardscope::desktop {
 struct FlameCell {
     double begin = 0;  ///< from 0 to the whole, in ns
     double width = 0;
-    double self = 0;           ///< of it, what is no inner cell's
+    double self = 0;           ///< of it, what is not an inner cell's
     std::int64_t count = 0;    ///< 0: only a heading
     std::uint32_t name = 0;    ///< of FlameData::names
     std::uint32_t parent = 0;  ///< the first cell is its own

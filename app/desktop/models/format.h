@@ -42,7 +42,7 @@ struct ValueText {
 [[nodiscard]] QString formatPercent(double fraction);
 /// "+0.8 %", "−3.1 %"
 [[nodiscard]] QString formatSignedPercent(double fraction);
-/// An instant with as many decimals as `resolution` can tell apart: "13.391204 s".
+/// An instant with as many decimals as `resolution` can distinguish: "13.391204 s".
 [[nodiscard]] QString formatInstant(Timestamp time, Duration resolution);
 /// "block 3", "embedding and head", "–"
 [[nodiscard]] QString formatLayer(LayerIndex layer);

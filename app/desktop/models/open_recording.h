@@ -59,7 +59,8 @@ struct OpenRecording {
     [[nodiscard]] bool isRunning() const { return beingWritten && !summary.complete; }
     /// Another tool's trace, which says nothing of model and strategy.
     [[nodiscard]] bool isImported() const { return summary.run.model.empty(); }
-    /// What tells it from others of the same configuration: "run.sscope · shakespeare · zero3 × 2".
+    /// What distinguishes it from others of the same configuration: "run.sscope · shakespeare ·
+    /// zero3 × 2".
     [[nodiscard]] QString label() const;
     /// "shakespeare · zero3 × 2"; of a trace its file and ranks
     [[nodiscard]] QString title() const;

@@ -51,8 +51,7 @@ const std::vector<LayoutPreset>& layoutPresets() {
     static const std::vector<LayoutPreset> presets{
         {u"time"_s,
          QT_TRANSLATE_NOOP("PageLayout", "Time"),
-         QT_TRANSLATE_NOOP("PageLayout",
-                           "Timeline, with operators and kernels of what is selected"),
+         QT_TRANSLATE_NOOP("PageLayout", "Timeline, with operators and kernels of the selection"),
          u"F6"_s,
          u"timeline"_s,
          {{u"operators"_s, PagePlace::kRight, 0.44}}},

@@ -15,10 +15,10 @@ using namespace Qt::StringLiterals;
 
 QString importingText(const ImportProgress& progress) {
     if (progress.again)
-        return u"This trace is being imported. Shown is what it said when it was read once; it is "
-               u"read once more, because it said late where its times or steps begin."_s;
-    return u"This trace is being imported: %1 is read and more comes. Flows, memory, collectives "
-           u"and what it ran on come at the end."_s.arg(
+        return u"This trace is being imported. It is read a second time, because its time base "
+               u"or steps appeared late in the file; shown are the results of the first pass."_s;
+    return u"This trace is being imported: %1 read so far. Flows, memory, collectives and "
+           u"hardware follow at the end."_s.arg(
                ValueText{QString::number(static_cast<int>(progress.share * 100)), u"%"_s}.joined());
 }
 
@@ -45,25 +45,26 @@ QString leftOutWord(const DetailFacts& detail) {
 }
 
 QString completenessText(const OpenRecording& recording) {
-    const analysis::Completeness& told = recording.report.completeness;
+    const analysis::Completeness& completeness = recording.report.completeness;
     if (recording.isImporting())
-        return u"The trace is being imported: this is what is there so far."_s;
+        return u"The trace is being imported: this is what has been read so far."_s;
     if (recording.isRunning())
-        return u"The run is going on: this is what it has recorded so far."_s;
-    if (told.complete) return u"Recording complete: every event that a step must have is there."_s;
-    if (told.known) return u"Recording incomplete."_s;
+        return u"The run is still recording: this is what there is so far."_s;
+    if (completeness.complete)
+        return u"Recording complete: every event that a step must have is there."_s;
+    if (completeness.known) return u"Recording incomplete."_s;
     return recording.isImported()
                ? u"Whether events are missing is unknown: this is an imported trace."_s
                : u"Whether events are missing is unknown at this capture level."_s;
 }
 
 QString completenessWord(const OpenRecording& recording) {
-    const analysis::Completeness& told = recording.report.completeness;
+    const analysis::Completeness& completeness = recording.report.completeness;
     if (recording.isImporting()) return u"importing"_s;
     if (recording.isRunning()) return u"running"_s;
     if (!recording.summary.complete) return u"not finalised"_s;
-    if (told.complete) return u"complete ✓"_s;
-    return told.known ? u"incomplete"_s : u"completeness unknown"_s;
+    if (completeness.complete) return u"complete ✓"_s;
+    return completeness.known ? u"incomplete"_s : u"completeness unknown"_s;
 }
 
 bool wasSalvaged(const OpenRecording& recording) {
@@ -78,7 +79,7 @@ QString absenceText(const OpenRecording& recording, CaptureLevel least, const QS
     if (config && config->capture < least)
         return u"not recorded: %1 are from capture level %2 on"_s.arg(what,
                                                                       fromUtf8(toWord(least)));
-    return u"none in what is selected"_s;
+    return u"none in the selection"_s;
 }
 
 QString noMemoryText(const OpenRecording& recording) {
@@ -92,14 +93,14 @@ QString noCommunicationText(const SelectedPart& part) {
     if (part.summary->run.worldSize <= 1) return u"none: the run has one rank"_s;
     if (part.recording->summary.events.collectives == 0)
         return absenceText(*part.recording, CaptureLevel::kLight, u"collectives"_s);
-    return u"none in what is selected"_s;
+    return u"none in the selection"_s;
 }
 
 QString incompleteText(const OpenRecording& recording) {
     const auto& report = recording.report;
     if (recording.isImporting()) return importingText(recording.imported);
     if (recording.isRunning())
-        return u"This run is going on: what it has recorded so far is shown, and more comes."_s;
+        return u"This run is still recording: shown is what there is so far."_s;
     if (!recording.summary.complete) {
         return u"This recording was not finished: its writer stopped. %1 were recovered; what came "
                u"after is lost."_s.arg(formatDuration(recording.bounds().duration()));
@@ -125,7 +126,7 @@ QString incompleteText(const OpenRecording& recording) {
 QString sharedDeviceText(const OpenRecording& recording) {
     for (const DeviceFacts& device : recording.summary.devices) {
         if (device.sharedBy < 2) continue;
-        return u"Shared device: %1 ranks take turns on one %2. Times here do not tell how fast "
+        return u"Shared device: %1 ranks take turns on one %2. Times here do not show how fast "
                u"the run would be with one device per rank."_s.arg(QString::number(device.sharedBy),
                                                                    fromUtf8(device.name));
     }

@@ -107,7 +107,7 @@ public:
     bool setData(const QModelIndex& index, const QVariant& value, int role) override;
 
 Q_SIGNALS:
-    /// A cell of an editable column was written into; whoever set the table sets it anew.
+    /// A cell of an editable column was edited; the owner of the table updates it.
     void cellEdited(int sourceRow, int column, const QString& text);
 
 private:

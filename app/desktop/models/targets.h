@@ -1,5 +1,5 @@
 // What a run is held against, PASS or FAIL: the user's own figures, kept in the settings file.
-// Whoever shows a verdict asks here. Shares are 0 to 1.
+// All verdicts come from here. Shares are 0 to 1.
 #pragma once
 
 #include <QString>

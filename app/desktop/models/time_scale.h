@@ -15,7 +15,7 @@ struct TimeScale {
     [[nodiscard]] double nsPerPixel() const;
     [[nodiscard]] double x(Timestamp time) const;
     [[nodiscard]] Timestamp time(double x) const;
-    /// Smallest time the picture can tell apart; at least 1 ns.
+    /// Smallest time the picture can resolve; at least 1 ns.
     [[nodiscard]] Duration resolution() const;
 };
 

@@ -15,7 +15,7 @@ using namespace Qt::StringLiterals;
 
 using CurvesPtr = std::shared_ptr<const StepCurves>;
 
-/// Of all ranks they are there; of some they are made here unless somebody did.
+/// Those of all ranks exist; those of a subset are made here unless they have been made.
 CurvesPtr curvesOf(const OpenRecording& recording, const Selection& selection,
                    const StepCurves* made) {
     if (made != nullptr) return {CurvesPtr(), made};

@@ -59,10 +59,10 @@ struct Spread {
 /// A figure against its target.
 struct TargetRow {
     QString name;
-    QString value;  ///< "12.3 %", or why it cannot be told
+    QString value;  ///< "12.3 %", or why it is unknown
     std::optional<TargetVerdict> verdict;
     bool unsure = false;  ///< what it stands on is not to be relied on: it neither passes nor fails
-    std::optional<double> share = {};  ///< the value; none: it cannot be told
+    std::optional<double> share = {};  ///< the value; none: unknown
 };
 /// MFU, scaling, communication. The one-rank run among `others` is scaling's baseline.
 [[nodiscard]] std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targets,

@@ -74,7 +74,7 @@ public:
     using QWidget::QWidget;
     [[nodiscard]] virtual std::vector<KeyNote> keyNotes() const { return {}; }
     [[nodiscard]] virtual std::vector<Text> texts() const { return {}; }
-    /// What it shows, for a file or paper: as it is seen, or composed anew for `size` where it can
+    /// What it shows, for a file or paper: as it is seen, or composed again for `size` where it can
     /// be.
     [[nodiscard]] virtual DrawnPicture drawn(QSize size, bool dark);
     /// Points at a collective that another page speaks of; `preferred`: the rank of which.

@@ -120,7 +120,7 @@ void RecordingPage::showLimits() {
     m_frame->setBanner(limits.join(u' '));
 }
 
-/// What nobody looks at is not made: a page of a long run takes its time.
+/// Hidden pages are not built: a page of a long run takes time.
 void RecordingPage::presentOnceSeen() {
     m_isDue = !isVisible();
     if (!m_isDue) present();

@@ -138,7 +138,7 @@ void RecorderSession::handle(const run::ProgressEvent& event) {
     } else if (const auto* line = std::get_if<run::RecorderLog>(&event)) {
         Q_EMIT logged(*line);
     } else if (const auto* outcome = std::get_if<run::RunFinished>(&event)) {
-        m_outcome = *outcome;  // told on exit, when the file is closed
+        m_outcome = *outcome;  // reported on exit, when the file is closed
     }
 }
 

@@ -73,7 +73,7 @@ private:
     run::RunStarted m_run;
     std::optional<run::RunFinished> m_outcome;         ///< said by the recorder before it exits
     QByteArray m_lastWords;                            ///< tail of its stderr
-    std::map<std::int32_t, std::string> m_hostStates;  ///< what was last told of each host
+    std::map<std::int32_t, std::string> m_hostStates;  ///< last reported state of each host
     bool m_killed = false;
 };
 

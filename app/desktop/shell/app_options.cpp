@@ -103,7 +103,8 @@ QList<QCommandLineOption> optionList() {
          u"Replace the picture that --screenshot or --dashboard names, if it is one of its kind."_s},
         {u"paper"_s, u"Of a dashboard: %1."_s.arg(papers().join(u", "_s)), u"NAME"_s},
         {u"size"_s, u"Size of the window, e.g. 1600x1000."_s, u"WxH"_s},
-        {u"ssh-command"_s, u"What reaches the host of ssh://HOST/PATH."_s, u"WORDS"_s},
+        {u"ssh-command"_s, u"The ssh command that reaches the host of ssh://HOST/PATH."_s,
+         u"WORDS"_s},
         {u"theme"_s, u"light or dark."_s, u"NAME"_s},
         {{u"h"_s, u"help"_s}, u"Show this help."_s},
         {{u"v"_s, u"version"_s}, u"Show the version."_s}};
@@ -133,7 +134,7 @@ Result<std::optional<AppOptions>> parseOptions(const QStringList& arguments) {
         }))
         return failure(ErrorCode::kUsage,
                        "One recording of another host at a time: several FILEs are traces of this "
-                       "machine, a rank each.");
+                       "machine, one per rank.");
     options.sshCommand = parser.value(u"ssh-command"_s);
     options.compared = parser.values(u"compare"_s);
     options.page = parser.value(u"page"_s);
@@ -187,7 +188,7 @@ void choosePlatform(int argc, char** argv) {
     }
     if (!hidden) return;
     qputenv("QT_QPA_PLATFORM", "offscreen");
-    // that this platform cannot do what nobody sees
+    // silences what this platform cannot do and the user does not see
     QLoggingCategory::setFilterRules(u"default.warning=false"_s);
 }
 

@@ -14,7 +14,7 @@
 
 namespace shardscope::desktop {
 
-inline constexpr const char* kPurpose = "Looks at recordings of training runs, and starts new runs";
+inline constexpr const char* kPurpose = "Shows recordings of training runs, and starts new runs";
 inline constexpr const char* kWhatToOpen =
     "What to open: a recording (.sscope), ssh://HOST/PATH, or whatever `shardscope import` reads: "
     "traces of other tools, several of them or a folder with one per rank.";

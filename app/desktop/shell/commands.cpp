@@ -20,7 +20,7 @@ QString menuText(QString text) {
     return text.replace(u'&', u"&&"_s);
 }
 
-/// The key of a command that a page handles itself is no shortcut of its action; menus show what
+/// The key of a command that a page handles itself is not a shortcut of its action; menus show what
 /// stands behind a tab.
 void addCommand(QMenu& menu, const Command& command) {
     QAction* shown = menu.addAction(menuText(command.name) +
@@ -38,7 +38,7 @@ bool isTypedInto(const QWidget* widget) {
 }
 
 /// Which window's keys a window has: its own, and a floating panel those of what it belongs to, as
-/// Qt's shortcuts have it. Null: it is no window.
+/// Qt's shortcuts have it. Null: it is not a window.
 const QWidget* servedWindow(const QObject* object) {
     const auto* window = qobject_cast<const QWidget*>(object);
     if (window == nullptr || !window->isWindow()) return nullptr;
@@ -114,7 +114,7 @@ DigitKeys::DigitKeys(const Commands& commands, QWidget* window)
 }
 
 /// A press is offered as a ShortcutOverride first: one that reaches the window is wanted by no
-/// widget, and what accepts it keeps Qt from looking for a shortcut of its own.
+/// widget, and what accepts it keeps Qt from looking for its own shortcut.
 bool DigitKeys::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::ShortcutOverride && servedWindow(watched) == m_window) {
         const auto* key = static_cast<QKeyEvent*>(event);

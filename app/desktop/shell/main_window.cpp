@@ -242,7 +242,7 @@ void MainWindow::connectLoader() {
 }
 
 void MainWindow::connectViews() {
-    connect(&m_views, &ViewKeeper::told, m_status, &StatusLine::setMessage);
+    connect(&m_views, &ViewKeeper::reported, m_status, &StatusLine::setMessage);
     connect(&m_views, &ViewKeeper::fileWanted, this, &MainWindow::openFile);
     connect(&m_views, &ViewKeeper::pageWanted, this, &MainWindow::showPage);
 }
@@ -313,7 +313,7 @@ void MainWindow::connectArea() {
         if (!currentPage().isEmpty()) presentCurrent(currentPage());
     });
     connect(m_rail, &Rail::placesRequested, &m_layouts, &LayoutKeeper::showPlaces);
-    connect(&m_layouts, &LayoutKeeper::told, m_status, &StatusLine::setMessage);
+    connect(&m_layouts, &LayoutKeeper::reported, m_status, &StatusLine::setMessage);
 }
 
 void MainWindow::showMenu() {
@@ -382,8 +382,8 @@ void MainWindow::connectExport() {
     FileSaver& saver = m_export.saver();
     connect(&saver, &FileSaver::progressed, this,
             [this](double share) { m_status->setSaving(tr("Saving"), share); });
-    connect(&saver, &FileSaver::ended, this, [this](const QStringList& told) {
-        m_status->setOutcome(told);
+    connect(&saver, &FileSaver::ended, this, [this](const QStringList& lines) {
+        m_status->setOutcome(lines);
         if (m_export.saver().isGoing()) return;
         m_status->setSaving({}, 0);
         if (m_closing && !m_session.isGoing()) close();
@@ -435,7 +435,7 @@ void MainWindow::presentFacts(const OpenRecording& recording) {
 void MainWindow::presentLoss(const QString& path, const QString& message, const QString& action) {
     m_lost = path;
     m_connection->showLoss(message, action);
-    m_status->setMessage(tr("%1 cannot be asked any more").arg(path));
+    m_status->setMessage(tr("%1 can no longer be read").arg(path));
 }
 
 void MainWindow::presentFailure(const QString& path, const QString& message) {
@@ -446,7 +446,8 @@ void MainWindow::presentFailure(const QString& path, const QString& message) {
         // what is open stays open
         if (!storage::remote::isRemote(path.toStdString()))
             presentLoss(path, message, tr("Try again"));
-        m_status->setMessage(tr("%1 could not be opened; what was open still is").arg(name));
+        m_status->setMessage(
+            tr("%1 could not be opened; the previous recording stays open").arg(name));
         return;
     }
     presentNothing(true);

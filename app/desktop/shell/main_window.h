@@ -115,7 +115,7 @@ private:
     TopBar* m_topBar;
     StatusLine* m_status;
     ConnectionBar* m_connection;
-    PageExport m_export;  ///< last: its thread ends before what it tells goes
+    PageExport m_export;  ///< last: its thread ends before the receivers of its signals
 };
 
 }  // namespace shardscope::desktop

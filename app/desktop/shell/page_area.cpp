@@ -32,7 +32,7 @@ public:
     DockBar(PageDock& dock, const QString& name) : QWidget(&dock) {
         auto* title = new QLabel(name, this);
         title->setFont(textFont(kSmallPixels, QFont::DemiBold));
-        m_apart = tool(PageDock::tr("%1 in a window of its own, or docked again").arg(name));
+        m_apart = tool(PageDock::tr("%1 in a separate window, or docked again").arg(name));
         m_close = tool(PageDock::tr("Put %1 back into the middle").arg(name));
         auto* layout = new QHBoxLayout(this);
         layout->setContentsMargins(kGap, 2, kGapSmall, 2);

@@ -1,5 +1,5 @@
 // Where the pages of the window are: one of them in the middle, and those that the user took out of
-// it docked beside it or in windows of their own. GUI thread; owns the pages.
+// it docked beside it or in separate windows. GUI thread; owns the pages.
 #pragma once
 
 #include "app/desktop/models/page_layout.h"
@@ -83,7 +83,7 @@ private:
     QString m_current, m_recording;
 };
 
-// A page out of the middle: docked beside it, or a window of its own, under a bar with its name.
+// A page out of the middle: docked beside it, or a separate window, under a bar with its name.
 // GUI thread.
 
 class PageDock : public QDockWidget {

@@ -32,7 +32,7 @@ public:
     }
 
     [[nodiscard]] QSize sizeHint() const override { return {kWidth, kHeight}; }
-    /// Marks that its page stands beside the others, or in a window of its own.
+    /// Marks that its page stands beside the others, or in a separate window.
     void setApart(bool apart) {
         m_apart = apart;
         setAccessibleDescription(apart ? Rail::tr("out of the middle") : QString());

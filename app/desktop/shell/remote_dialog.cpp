@@ -89,10 +89,10 @@ void RemoteDialog::buildUp(const QString& address) {
     layout->setSpacing(kGap);
     layout->addWidget(sectionLabel(tr("Address"), this));
     layout->addWidget(m_address);
-    layout->addWidget(quietLabel(
-        tr("The host as ssh knows it; ~ is the home there. Tab completes. Nothing is copied: the "
-           "recording is read where it lies."),
-        this));
+    layout->addWidget(
+        quietLabel(tr("The host as ssh knows it; ~ is the home directory there. Tab completes. "
+                      "Nothing is copied: the recording is read in place."),
+                   this));
     layout->addWidget(m_list, 1);
     layout->addWidget(m_state);
     auto* buttons = new QHBoxLayout;
@@ -127,9 +127,10 @@ void RemoteDialog::take(const QString& folder, const Result<storage::remote::Fol
     } else if (m_found.entries.empty()) {
         m_state->setText(tr("No recordings and no folders in %1").arg(fromUtf8(m_found.path)));
     } else {
-        m_state->setText(m_found.whole ? fromUtf8(m_found.path)
-                                       : tr("%1: there are more than are listed; type a name")
-                                             .arg(fromUtf8(m_found.path)));
+        m_state->setText(
+            m_found.whole
+                ? fromUtf8(m_found.path)
+                : tr("%1: the list is incomplete; type a name").arg(fromUtf8(m_found.path)));
     }
     filter();
 }

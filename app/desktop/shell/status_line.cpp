@@ -109,8 +109,8 @@ void StatusLine::setFacts(const QString& text) {
 }
 
 void StatusLine::present() {
-    const QString told = m_outcome.isEmpty() ? m_message : m_outcome.join(QStringLiteral("; "));
-    m_left->setText(m_hover.isEmpty() ? told : m_hover);
+    const QString text = m_outcome.isEmpty() ? m_message : m_outcome.join(QStringLiteral("; "));
+    m_left->setText(m_hover.isEmpty() ? text : m_hover);
     // what does not fit is said on hover
     m_left->setToolTip(
         m_outcome.join(u'\n').toHtmlEscaped().replace(u'\n', QStringLiteral("<br>")));

@@ -53,7 +53,8 @@ void ViewKeeper::addCommands(Commands& commands) {
                              QKeySequence(u"Ctrl+Shift+%1"_s.arg(digit)),
                              [this, digit] { store(digit); });
     commands.addNote(group, u"Ctrl+1 … Ctrl+9"_s, tr("Recall a view: page and selection"));
-    commands.addNote(group, u"Ctrl+Shift+1 … 9"_s, tr("Store what is looked at as a view"));
+    commands.addNote(group, u"Ctrl+Shift+1 … 9"_s,
+                     tr("Store the current page and selection as a view"));
 }
 
 QString ViewKeeper::describe(const OpenRecording& recording, const View& view) const {
@@ -62,30 +63,35 @@ QString ViewKeeper::describe(const OpenRecording& recording, const View& view) c
 
 void ViewKeeper::store(int digit) {
     const RecordingPtr recording = m_loader.recording();
-    if (!recording) return Q_EMIT told(tr("No recording is open, of which a view could be stored"));
+    if (!recording)
+        return Q_EMIT reported(tr("No recording is open, so there is no view to store"));
     if (recording->isImporting())
-        return Q_EMIT told(tr("The trace is being imported; store views once that has ended"));
+        return Q_EMIT reported(
+            tr("The trace is being imported; store views when the import is complete"));
     const View& view = m_selection.view();
     if (keepView(m_file, keyOf(*recording), digit, view))
-        return Q_EMIT told(tr("Stored as view %1: %2").arg(digit).arg(describe(*recording, view)));
-    Q_EMIT told(m_file.isEmpty()
-                    ? tr("This window keeps nothing: view %1 was not stored").arg(digit)
-                    : tr("%1 cannot be written: view %2 was not stored").arg(m_file).arg(digit));
+        return Q_EMIT reported(
+            tr("Stored as view %1: %2").arg(digit).arg(describe(*recording, view)));
+    Q_EMIT reported(
+        m_file.isEmpty()
+            ? tr("This window does not save settings: view %1 was not stored").arg(digit)
+            : tr("%1 cannot be written: view %2 was not stored").arg(m_file).arg(digit));
 }
 
 void ViewKeeper::recall(int digit) {
     const RecordingPtr recording = m_loader.recording();
-    if (!recording) return Q_EMIT told(tr("No recording is open: views are stored of each"));
+    if (!recording)
+        return Q_EMIT reported(tr("No recording is open: views are stored per recording"));
     const auto view = keptView(m_file, keyOf(*recording), digit);
     if (!view || m_pageNames(view->page).isEmpty())
-        return Q_EMIT told(
+        return Q_EMIT reported(
             tr("This recording has no view %1 yet; Ctrl+Shift+%1 stores one").arg(digit));
     const bool isCut = show(*recording, *view);
     const QString text = describe(*recording, m_selection.view());
-    Q_EMIT told(
-        isCut
-            ? tr("View %1: %2; the recording has not all of what was selected").arg(digit).arg(text)
-            : tr("View %1: %2").arg(digit).arg(text));
+    Q_EMIT reported(isCut ? tr("View %1: %2; the recording lacks part of the stored selection")
+                                .arg(digit)
+                                .arg(text)
+                          : tr("View %1: %2").arg(digit).arg(text));
 }
 
 bool ViewKeeper::show(const OpenRecording& recording, View view) {
@@ -131,7 +137,7 @@ struct PlaceWords {
 };
 
 constexpr PlaceWords kPlaces[] = {
-    {PagePlace::kWindow, "apart", QT_TRANSLATE_NOOP("LayoutKeeper", "Page in a window of its own"),
+    {PagePlace::kWindow, "apart", QT_TRANSLATE_NOOP("LayoutKeeper", "Page in a separate window"),
      "F9"},
     {PagePlace::kRight, "right",
      QT_TRANSLATE_NOOP("LayoutKeeper", "Page on the right of the others"), "Shift+F9"},
@@ -178,7 +184,8 @@ void LayoutKeeper::moveCurrent(PagePlace place) {
     const QString page = m_area.current();
     m_area.move(page, place);
     if (m_area.placeOf(page) != place)
-        Q_EMIT told(tr("The last page of the middle stays there; put another one back first"));
+        Q_EMIT reported(
+            tr("The last page in the middle cannot be moved; put another one there first"));
 }
 
 void LayoutKeeper::showPlaces(const QString& page, QPoint at) {
@@ -195,7 +202,7 @@ void LayoutKeeper::showPlaces(const QString& page, QPoint at) {
 
 void LayoutKeeper::apply(const LayoutPreset& preset) {
     m_area.apply(preset);
-    Q_EMIT told(tr("Layout %1: %2").arg(preset.name(), preset.what()));
+    Q_EMIT reported(tr("Layout %1: %2").arg(preset.name(), preset.what()));
 }
 
 void LayoutKeeper::takeUpLast() {
@@ -224,28 +231,28 @@ void LayoutKeeper::askForName() {
 
 void LayoutKeeper::store(const QString& text) {
     const QString name = text.simplified();
-    if (name.isEmpty()) return Q_EMIT told(tr("A layout needs a name; nothing was stored"));
+    if (name.isEmpty()) return Q_EMIT reported(tr("A layout needs a name; nothing was stored"));
     if (!keepLayout(m_file, name, m_area.pageLayout()))
-        return Q_EMIT told(
+        return Q_EMIT reported(
             m_file.isEmpty()
-                ? tr("This window keeps nothing: layout %1 was not stored").arg(name)
+                ? tr("This window does not save settings: layout %1 was not stored").arg(name)
                 : tr("%1 cannot be written: layout %2 was not stored").arg(m_file, name));
     removeKept(name);
     addKept(name);
-    Q_EMIT told(tr("Stored layout %1; the menu and Ctrl+Shift+P recall it").arg(name));
+    Q_EMIT reported(tr("Stored layout %1; the menu and Ctrl+Shift+P recall it").arg(name));
 }
 
 void LayoutKeeper::recall(const QString& name) {
     const auto layout = keptLayout(m_file, name);
-    if (!layout) return Q_EMIT told(tr("There is no layout %1 any more").arg(name));
+    if (!layout) return Q_EMIT reported(tr("Layout %1 no longer exists").arg(name));
     m_area.apply(*layout);
-    Q_EMIT told(tr("Layout %1").arg(name));
+    Q_EMIT reported(tr("Layout %1").arg(name));
 }
 
 void LayoutKeeper::forget(const QString& name) {
     forgetLayout(m_file, name);
     removeKept(name);
-    Q_EMIT told(tr("Forgot layout %1").arg(name));
+    Q_EMIT reported(tr("Deleted layout %1").arg(name));
 }
 
 void LayoutKeeper::addKept(const QString& name) {

@@ -37,7 +37,7 @@ public:
 
 Q_SIGNALS:
     /// A sentence on what was done, or why not.
-    void told(const QString& text);
+    void reported(const QString& text);
     void fileWanted(const QString& path);
     void pageWanted(const QString& page);
 
@@ -80,8 +80,8 @@ public:
     void showPlaces(const QString& page, QPoint at);
 
 Q_SIGNALS:
-    /// What came of it, in a sentence.
-    void told(const QString& text);
+    /// The outcome, in a sentence.
+    void reported(const QString& text);
 
 private:
     void addPlaceCommands(const QString& group);

@@ -15,7 +15,7 @@ namespace shardscope::desktop {
 namespace {
 
 constexpr double kWheelFactor = 1.25;
-/// Of everything: less is no stretch that points can be told apart in.
+/// Of the whole range: in a shorter stretch points cannot be distinguished.
 constexpr double kShortestShare = 1e-4;
 
 }  // namespace
@@ -181,7 +181,7 @@ void ChartPanel::changeEvent(QEvent* event) {
 }
 
 bool ChartPanel::event(QEvent* event) {
-    // where these stand in the digit row they are no page
+    // where these stand in the digit row they are not paging keys
     if (event->type() == QEvent::ShortcutOverride && !m_compact) {
         const int key = static_cast<QKeyEvent*>(event)->key();
         if (key != Qt::Key_Plus && key != Qt::Key_Minus && key != Qt::Key_Equal) return false;

@@ -178,7 +178,7 @@ struct ChartPlot::Scene {
         add(dots);
         dots->replace(points);
     }
-    /// New points into the lines that are there; false: the chart has to be made anew.
+    /// New points into the lines that are there; false: the chart has to be made again.
     bool refill() {
         if (!shown.bands.empty() || shown.histogram || !shown.stack.empty() || lines.empty() ||
             lines.size() != shown.lines.size() ||

@@ -1,6 +1,6 @@
 // What a chart draws, by Qt Charts: lines, dots, bands, histograms, stacks. chart_plot.cpp is the
 // only file that includes its headers. A picture without axes, titles and cursor, which are
-// ChartPanel's; drawn anew only when something changed. GUI thread.
+// ChartPanel's; drawn again only when something changed. GUI thread.
 #pragma once
 
 #include "app/desktop/models/chart_data.h"

@@ -59,7 +59,8 @@ void DetailList::setRows(std::vector<std::pair<QString, QString>> rows) {
 void DetailList::setWraps(bool wraps, int nameWidth) {
     m_wraps = wraps;
     m_nameWidth = nameWidth;
-    // one that wraps hints at the height of the width it had, which is no limit of the next one's
+    // one that wraps hints at the height of the width it had, which is not a limit of the next
+    // one's
     QSizePolicy policy(QSizePolicy::Preferred, wraps ? QSizePolicy::Minimum : QSizePolicy::Fixed);
     policy.setHeightForWidth(wraps);
     setSizePolicy(policy);

@@ -1,5 +1,5 @@
 // Keys by their place, whatever is printed on them: on AZERTY the digit row gives "&é" unshifted,
-// and W A S D are no block. Pure.
+// and W A S D do not form a block. Pure.
 #pragma once
 
 #include <QtCore/qnamespace.h>
@@ -14,7 +14,7 @@ namespace shardscope::desktop {
 [[nodiscard]] std::optional<Qt::Key> keyAtPlace(quint32 scanCode);
 
 /// `key`, or of a W A S D block what stands at its place: on a layout that has moved them, the keys
-/// of those letters are no zoom.
+/// of those letters do not zoom.
 [[nodiscard]] int keyOfBlock(int key, quint32 scanCode);
 
 }  // namespace shardscope::desktop

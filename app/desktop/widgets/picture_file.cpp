@@ -27,7 +27,7 @@ constexpr int kAcross = 1600;  ///< pixels that a sheet is composed in
 constexpr double kSharp = 2;   ///< pixels of a PNG file a pixel of the sheet
 constexpr int kDots = 96;      ///< an inch
 constexpr double kPaperMarginMm = 8;
-constexpr qint64 kFront = 4096;  ///< bytes that tell what a file is
+constexpr qint64 kFront = 4096;  ///< bytes that identify the format of a file
 
 struct Paper {
     const char* name;
@@ -169,8 +169,9 @@ Result<void> checkPictureFile(const QString& path, const QString& paper) {
                                               ": give the picture a name that ends in ." +
                                               pictureFormats().join(u", ."_s).toStdString() + ".");
     if (findPaper(paper) == nullptr)
-        return failure(ErrorCode::kUsage, "there is no paper " + paper.toStdString() + ", but " +
-                                              papers().join(u", "_s).toStdString() + ".");
+        return failure(ErrorCode::kUsage, "there is no paper size " + paper.toStdString() +
+                                              ", but " + papers().join(u", "_s).toStdString() +
+                                              ".");
     return {};
 }
 
@@ -183,7 +184,7 @@ Result<void> printPicture(const DrawnPicture& drawn, QPagedPaintDevice& printer)
     QPainter painter;
     if (!painter.begin(&printer))
         return failure(ErrorCode::kFailure,
-                       "the printer takes no page; is it there and switched on?");
+                       "the printer does not respond; is it connected and switched on?");
     // The picture was kept in dots of a screen, and would be scaled by those of the printer.
     const double scale = static_cast<double>(kDots) / printer.logicalDpiX();
     const QRectF area = painter.viewport();

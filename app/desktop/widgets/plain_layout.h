@@ -1,4 +1,4 @@
-// Layouts of widgets without a margin of their own. GUI thread.
+// Layouts of widgets without a margin. GUI thread.
 #pragma once
 
 #include "app/desktop/widgets/theme.h"
@@ -16,7 +16,7 @@ namespace shardscope::desktop {
     return layout;
 }
 
-/// A widget that holds `layout`, which has no margin of its own then. Owned by `parent`.
+/// A widget that holds `layout`, which then has no margin. Owned by `parent`.
 [[nodiscard]] inline QWidget* plainBlock(QLayout* layout, QWidget* parent) {
     auto* block = new QWidget(parent);
     layout->setContentsMargins(0, 0, 0, 0);

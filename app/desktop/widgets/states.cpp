@@ -55,7 +55,7 @@ MessageState::MessageState(const QString& icon, const QString& title, const QStr
 void MessageState::setText(const QString& title, const QString& text) {
     m_title->setText(title);
     m_text->setText(text);
-    // a wrapped label between stretches is given too little height unless it is told
+    // a wrapped label between stretches gets too little height unless it is set
     m_text->setFixedSize(kTextWidth, std::max(20, m_text->heightForWidth(kTextWidth)));
 }
 

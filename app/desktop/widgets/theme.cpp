@@ -282,7 +282,8 @@ QFont textFont(int pixels, QFont::Weight weight) {
     font.setPixelSize(pixels);
     font.setWeight(weight);
     font.setHintingPreference(QFont::PreferNoHinting);
-    // Inter's contextual alternates write names anew: "zero3x2" with a sign of multiplication
+    // Inter's contextual alternates render names differently: "zero3x2" with a sign of
+    // multiplication
     font.setStyleStrategy(QFont::PreferNoShaping);
     return font;
 }
@@ -297,7 +298,7 @@ QFont codeFont(int pixels) {
 }
 
 QColor shadeFor(const QColor& base, const QString& name) {
-    std::uint32_t hash = 2166136261U;  // FNV-1a: qHash is seeded anew in every process
+    std::uint32_t hash = 2166136261U;  // FNV-1a: qHash has another seed in every process
     for (QChar character : name) hash = (hash ^ character.unicode()) * 16777619U;
     static constexpr int kShades[] = {78, 90, 100, 112, 126, 142};
     return base.lighter(kShades[hash % 6]);

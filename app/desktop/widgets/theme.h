@@ -15,7 +15,8 @@ class QWidget;
 
 namespace shardscope::desktop {
 
-/// How a meaning is painted: a colour, and a second mark for who cannot tell colours apart.
+/// How a meaning is painted: a colour, and a second mark for readers who cannot distinguish
+/// colours.
 struct Fill {
     QColor colour;
     bool hatched = false;  ///< waiting for a peer
@@ -40,7 +41,7 @@ struct Theme {
     [[nodiscard]] const Fill& fill(Meaning meaning) const {
         return fills[static_cast<std::size_t>(meaning)];
     }
-    /// What goes around `colour` where it is too close to window or panel to be told from them;
+    /// What goes around `colour` where it is too close to window or panel to stand out;
     /// invalid: it is not.
     [[nodiscard]] QColor edgeOf(const QColor& colour) const;
     /// Black or white, whichever reads better on `background`.

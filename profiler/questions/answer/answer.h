@@ -1,4 +1,4 @@
-// What a question about a recording is answered with: sentences, tables, and what cannot be told.
+// What a question about a recording is answered with: sentences, tables, and what is unknown.
 //
 // A table's columns say unit and meaning of their cells, so that text, JSON, CSV and the window
 // show the same figures with the same words. Pure values.
@@ -34,8 +34,8 @@ struct Column {
     Shown shown = Shown::kAlways;
 };
 
-/// A whole number, a real one, a text; or nothing: undefined here, or not to be told, which JSON
-/// calls null.
+/// A whole number, a real one, a text; or nothing: undefined here, or unknown, which is
+/// null in JSON.
 class Cell {
 public:
     Cell() = default;

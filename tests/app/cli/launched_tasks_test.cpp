@@ -201,7 +201,7 @@ TEST_F(LaunchedTasks, AllEndWithTheStatusOfTheRun) {
 TEST_F(LaunchedTasks, WhatContradictsTheLauncherIsSaidOnceAndEndsAll) {
     startAll(2, 2, {"--ranks", "3"});
     expectAllEndWith(2);
-    EXPECT_THAT(task(0).err(), HasSubstr("--ranks 3 does not go with the 4 tasks that torchrun"));
+    EXPECT_THAT(task(0).err(), HasSubstr("--ranks 3 does not match the 4 tasks that torchrun"));
     for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(task(i).err(), "");
     EXPECT_FALSE(fs::exists(output()));
     m_tasks.clear();
@@ -213,7 +213,7 @@ TEST_F(LaunchedTasks, WhatContradictsTheLauncherIsSaidOnceAndEndsAll) {
 TEST_F(LaunchedTasks, HostsOfSeveralTasksTakeNoMultiple) {
     startAll(2, 2, {"--ranks", "8"});
     expectAllEndWith(2);
-    EXPECT_THAT(task(0).err(), HasSubstr("--ranks 8 does not go with the 4 tasks on 2 hosts"));
+    EXPECT_THAT(task(0).err(), HasSubstr("--ranks 8 does not match the 4 tasks on 2 hosts"));
 }
 
 TEST_F(LaunchedTasks, AWrongCommandLineIsSaidBeforeAnyOtherTaskIsThere) {

@@ -237,9 +237,9 @@ TEST(Plan, CountsFlopsAsOthersDo) {
 
 TEST(Plan, HoldsRulesOfThumbAgainstTheExactState) {
     const std::string text = planText(xl(), PlanTexts{.explain = true});
-    EXPECT_THAT(text, HasSubstr("18 B a parameter"));
-    EXPECT_THAT(text, HasSubstr("rule of thumb, 16 B a parameter: 23.9 GB, -11.1 %"));
-    EXPECT_THAT(text, HasSubstr("rule of thumb, 18 B a parameter: 26.8 GB, +0.0 %"));
+    EXPECT_THAT(text, HasSubstr("18 B per parameter"));
+    EXPECT_THAT(text, HasSubstr("rule of thumb, 16 B per parameter: 23.9 GB, -11.1 %"));
+    EXPECT_THAT(text, HasSubstr("rule of thumb, 18 B per parameter: 26.8 GB, +0.0 %"));
 }
 
 TEST(Plan, ExplainsEveryParallelismWithAPicture) {

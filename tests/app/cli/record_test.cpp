@@ -82,7 +82,7 @@ TEST_F(Record, NobodySpeaksForAnotherRank) {
     const auto said = std::find_if(summary.diagnostics.begin(), summary.diagnostics.end(),
                                    [](const auto& each) { return each.code == "chunk-damaged"; });
     ASSERT_NE(said, summary.diagnostics.end());
-    EXPECT_THAT(said->message, HasSubstr("they are said to be rank 0's"));
+    EXPECT_THAT(said->message, HasSubstr("they claim to be of rank 0"));
     for (const StepFacts& step : summary.steps)
         EXPECT_TRUE(step.step.value != 77 || step.rank == RankId{1});
 }
@@ -291,7 +291,7 @@ TEST_F(Record, ADryRunSaysWhatARankNeedsAndStartsNothing) {
     EXPECT_THAT(file->out(), HasSubstr("on 3 ranks")) << "all slots";
     const auto far = start({"record", "--hosts", "node-a:2,node-b:1", "--dry-run"});
     EXPECT_EQ(far->wait(), 0);
-    EXPECT_THAT(far->out(), HasSubstr("hosts are asked for their memory when the run starts"));
+    EXPECT_THAT(far->out(), HasSubstr("the hosts' memory is checked when the run starts"));
     EXPECT_THAT(far->out(), HasSubstr("node-a          2 ranks need"));
     EXPECT_THAT(far->out(), HasSubstr("node-b          1 rank needs"));
     const auto text = start({"record", "--model", "ref", "--ranks", "8", "--dry-run"});

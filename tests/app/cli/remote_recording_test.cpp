@@ -191,7 +191,7 @@ TEST_F(RemoteRecording, WhatCannotBeHadIsASentence) {
     EXPECT_THAT(address.err, HasSubstr("names no host"));
     const Ended verify = ran(withSsh({"info", "--verify", "ssh://node1" + m_file}));
     EXPECT_EQ(verify.status, 2);
-    EXPECT_THAT(verify.err, HasSubstr("reads the file itself, which lies on node1"));
+    EXPECT_THAT(verify.err, HasSubstr("needs the file itself, which is on node1"));
     EXPECT_THAT(verify.err, HasSubstr("&& shardscope info --verify 'run of mine.sscope'"));
     const Ended repair = ran({"repair", "ssh://node1" + m_file, "-o", path("saved.sscope")});
     EXPECT_EQ(repair.status, 2);

@@ -159,8 +159,8 @@ TEST_F(Repair, AnExportedPartIsReadByEveryVerb) {
 TEST_F(Repair, ExportSaysWhatItDoesNotUnderstand) {
     const std::pair<std::vector<std::string>, const char*> wrong[] = {
         {{"--format", "sscop"}, "did you mean 'sscope'"},
-        {{"--format", "sscope", "--range", "3"}, "--range 3 is no stretch of time"},
-        {{"--format", "sscope", "--range", "2:1"}, "is no stretch of time"},
+        {{"--format", "sscope", "--range", "3"}, "--range 3 is not a range of time"},
+        {{"--format", "sscope", "--range", "2:1"}, "is not a range of time"},
         {{"--format", "sscope", "--range", "5000:6000"}, "nothing was recorded between"},
         {{"--format", "sscope", "--steps", "x"}, "--steps x names no steps"},
         {{"--format", "sscope", "--steps", "90-99"}, "has no step 90-99"},

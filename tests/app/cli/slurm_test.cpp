@@ -80,7 +80,7 @@ TEST_F(SlurmSubmission, MakesTheTasksSecretItself) {
              {"--trust-network"}, {"--task-token-file", "token"}}) {
         const auto refused = submit(flags);
         EXPECT_EQ(refused->wait(), 2);
-        EXPECT_THAT(refused->err(), HasSubstr("--slurm gives the job's tasks a secret of its own"));
+        EXPECT_THAT(refused->err(), HasSubstr("--slurm gives the job's tasks its own secret"));
     }
 }
 
@@ -120,7 +120,7 @@ TEST_F(SlurmSubmission, AJobThatIsForgottenOrLostIsSaid) {
     program("scontrol", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
     auto run = submit();
     EXPECT_EQ(run->wait(), 1);
-    EXPECT_THAT(run->err(), HasSubstr("Slurm has forgotten job 42"));
+    EXPECT_THAT(run->err(), HasSubstr("Slurm no longer knows job 42"));
     say("NODE_FAIL Reason=NodeDown ExitCode=0:9");
     run = submit();
     EXPECT_EQ(run->wait(), 4);

@@ -45,7 +45,7 @@ TEST(TuneAxes, SayWhatIsWrong) {
         EXPECT_FALSE(axes) << text;
         return axes ? std::string() : axes.error().message;
     };
-    EXPECT_THAT(wrong("strategi"), HasSubstr("'strategi' is no option"));
+    EXPECT_THAT(wrong("strategi"), HasSubstr("'strategi' is not an option"));
     EXPECT_THAT(wrong("seed"), HasSubstr("seed=1:2:4"));
     EXPECT_THAT(wrong("batch=many"), HasSubstr("--batch"));
     EXPECT_THAT(wrong("strategy=zero9"), HasSubstr("zero9"));
@@ -76,7 +76,7 @@ TEST_F(TuneProgram, LeavesARunFileThatItHasNotWritten) {
 
 TEST_F(TuneProgram, SaysWhatIsWrongBeforeAnythingRuns) {
     ends(2, "--budget: 'soon'", {"tune", "--budget", "soon"});
-    ends(2, "--over: 'prefetsch' is no option", {"tune", "--over", "prefetsch"});
+    ends(2, "--over: 'prefetsch' is not an option", {"tune", "--over", "prefetsch"});
     ends(3, "missing.toml", {"tune", "missing.toml"});
     ends(2, "--heads", {"tune", "--hidden", "100", "--heads", "3"});
     ends(2, "--share", {"tune", "--share", "nan"});

@@ -135,7 +135,7 @@ TEST(CollectiveTable, IsBoundedAndSaysOfHowMany) {
     part->recording = std::make_shared<OpenRecording>();
     frame.part = part;
     for (std::uint64_t i = 0; i < kMostCollectives + 5; ++i) {
-        frame.told.transfers.push_back(transfer(i, 4'096, 2'000));
+        frame.communication.transfers.push_back(transfer(i, 4'096, 2'000));
         frame.longestFirst.push_back(i);
     }
     const CollectiveTable all = collectiveTable(frame, {}, {});
@@ -188,7 +188,7 @@ TEST_F(CommunicationPageTest, AColumnNarrowsTheTableToItsCollectives) {
     ASSERT_TRUE(shown->chosenKind());
     const auto kind = *shown->chosenKind();
     std::int64_t expected = 0;
-    for (const Transfer& each : shown->shown()->told.transfers)
+    for (const Transfer& each : shown->shown()->communication.transfers)
         expected +=
             each.step != kNoStep && each.layer == kind.first && each.operation == kind.second;
     EXPECT_EQ(table()->table()->allRows(), expected);
@@ -202,7 +202,8 @@ TEST_F(CommunicationPageTest, AColumnNarrowsTheTableToItsCollectives) {
 
 TEST_F(CommunicationPageTest, ARowLeadsToItsCollectiveInTheTimeline) {
     CommunicationPage* shown = open();
-    const Transfer longest = shown->shown()->told.transfers[shown->shown()->longestFirst.front()];
+    const Transfer longest =
+        shown->shown()->communication.transfers[shown->shown()->longestFirst.front()];
     Q_EMIT table()->rowActivated(0);
     settle();
     EXPECT_EQ(m_window->currentPage(), page_ids::kTimeline);
@@ -249,11 +250,11 @@ TEST_F(CommunicationPageTest, KeysGoThroughTheHeatMapToo) {
 
 TEST_F(CommunicationPageTest, FollowsTheSelection) {
     CommunicationPage* shown = open();
-    const auto all = shown->shown()->told.transfers.size();
+    const auto all = shown->shown()->communication.transfers.size();
     m_window->selection().selectSteps({{2}, {3}});
     settle();
-    EXPECT_LT(shown->shown()->told.transfers.size(), all);
-    for (const Transfer& each : shown->shown()->told.transfers)
+    EXPECT_LT(shown->shown()->communication.transfers.size(), all);
+    for (const Transfer& each : shown->shown()->communication.transfers)
         EXPECT_TRUE(each.step == StepIndex{2} || each.step == StepIndex{3});
 }
 

@@ -126,9 +126,9 @@ TEST_F(CompareStacksTest, ShowsStacksOfBoth) {
     ASSERT_EQ(judged.pairs.size(), judged.cells.size());
     EXPECT_NE(judged.pairs[0].before, judged.pairs[0].after);
     EXPECT_DOUBLE_EQ(judged.whole(), judged.pairs[0].after);
-    choose(box(u"What cells are as wide as"_s), 1);
+    choose(box(u"What the width of cells shows"_s), 1);
     EXPECT_DOUBLE_EQ(panel().graph().shown().whole(), panel().graph().shown().pairs[0].before);
-    QComboBox* kinds = box(u"Of what stacks are compared"_s);
+    QComboBox* kinds = box(u"Which stacks are compared"_s);
     ASSERT_GT(kinds->count(), 1);
     choose(kinds, 1);
     wait();
@@ -155,7 +155,7 @@ TEST_F(CompareStacksTest, FindsNamesAndFollowsTheSelection) {
 TEST_F(CompareStacksTest, SaysWhereOneHasNone) {
     openSample();
     comparedWith({.operators = false});
-    QComboBox* kinds = box(u"Of what stacks are compared"_s);
+    QComboBox* kinds = box(u"Which stacks are compared"_s);
     choose(kinds, 0);
     wait();
     EXPECT_TRUE(panel().graph().shown().empty());

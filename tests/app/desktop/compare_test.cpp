@@ -113,7 +113,7 @@ TEST_F(CompareTest, WithoutAnotherItSaysHowToGetOne) {
     openSample();
     m_window->showPage(page_ids::kCompare);
     settle();
-    EXPECT_TRUE(page().frame().headline().contains(u"compared with nothing yet"_s));
+    EXPECT_TRUE(page().frame().headline().contains(u"not compared with anything yet"_s));
     EXPECT_NE(button(u"Choose a recording…"_s), nullptr);
     EXPECT_EQ(button(u"Swap"_s), nullptr);
     // not with itself, by whatever name

@@ -24,19 +24,19 @@ using questions::Answer;
 using questions::Cell;
 
 Answer partsAnswer(const Cell& shareOfForward) {
-    Answer told;
-    told.tables.push_back({"all_parts",
-                           "",
-                           {{"phase", ""},
-                            {"layer", ""},
-                            {"flops_per_s", "", questions::Unit::kFlops},
-                            {"peak_pct", "", questions::Unit::kOfPeak}},
-                           {{"forward", Cell(), 2e9, shareOfForward},
-                            {"head", Cell(), 3e9, Cell()},
-                            {"backward", Cell(), 4e9, Cell()},
-                            {"forward", std::int64_t{0}, 1e9, Cell()},
-                            {"backward", std::int64_t{0}, Cell(), Cell()}}});
-    return told;
+    Answer answer;
+    answer.tables.push_back({"all_parts",
+                             "",
+                             {{"phase", ""},
+                              {"layer", ""},
+                              {"flops_per_s", "", questions::Unit::kFlops},
+                              {"peak_pct", "", questions::Unit::kOfPeak}},
+                             {{"forward", Cell(), 2e9, shareOfForward},
+                              {"head", Cell(), 3e9, Cell()},
+                              {"backward", Cell(), 4e9, Cell()},
+                              {"forward", std::int64_t{0}, 1e9, Cell()},
+                              {"backward", std::int64_t{0}, Cell(), Cell()}}});
+    return answer;
 }
 
 TEST(PartColumns, StandByBlockUnderTheirPeak) {
@@ -67,14 +67,14 @@ TEST(PartColumns, SayWhenThePeakIsNotKnownOrPassed) {
 
 TEST(GoodputBar, AddsUpToTheWallTime) {
     EXPECT_FALSE(goodputBar(Answer()));
-    Answer told;
-    told.tables.push_back({"time",
-                           "",
-                           {{"item", ""}, {"time_ns", ""}},
-                           {{"goodput", std::int64_t{3'000'000'000}},
-                            {"start", std::int64_t{500'000'000}},
-                            {"between_steps", std::int64_t{500'000'000}}}});
-    const auto shown = goodputBar(told);
+    Answer answer;
+    answer.tables.push_back({"time",
+                             "",
+                             {{"item", ""}, {"time_ns", ""}},
+                             {{"goodput", std::int64_t{3'000'000'000}},
+                              {"start", std::int64_t{500'000'000}},
+                              {"between_steps", std::int64_t{500'000'000}}}});
+    const auto shown = goodputBar(answer);
     ASSERT_TRUE(shown);
     EXPECT_DOUBLE_EQ(shown->bar.sum(), 4);
     EXPECT_EQ(shown->bar.total, formatDuration({4'000'000'000}));
@@ -83,18 +83,18 @@ TEST(GoodputBar, AddsUpToTheWallTime) {
 }
 
 TEST(ScalingCharts, DrawWhatIsMeasuredAndWhatWouldBeIdeal) {
-    Answer told;
-    told.tables.push_back({"recordings",
-                           "",
-                           {{"ranks", ""},
-                            {"tokens_per_s", ""},
-                            {"efficiency_pct", ""},
-                            {"low_pct", ""},
-                            {"high_pct", ""}},
-                           {{std::int64_t{1}, 100.0, 100.0, Cell(), Cell()},
-                            {std::int64_t{2}, 150.0, 75.0, 70.0, 80.0},
-                            {std::int64_t{4}, Cell(), Cell(), Cell(), Cell()}}});
-    const ScalingCharts charts = scalingCharts(told);
+    Answer answer;
+    answer.tables.push_back({"recordings",
+                             "",
+                             {{"ranks", ""},
+                              {"tokens_per_s", ""},
+                              {"efficiency_pct", ""},
+                              {"low_pct", ""},
+                              {"high_pct", ""}},
+                             {{std::int64_t{1}, 100.0, 100.0, Cell(), Cell()},
+                              {std::int64_t{2}, 150.0, 75.0, 70.0, 80.0},
+                              {std::int64_t{4}, Cell(), Cell(), Cell(), Cell()}}});
+    const ScalingCharts charts = scalingCharts(answer);
     ASSERT_EQ(charts.efficiency.size(), 1u);
     EXPECT_EQ(charts.efficiency[0].points, (QVector<QPointF>{{1, 100}, {2, 75}}));
     ASSERT_EQ(charts.interval.size(), 1u);
@@ -142,8 +142,8 @@ protected:
 
 TEST_F(EfficiencyPageTest, BeginsWithMfuItsVariantAndItsPeak) {
     open();
-    const Answer& told = page().shown()->told;
-    const auto variants = mfuVariants(told);
+    const Answer& answer = page().shown()->answer;
+    const auto variants = mfuVariants(answer);
     ASSERT_EQ(variants.size(), 9u);
     const MfuVariant* palm = findVariant(variants, u"palm"_s);
     ASSERT_NE(palm, nullptr);
@@ -164,7 +164,7 @@ TEST_F(EfficiencyPageTest, AnotherVariantScalesHeadlineAndCurve) {
     const auto palm = mfuBySteps(*page().shown(), u"palm"_s);
     ASSERT_FALSE(palm.isEmpty());
     // a row of the table chooses, and so does the box
-    const auto variants = mfuVariants(page().shown()->told);
+    const auto variants = mfuVariants(page().shown()->answer);
     Q_EMIT table(u"MFU by every way to count"_s)->rowPicked(0);
     EXPECT_EQ(page().variant(), u"6N"_s);
     EXPECT_TRUE(headline().startsWith(formatPercent(*variants[0].mfu) + u" MFU (6N)"_s));
@@ -205,10 +205,10 @@ TEST_F(EfficiencyPageTest, SixtyFourRanksAreOneColumnEach) {
     open(options);
     EXPECT_TRUE(headline().contains(u"MFU (palm)"_s)) << headline().toStdString();
     EXPECT_EQ(table(u"Peaks of matrix products"_s)->table()->rowCount(), 64);
-    const PartColumns shown = partColumns(page().shown()->told);
+    const PartColumns shown = partColumns(page().shown()->answer);
     std::size_t columns = 0;
     for (const ColumnGroup& group : shown.groups) columns += group.columns.size();
-    EXPECT_EQ(columns * 64, findTable(page().shown()->told, "parts")->rows.size());
+    EXPECT_EQ(columns * 64, findTable(page().shown()->answer, "parts")->rows.size());
     keepPicture(u"efficiency_64"_s);
 }
 
@@ -238,10 +238,10 @@ TEST_F(EfficiencyPageTest, AnImportedTraceSaysWhatIsMissing) {
 
 TEST_F(EfficiencyPageTest, OfSelectedStepsGoodputCannotBeTold) {
     open();
-    EXPECT_TRUE(goodputBar(page().shown()->told));
+    EXPECT_TRUE(goodputBar(page().shown()->answer));
     Q_EMIT page().findChild<ChartPanel*>()->activated(3);
     settleWhole();
-    EXPECT_FALSE(goodputBar(page().shown()->told));
+    EXPECT_FALSE(goodputBar(page().shown()->answer));
     EXPECT_TRUE(says(u"Goodput unknown"_s));
     EXPECT_FALSE(table(u"Where the wall time of all ranks went"_s)->isVisible());
 }
@@ -271,10 +271,10 @@ TEST_F(EfficiencyPageTest, ScalingNeedsOthersAndIsThatOfTheQuestion) {
     ASSERT_TRUE(page().scaling().shown());
     const ScalingFrame& frame = *page().scaling().shown();
     ASSERT_TRUE(frame.refusals.isEmpty()) << frame.refusals.join(u' ').toStdString();
-    const Answer& told = frame.told;
-    EXPECT_STREQ(told.question, "scaling");
-    EXPECT_EQ(findTable(told, "recordings")->rows.size(), 2u);
-    EXPECT_EQ(scalingCharts(told).throughput.front().points.size(), 2);
+    const Answer& answer = frame.answer;
+    EXPECT_STREQ(answer.question, "scaling");
+    EXPECT_EQ(findTable(answer, "recordings")->rows.size(), 2u);
+    EXPECT_EQ(scalingCharts(answer).throughput.front().points.size(), 2);
     EXPECT_TRUE(table(u"Throughput and efficiency by number of ranks"_s)->isVisible());
     EXPECT_EQ(button(u"Show anyway"_s), nullptr);
     m_window->compared().add(u"/nowhere.sscope"_s);
@@ -300,7 +300,7 @@ TEST_F(EfficiencyPageTest, OtherWorkIsRefusedUntilOneInsists) {
     button(u"Show anyway"_s)->click();
     settleWhole();
     EXPECT_TRUE(page().scaling().shown()->refusals.isEmpty());
-    EXPECT_NE(findTable(page().scaling().shown()->told, "recordings"), nullptr);
+    EXPECT_NE(findTable(page().scaling().shown()->answer, "recordings"), nullptr);
 }
 
 }  // namespace

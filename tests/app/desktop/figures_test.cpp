@@ -155,7 +155,7 @@ TEST_P(FiguresTest, EfficiencyIsThatOfTheCommandLineAndOfTheReport) {
         const auto told = questions::answerTo(*questions::findQuestion("efficiency"),
                                               {*m_reader, *shown->summary, asked});
         ASSERT_TRUE(told);
-        EXPECT_EQ(questions::toJson({(*frame)->told}), questions::toJson({*told}));
+        EXPECT_EQ(questions::toJson({(*frame)->answer}), questions::toJson({*told}));
         const QString headline = efficiencyHeadline(**frame, u"palm"_s);
         if (const auto& mfu = shown->report->mfu.value) {
             EXPECT_TRUE(headline.startsWith(formatPercent(*mfu))) << headline.toStdString();
@@ -165,8 +165,8 @@ TEST_P(FiguresTest, EfficiencyIsThatOfTheCommandLineAndOfTheReport) {
         // MFU of the steps, where it is drawn, is that of the cards' and the report's median step
         EXPECT_EQ(mfuBySteps(**frame, u"palm"_s).size(), mfuCurve(*shown).size());
         // columns over all ranks take the time of the table of ranks
-        const questions::Table* all = findTable((*frame)->told, "all_parts");
-        const questions::Table* byRank = findTable((*frame)->told, "parts");
+        const questions::Table* all = findTable((*frame)->answer, "all_parts");
+        const questions::Table* byRank = findTable((*frame)->answer, "parts");
         ASSERT_EQ(all == nullptr, byRank == nullptr);
         if (all == nullptr) continue;
         std::int64_t times = 0;
@@ -364,7 +364,7 @@ TEST_P(FiguresTest, CommunicationSaysWhatOverviewAndReportSay) {
         }
         const auto frame = loadCommunicationFrame(*m_reader, part);
         ASSERT_TRUE(frame) << frame.error().message;
-        const auto& skew = (*frame)->told.skew;
+        const auto& skew = (*frame)->communication.skew;
         ASSERT_EQ(skew.ranks.size(), part->report->waiting.size());
         for (std::size_t i = 0; i < skew.ranks.size(); ++i) {
             EXPECT_EQ(skew.ranks[i].rank, part->report->waiting[i].late);
@@ -414,7 +414,7 @@ TEST_P(FiguresTest, CollectivesAreThoseOfTheCommandLine) {
     const questions::Table* layers = findTable(*overlap, "layers");
     ASSERT_NE(layers, nullptr);
     std::size_t row = 0;
-    for (const auto& [kind, sum] : (*frame)->told.byLayer) {
+    for (const auto& [kind, sum] : (*frame)->communication.byLayer) {
         if (kind.first == kNoLayer) continue;
         ASSERT_LT(row, layers->rows.size());
         EXPECT_EQ(textOf(*layers, row, "time_ns"), formatDuration(sum.whole));

@@ -70,7 +70,7 @@ TEST_F(ImportCacheTest, WaitsForNoPipe) {
     const ImportCache cache(at(u"cache"_s));
     const auto refused = cache.imported({at(u"trace.json"_s), at(u"pipe.json"_s)}, kGoOn);
     ASSERT_FALSE(refused);
-    EXPECT_NE(refused.error().message.find("is no file"), std::string::npos);
+    EXPECT_NE(refused.error().message.find("is not a file"), std::string::npos);
 }
 
 TEST_F(ImportCacheTest, RemovesWhatWasNotLookedAtForLongest) {

@@ -277,7 +277,7 @@ TEST_F(ImportingTest, OneThatFailsAtItsEndSaysSoOnTheStartPage) {
     m_gate.open();
     ASSERT_TRUE(failed.wait(20'000));
     const QString message = failed.front().at(1).toString();
-    EXPECT_TRUE(message.contains(u"what was shown of it is gone"_s)) << message.toStdString();
+    EXPECT_TRUE(message.contains(u"its partial results were removed"_s)) << message.toStdString();
     EXPECT_TRUE(message.contains(u"were rejected"_s)) << message.toStdString();
     settle();
     EXPECT_EQ(recording(), nullptr);
@@ -300,7 +300,7 @@ TEST_F(ImportingTest, OneThatFailsGivesBackWhatWasOpenBefore) {
     ASSERT_NE(recording(), nullptr);
     EXPECT_EQ(recording()->path, before);
     EXPECT_EQ(frame(u"overview"_s).state(), PageFrame::State::kFull);
-    EXPECT_TRUE(label(u"Under the pointer"_s).contains(u"what was open still is"_s));
+    EXPECT_TRUE(label(u"Under the pointer"_s).contains(u"the previous recording stays open"_s));
     keepPicture(u"importing-failed-before"_s);
 }
 

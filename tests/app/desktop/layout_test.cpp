@@ -111,7 +111,7 @@ TEST_F(LayoutTest, APageIsTakenOutShownAndPutBack) {
     EXPECT_EQ(area().placeOf(page_ids::kTimeline), PagePlace::kWindow);
     EXPECT_TRUE(dock(page_ids::kTimeline)->isWindow());
     EXPECT_TRUE(dock(page_ids::kTimeline)->windowTitle().contains(u"sample"_s))
-        << "a window of its own says of what it is";
+        << "a separate window names its page";
     dock(page_ids::kTimeline)->close();
     QTest::qWait(1);
     EXPECT_EQ(area().placeOf(page_ids::kTimeline), PagePlace::kMiddle);

@@ -243,11 +243,11 @@ TEST(MomentModel, SaysWhatIsReservedAndFree) {
 
 TEST(MomentModel, OwnersDoNotHideWhatNoBlockExplains) {
     MomentFrame frame = someMoment();
-    EXPECT_FALSE(ownersNote(frame, frame.alive).contains(u"no block is known"_s));
+    EXPECT_FALSE(ownersNote(frame, frame.alive).contains(u"in no known block"_s));
     EXPECT_FALSE(ownersNote(frame, std::nullopt).contains(u"the peak"_s));
     const Bytes peak = frame.alive + Bytes{5 << 20};
     EXPECT_TRUE(ownersNote(frame, peak)
-                    .contains(u"Of the other 5.00\u2009MiB of the peak no block is known"_s))
+                    .contains(u"The other 5.00\u2009MiB of the peak is in no known block"_s))
         << ownersNote(frame, peak).toStdString();
 }
 

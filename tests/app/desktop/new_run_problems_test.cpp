@@ -1,8 +1,8 @@
 // The New run page with settings that cannot be: a sentence at the field and beside Start, which
 // is off, and nothing cut off at any size.
+#include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/pages/run_fields/fold_section.h"
-#include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/widgets/detail_list.h"
 #include "app/desktop/widgets/legend.h"
 #include "tests/app/desktop/run_files.h"
@@ -96,8 +96,8 @@ protected:
         RunConfig config;
         wrong.make(config, m_folder.path().toStdString());
         m_page->setConfig(config);
-        ASSERT_TRUE(QTest::qWaitFor(
-            [this] { return m_page->reason() != u"Looking at the files…"_s; }, 10'000));
+        ASSERT_TRUE(QTest::qWaitFor([this] { return m_page->reason() != u"Checking the files…"_s; },
+                                    10'000));
     }
 
     /// Labels and buttons of the page that show less than they say.

@@ -500,7 +500,7 @@ TEST(RecordingTexts, NameWhyThereIsNone) {
     config.capture = CaptureLevel::kFull;
     recording.summary.run.configJson = run::toJson(config);
     EXPECT_EQ(absenceText(recording, CaptureLevel::kLight, u"collectives"_s),
-              u"none in what is selected"_s);
+              u"none in the selection"_s);
     recording.report.dropped = 3;
     recording.report.events = 7;
     EXPECT_TRUE(incompleteText(recording).contains(u"3 of 10 events were dropped"_s));

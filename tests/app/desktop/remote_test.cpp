@@ -276,7 +276,7 @@ TEST_P(GrowingRecording, IsFollowedUntilItIsComplete) {
     EXPECT_EQ(m_window->loader().recording()->summary.events.spans, 1'000u);
     EXPECT_TRUE(m_window->loader().recording()->isRunning());
     EXPECT_TRUE(m_window->loader().recording()->report.running);
-    EXPECT_TRUE(frame(u"overview"_s).banner().contains(u"going on"_s));
+    EXPECT_TRUE(frame(u"overview"_s).banner().contains(u"still recording"_s));
     const TimeRange range{{1'000}, {200'000}};
     m_window->selection().selectRange(range);
     QSignalSpy grown(&m_window->loader(), &RecordingLoader::grown);

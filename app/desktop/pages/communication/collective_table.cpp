@@ -52,7 +52,8 @@ TableCell stepCellOf(StepIndex step) {
 class Groups {
 public:
     explicit Groups(const CommunicationFrame& frame)
-        : m_groups(frame.told.groups), m_world(frame.part->recording->summary.ranks.size()) {}
+        : m_groups(frame.communication.groups),
+          m_world(frame.part->recording->summary.ranks.size()) {}
     TableCell cell(std::uint32_t group) {
         const auto [found, fresh] = m_cells.try_emplace(group);
         if (fresh) {
@@ -73,8 +74,8 @@ private:
 
 std::vector<TableCell> rowOf(const Transfer& transfer, TableCell group) {
     const QString noArrivals =
-        u"When the ranks of its group arrived is not known, or hosts' clocks are in doubt by "
-        u"more."_s;
+        u"The arrival times of its ranks are unknown, or differ by less than the "
+        u"uncertainty of the hosts' clocks."_s;
     TableCell layer = TableCell::ofText(formatLayer(transfer.layer));
     layer.sortKey = static_cast<double>(transfer.layer.value);
     TableCell sequence = numberCell(static_cast<std::int64_t>(transfer.sequence));
@@ -149,7 +150,7 @@ CollectiveTable collectiveTable(const CommunicationFrame& frame,
     Groups groups(frame);
     const QStringList words = filter.split(u' ', Qt::SkipEmptyParts);
     for (const std::size_t place : frame.longestFirst) {
-        const Transfer& transfer = frame.told.transfers[place];
+        const Transfer& transfer = frame.communication.transfers[place];
         // what bars stand for: collectives of steps
         if (chosen && (transfer.step == kNoStep ||
                        *chosen != analysis::ExposureKind{transfer.layer, transfer.operation}))
@@ -179,7 +180,7 @@ QString collectiveCaption(const CollectiveTable& table) {
 
 QString groupText(const std::vector<RankId>& members, std::uint32_t group, std::size_t world) {
     if (members.empty()) return u"group %1"_s.arg(group);
-    // nobody communicates alone: its other ranks are not recorded, or not selected
+    // a group has at least two ranks: its other ranks are not recorded, or not selected
     if (members.size() == 1) return u"rank %1 and others"_s.arg(members.front().value);
     if (members.size() == world)
         return u"all %1 ranks"_s.arg(formatCount(static_cast<std::int64_t>(world)));

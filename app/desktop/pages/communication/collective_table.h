@@ -19,7 +19,7 @@ inline constexpr std::size_t kMostLastComers = 12;
 struct CollectiveTable {
     std::vector<TableColumn> columns;
     TableRows rows;
-    std::vector<std::size_t> transfers;  ///< of each row: its place in told.transfers
+    std::vector<std::size_t> transfers;  ///< of each row: its place in communication.transfers
     std::size_t all = 0;                 ///< that fit `chosen` and `filter`
 };
 

@@ -134,7 +134,7 @@ QWidget* CommunicationPage::buildSkew(QWidget* parent) {
     m_skewWords = quietLabel({}, block);
     connect(m_skew, &DataTable::rowActivated, this, [this](int row) {
         if (!m_frame || row < 0) return;
-        const auto& ranks = m_frame->told.skew.ranks;
+        const auto& ranks = m_frame->communication.skew.ranks;
         if (static_cast<std::size_t>(row) < ranks.size())
             selection().selectRanks({ranks[static_cast<std::size_t>(row)].rank});
     });
@@ -262,7 +262,7 @@ void CommunicationPage::forgetFrame() {
 
 void CommunicationPage::showFrame(const CommunicationFramePtr& frame) {
     m_frame = frame;
-    if (m_kind && !frame->told.byLayer.contains(*m_kind)) m_kind.reset();
+    if (m_kind && !frame->communication.byLayer.contains(*m_kind)) m_kind.reset();
     const QString sentences =
         QStringList{overlapSentence(*frame->part), reasonSentence(*frame)}.join(u' ').trimmed();
     pageFrame().setHeadline(communicationHeadline(*frame->part), sentences);
@@ -276,7 +276,7 @@ void CommunicationPage::showFrame(const CommunicationFramePtr& frame) {
 }
 
 void CommunicationPage::presentLayers() {
-    const auto& sums = m_frame->told.byLayer;
+    const auto& sums = m_frame->communication.byLayer;
     m_layers = layerColumns(sums, m_kind);
     m_columns->setTitles(tr("%1, all ranks and steps together").arg(m_layers.unit), tr("layer"));
     m_columns->setGroups(m_layers.groups);
@@ -288,21 +288,21 @@ void CommunicationPage::presentLayers() {
     m_legend->setEntries(std::move(legend));
     m_layerNote->setText(
         sums.empty()
-            ? tr("No collective of a step is in what is selected: its kernels do not say which "
-                 "collective they belong to, or there is none.")
+            ? tr("No collectives of steps in the selection: kernels do not say which "
+                 "collective they belong to, or there are none.")
             : tr("Each collective by itself and on each of its ranks; two at once both count. "
                  "Click a column for its collectives."));
 }
 
 void CommunicationPage::presentSide() {
-    TableRows reasons = reasonRows(m_frame->told.reasons);
+    TableRows reasons = reasonRows(m_frame->communication.reasons);
     m_reasons->setVisible(!reasons.empty());
     m_reasonWords->setVisible(reasons.empty());
-    m_reasonWords->setText(m_frame->told.byLayer.empty()
-                               ? tr("No collective of a step is in what is selected.")
+    m_reasonWords->setText(m_frame->communication.byLayer.empty()
+                               ? tr("No collectives of steps in the selection.")
                                : tr("Nothing is exposed."));
     m_reasons->setTable(reasonColumns(), std::move(reasons));
-    const auto& skew = m_frame->told.skew;
+    const auto& skew = m_frame->communication.skew;
     QString words = skewSentence(*m_frame);
     if (skew.ranks.size() > kMostLastComers)
         words += u' ' + tr("The first %1 of %2 ranks:")
@@ -329,7 +329,7 @@ void CommunicationPage::presentWaiting() {
             tr("Waiting and transfer time cannot be separated: when the other ranks arrived is "
                "not recorded.");
     else if (of.report->ledger.empty())
-        words = tr("Not recorded: what steps were spent on is not in what is selected.");
+        words = tr("Not recorded: what steps were spent on is not in the selection.");
     else if (!m_frame->waiting)
         words = tr("The selection contains no collectives.");
     m_heatWords->setText(words);
@@ -344,7 +344,7 @@ void CommunicationPage::askForChart() {
         [frame = m_frame, bandwidth](const auto&, const auto&,
                                      const auto&) -> Result<std::shared_ptr<BandwidthChart>> {
             return std::make_shared<BandwidthChart>(
-                bandwidthChart(frame->told, *frame->part->recording, bandwidth));
+                bandwidthChart(frame->communication, *frame->part->recording, bandwidth));
         },
         [this](const std::shared_ptr<BandwidthChart>& chart) { showChart(*chart); });
 }
@@ -416,7 +416,7 @@ void CommunicationPage::showInTimeline(int row) {
     if (!m_frame || row < 0 || static_cast<std::size_t>(row) >= m_rows.size()) return;
     const std::size_t place = m_rows[static_cast<std::size_t>(row)];
     Selection wanted;
-    const analysis::Transfer& transfer = m_frame->told.transfers[place];
+    const analysis::Transfer& transfer = m_frame->communication.transfers[place];
     wanted.range = rangeAround(transfer, recording().bounds());
     wanted.ranks = selection().current().ranks;
     const CollectiveKey key{transfer.group, transfer.sequence};

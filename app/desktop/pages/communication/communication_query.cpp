@@ -40,12 +40,12 @@ Result<CommunicationFramePtr> loadCommunicationFrame(storage::RecordingReader& r
     frame->part = part;
     if (!part->refusal.isEmpty()) return CommunicationFramePtr(std::move(frame));
     const questions::Selection selection = askedSelection(part->selection);
-    auto told = questions::readCommunication({reader, *part->summary, selection});
-    if (!told) return failure(told);
-    frame->told = std::move(*told);
-    frame->longestFirst = byTime(frame->told.transfers);
+    auto communication = questions::readCommunication({reader, *part->summary, selection});
+    if (!communication) return failure(communication);
+    frame->communication = std::move(*communication);
+    frame->longestFirst = byTime(frame->communication.transfers);
     const auto& ledger = part->report->ledger;
-    if (knowsWaiting(*part) && !ledger.empty() && !frame->told.transfers.empty()) {
+    if (knowsWaiting(*part) && !ledger.empty() && !frame->communication.transfers.empty()) {
         frame->waitingAxes = ledgerAxes(ledger, waitingChoice(), HeatOrder::kByRank);
         frame->waiting = ledgerHeat(ledger, waitingChoice(), frame->waitingAxes);
     }

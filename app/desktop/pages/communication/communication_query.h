@@ -17,15 +17,15 @@ namespace shardscope::desktop {
 
 struct CommunicationFrame {
     PartPtr part;  ///< that it is of
-    questions::Communication told;
-    std::vector<std::size_t> longestFirst;  ///< places of told.transfers
+    questions::Communication communication;
+    std::vector<std::size_t> longestFirst;  ///< places of communication.transfers
     /// Waiting of each rank and step; absent where that is not known.
     std::optional<HeatData> waiting;
     LedgerHeat waitingAxes;
 };
 using CommunicationFramePtr = std::shared_ptr<const CommunicationFrame>;
 
-/// Whether waiting can be told from moving: not of a trace that knows of one rank only.
+/// Whether waiting and transfer time can be separated: not in a trace of one rank only.
 [[nodiscard]] bool knowsWaiting(const SelectedPart& part);
 
 [[nodiscard]] Result<CommunicationFramePtr> loadCommunicationFrame(storage::RecordingReader& reader,

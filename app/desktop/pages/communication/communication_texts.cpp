@@ -70,8 +70,8 @@ std::optional<NothingText> noCommunicationAtAll(const SelectedPart& part) {
     if (recording.isImported())
         return NothingText{
             u"No communication is in this trace"_s,
-            u"Neither a collective nor a communication kernel (NCCL) is in it: either this stretch "
-            u"of the program communicates nothing, or what traced it did not trace that."_s};
+            u"Neither a collective nor a communication kernel (NCCL) is in it: either this "
+            u"part of the program does not communicate, or the tracer did not record it."_s};
     const QString why = noCommunicationText(part);
     return NothingText{why.startsWith(u"not recorded"_s) || why.startsWith(u"lost"_s)
                            ? u"Collectives were not recorded"_s
@@ -81,7 +81,7 @@ std::optional<NothingText> noCommunicationAtAll(const SelectedPart& part) {
 
 QString communicationHeadline(const SelectedPart& part) {
     if (!part.refusal.isEmpty())
-        return u"Nothing whole lies in the selection: %1."_s.arg(part.refusal);
+        return u"Nothing to show for this selection: %1."_s.arg(part.refusal);
     const LedgerView& ledger = part.figures->ledger;
     if (!hasCommunication(part) && blockedIn(ledger.all.parts).ns == 0)
         return u"No communication: %1."_s.arg(noCommunicationText(part));
@@ -95,11 +95,11 @@ QString overlapSentence(const SelectedPart& part) {
     const QString reached = overlapText(overlap);
     const auto limit = overlap.limit(), ofLimit = overlap.reachedOfLimit();
     if (!limit)
-        return reached + u". The most that could be hidden is unknown: %1."_s.arg(
-                             sharedDeviceText(*part.recording).isEmpty()
-                                 ? u"it takes phases and the times at which collectives were asked "
-                                   u"for"_s
-                                 : u"ranks take turns on a device"_s);
+        return reached +
+               u". The most that could be hidden is unknown: %1."_s.arg(
+                   sharedDeviceText(*part.recording).isEmpty()
+                       ? u"phases and the times at which collectives were issued are needed"_s
+                       : u"ranks take turns on a device"_s);
     if (!ofLimit)
         return reached +
                u". The schedule could hide at most %1 of moving data."_s.arg(formatPercent(*limit));
@@ -110,9 +110,9 @@ QString overlapSentence(const SelectedPart& part) {
 
 QString reasonSentence(const CommunicationFrame& frame) {
     Duration exposed;
-    for (const analysis::ReasonSum& sum : frame.told.reasons) exposed += sum.exposed;
+    for (const analysis::ReasonSum& sum : frame.communication.reasons) exposed += sum.exposed;
     if (exposed.ns == 0) return {};
-    const analysis::ReasonSum& most = frame.told.reasons.front();
+    const analysis::ReasonSum& most = frame.communication.reasons.front();
     // a share alone: each collective is counted by itself, and two that are exposed at once make
     // more than the time that is
     const QString share =
@@ -141,14 +141,13 @@ QString reasonSentence(const CommunicationFrame& frame) {
 }
 
 QString skewSentence(const CommunicationFrame& frame) {
-    const analysis::ArrivalSkew& skew = frame.told.skew;
+    const analysis::ArrivalSkew& skew = frame.communication.skew;
     if (skew.known == 0)
         return skew.unknown == 0
-                   ? u"No collective of a step is in what is selected."_s
+                   ? u"No collectives of steps in the selection."_s
                    : u"The last rank to arrive is unknown for %1 collectives: their arrivals on "
-                     u"all ranks "
-                     u"of the group are not recorded or not selected, or the hosts' clocks are in "
-                     u"doubt by more."_s.arg(formatCount(skew.unknown));
+                     u"all ranks of the group are not recorded or not selected, or differ by less "
+                     u"than the uncertainty of the hosts' clocks."_s.arg(formatCount(skew.unknown));
     const analysis::LastComer& worst = skew.ranks.front();
     QString text = u"Rank %1 costs the others most: last to %2 of %3 collectives, by %4 (median)."_s
                        .arg(worst.rank.value)
@@ -160,7 +159,7 @@ QString skewSentence(const CommunicationFrame& frame) {
 
 QString unknownText(const CommunicationFrame& frame) {
     std::int64_t moving = 0, untimed = 0, unsized = 0;
-    for (const analysis::Transfer& transfer : frame.told.transfers) {
+    for (const analysis::Transfer& transfer : frame.communication.transfers) {
         if (!moves(transfer.operation)) continue;
         ++moving;
         untimed += !transfer.transfer;
@@ -172,7 +171,7 @@ QString unknownText(const CommunicationFrame& frame) {
                      u"every rank of their group is recorded, or selected."_s.arg(
                          formatCount(untimed), formatCount(moving));
     if (unsized > 0)
-        sentences << u"Of %1 the trace does not say the size, so they have no bandwidth."_s.arg(
+        sentences << u"The trace does not say the size of %1, so their bandwidth is unknown."_s.arg(
             formatCount(unsized));
     return sentences.join(u' ');
 }

@@ -23,9 +23,9 @@ struct NothingText {
 [[nodiscard]] QString overlapSentence(const SelectedPart& part);
 /// Why the rest is exposed; empty: nothing is.
 [[nodiscard]] QString reasonSentence(const CommunicationFrame& frame);
-/// Who comes last, or why that cannot be told.
+/// Who comes last, or why that is unknown.
 [[nodiscard]] QString skewSentence(const CommunicationFrame& frame);
-/// What cannot be told of these collectives, a sentence each.
+/// What is unknown of these collectives, a sentence each.
 [[nodiscard]] QString unknownText(const CommunicationFrame& frame);
 
 }  // namespace shardscope::desktop

@@ -89,7 +89,7 @@ std::vector<LegendEntry> legendOf(const LayerSums& sums) {
 using analysis::Transfer;
 using analysis::TransferClass;
 
-constexpr double kPerDecade = 40;  ///< points that can be told apart
+constexpr double kPerDecade = 40;  ///< distinguishable points
 constexpr std::size_t kMostFits = 4;
 constexpr int kFitPoints = 32;
 constexpr double kGiga = 1e9, kMega = 1e6;
@@ -196,7 +196,7 @@ std::vector<ChartMark> peaksOf(const std::vector<LineSeries>& dots, const OpenRe
 }
 
 QString emptyText(const std::vector<Transfer>& transfers) {
-    if (transfers.empty()) return u"No collective is in what is selected."_s;
+    if (transfers.empty()) return u"No collectives in the selection."_s;
     const auto sized = std::count_if(transfers.begin(), transfers.end(), [](const auto& each) {
         return moves(each.operation) && each.size != kUnknownSize;
     });
@@ -249,12 +249,12 @@ LayerColumns layerColumns(const LayerSums& sums, std::optional<ExposureKind> cho
     return shown;
 }
 
-BandwidthChart bandwidthChart(const questions::Communication& told, const OpenRecording& recording,
-                              Bandwidth bandwidth) {
+BandwidthChart bandwidthChart(const questions::Communication& communication,
+                              const OpenRecording& recording, Bandwidth bandwidth) {
     BandwidthChart chart;
     const bool bus = bandwidth == Bandwidth::kBus;
     chart.title = bus ? u"Bus bandwidth"_s : u"Algorithm bandwidth"_s;
-    const double unit = unitOf(told.transfers, bandwidth);
+    const double unit = unitOf(communication.transfers, bandwidth);
     chart.unit = unit == kGiga ? u"GB/s"_s : u"MB/s"_s;
     if (modelledPeak(recording)) chart.unit += u", modelled link"_s;
     chart.bottomTitle = u"size, KiB"_s;
@@ -264,16 +264,16 @@ BandwidthChart bandwidthChart(const questions::Communication& told, const OpenRe
                u"the link's own."_s
              : u"Algorithm bandwidth: size / time that data moved, from the last rank's arrival "
                u"on."_s) +
-        u"\nFit: time = α + β × size through the shortest time of each size; drawn where there "
-        u"are two sizes, one at least twice the other.\nDashed: the link as it was modelled, else "
-        u"the best of these collectives; what the link could do at most was not measured.\n"
-        u"Collectives that would lie on one another are one point."_s;
-    chart.series = dots(told.transfers, bandwidth, unit);
+        u"\nFit: time = α + β × size through the shortest time of each size; drawn "
+        u"where there are two sizes, one at least twice the other.\nDashed: the link as "
+        u"it was modelled, else the best of these collectives; what the link could do "
+        u"at most was not measured.\nOverlapping collectives are drawn as one point."_s;
+    chart.series = dots(communication.transfers, bandwidth, unit);
     chart.peaks = peaksOf(chart.series, recording, bandwidth, unit);
-    chart.empty = emptyText(told.transfers);
+    chart.empty = emptyText(communication.transfers);
     std::size_t fits = 0;
-    for (const TransferClass& each : told.classes) {
-        auto line = fitLine(told.transfers, each, bandwidth, unit);
+    for (const TransferClass& each : communication.classes) {
+        auto line = fitLine(communication.transfers, each, bandwidth, unit);
         if (!line || fits++ >= kMostFits) continue;
         chart.series.push_back(std::move(*line));
     }

@@ -42,7 +42,7 @@ struct BandwidthChart {
 };
 
 /// Points that would lie on one another are drawn once.
-[[nodiscard]] BandwidthChart bandwidthChart(const questions::Communication& told,
+[[nodiscard]] BandwidthChart bandwidthChart(const questions::Communication& communication,
                                             const OpenRecording& recording, Bandwidth bandwidth);
 
 }  // namespace shardscope::desktop

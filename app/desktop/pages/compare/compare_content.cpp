@@ -126,7 +126,7 @@ void ComparePage::addSteps(QVBoxLayout& layout) {
     m_stepChoice->setSpacing(kGap);
     title->addLayout(m_stepChoice);
     m_stepBars = new StackedBars(m_stepBlock);
-    m_stepBars->setAccessibleName(tr("One step of each, a bar a recording"));
+    m_stepBars->setAccessibleName(tr("One step of each, one bar per recording"));
     m_stepBars->setLabelWidth(88);
     m_stepBars->setAxis({tr("ms since the step's start"),
                          [](double maximum, int ticks) { return niceTicks(0, maximum, ticks); },
@@ -150,7 +150,7 @@ void ComparePage::addDifferences(QVBoxLayout& layout) {
     m_table = new QComboBox(m_differenceBlock);
     m_table->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_table->setMinimumContentsLength(12);
-    m_table->setAccessibleName(tr("Of what the differences are listed"));
+    m_table->setAccessibleName(tr("Which differences are listed"));
     connect(m_table, &QComboBox::currentIndexChanged, this, &ComparePage::presentDifferences);
     title->addWidget(m_table);
     m_differences = new DataTable(tr("What makes the difference"), m_differenceBlock);

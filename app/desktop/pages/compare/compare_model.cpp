@@ -34,10 +34,10 @@ constexpr std::array kCards{
     KnownFigure{"throughput.tokens_per_s", "Throughput", "Throughput",
                 "Tokens of a step of all ranks over its time; median over the steps."},
     KnownFigure{"communication.exposed_ns", "Exposed communication", "Exposed comm.",
-                "Collectives that no compute of their rank hides, of a step, mean over the ranks; "
-                "median over the steps."},
+                "Collective time per step that no compute of the rank hides, mean over the "
+                "ranks; median over the steps."},
     KnownFigure{"communication.time_ns", "Communication", "Communication",
-                "Union of the collectives of a step, mean over the ranks; median over the steps."},
+                "Union of the collectives per step, mean over the ranks; median over the steps."},
     KnownFigure{"memory.peak_bytes", "Peak memory", "Peak memory",
                 "Most bytes alive at once on the rank that needs most."},
     KnownFigure{"loss.last_quarter", "Loss, last quarter", "Last losses",
@@ -165,7 +165,7 @@ StackedBar barOf(std::size_t recording, const questions::StepOfRank& step) {
     StackedBar bar;
     bar.label = u"%1  rank %2"_s.arg(letterOf(recording)).arg(step.step.rank.value);
     bar.segments = segmentsOf(step);
-    bar.total = bar.segments.empty() ? u"what it went to is not recorded"_s
+    bar.total = bar.segments.empty() ? u"what it was spent on is not recorded"_s
                                      : formatDuration(step.step.range().duration());
     return bar;
 }
@@ -197,8 +197,7 @@ QString compareSubline(const Comparison& comparison) {
                                .arg(comparison.recordings.back().name)
                                .arg(count - 1));
     if (!comparison.lossSentence.empty()) parts << fromUtf8(comparison.lossSentence);
-    if (!comparison.query.selection.isEverything())
-        parts << u"Of what is selected, in each of them."_s;
+    if (!comparison.query.selection.isEverything()) parts << u"Of the selection in each of them."_s;
     return parts.join(u' ');
 }
 

@@ -167,14 +167,13 @@ void ComparePage::present() {
         m_asked.reset();
         m_comparison.reset();
         m_steps.reset();
-        pageFrame().setHeadline(tr("%1 is compared with nothing yet.").arg(recording().label()),
-                                {});
+        pageFrame().setHeadline(
+            tr("%1 is not compared with anything yet.").arg(recording().label()), {});
         return presentComparison();
     }
     if (recording().isImporting()) {
-        pageFrame().setHeadline(tr("The trace is being imported; it is compared once that has "
-                                   "ended."),
-                                {});
+        pageFrame().setHeadline(
+            tr("The trace is being imported; it is compared when the import is complete."), {});
         return;
     }
     const bool finished = recording().summary.complete;
@@ -252,7 +251,7 @@ void ComparePage::presentSides() {
         if (!isOpen) {
             auto* remove = new QPushButton(tr("Remove"), m_sides);
             remove->setProperty("link", true);
-            remove->setAccessibleName(tr("Compare no more with %1").arg(name));
+            remove->setAccessibleName(tr("Stop comparing with %1").arg(name));
             connect(remove, &QPushButton::clicked, this,
                     [this, file = files[i]] { m_files.remove(file); });
             m_sideLayout->addWidget(remove);
@@ -267,8 +266,8 @@ void ComparePage::presentSides() {
             "itself.");
     if (recording().isRunning())
         notes << tr(
-            "The open recording is still being written: what is compared is what was there "
-            "when it was read.");
+            "The open recording is still being written: the comparison covers what was "
+            "there when it was read.");
     const Selection& selected = selection().current();
     if (selected.cutsTime() && !recording().stepsOf(selected))
         notes << tr("No whole step lies in the selection: all steps are compared.");

@@ -25,7 +25,7 @@ namespace {
 using analysis::CallDifference;
 using analysis::CallTree;
 
-/// As `compare` judges: less is no change.
+/// As `compare` judges: less is not a change.
 constexpr double kLeastChange = 0.01;
 constexpr double kFullChange = 0.5;
 
@@ -98,15 +98,17 @@ QWidget* StackPanel::buildControls() {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGap);
     m_kinds = new QComboBox(controls);
-    m_kinds->setAccessibleName(tr("Of what stacks are compared"));
+    m_kinds->setAccessibleName(tr("Which stacks are compared"));
     m_kinds->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     connect(m_kinds, &QComboBox::activated, this, [this](int index) {
         Q_EMIT kindWanted(static_cast<StackKind>(m_kinds->itemData(index).toInt()));
     });
     m_width = new QComboBox(controls);
     m_width->addItems({tr("Width by what is judged"), tr("Width by the baseline")});
-    m_width->setAccessibleName(tr("What cells are as wide as"));
-    m_width->setToolTip(tr("Stacks that one of them has alone are seen by its own widths only."));
+    m_width->setAccessibleName(tr("What the width of cells shows"));
+    m_width->setToolTip(
+        tr("Stacks of only one recording are visible only with the widths of that "
+           "recording."));
     connect(m_width, &QComboBox::activated, this, &StackPanel::present);
     m_search = new QLineEdit(controls);
     m_search->setPlaceholderText(tr("Search names"));
@@ -167,7 +169,8 @@ void StackPanel::noteZoom() {
     m_zoom->setVisible(m_stacks != nullptr);
     if (shown.empty())
         return m_zoom->setText(
-            tr("Nothing of this kind ran in the one that widths are of, or it was not recorded."));
+            tr("Nothing of this kind ran in the recording that sets the widths, or it was not "
+               "recorded."));
     QString text = flameText(shown, m_graph->zoomed());
     text += m_graph->zoomed() > 0 ? tr(". Backspace or Esc: out.")
                                   : tr(". ▲ red: more than in the baseline, ▼ green: less, full "

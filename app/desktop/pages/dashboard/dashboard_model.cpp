@@ -31,7 +31,7 @@ QString withoutPhases(const SelectedPart& part) {
 }
 
 QString notOurs() {
-    return u"unknown: the trace does not say what run it is of"_s;
+    return u"unknown: the trace does not name its run"_s;
 }
 
 DashboardTile metricTile(const SelectedPart& part, const MetricChart& chart) {
@@ -91,11 +91,10 @@ DashboardTile overlapTile(const SelectedPart& part) {
     if (const auto limit = part.report->overlap.limit())
         tile.targets = {{*limit * 100, u"limit %1"_s.arg(formatPercent(*limit)), true}};
     tile.absent = noCommunicationText(part);
-    return {
-        u"Communication hidden by compute"_s,
-        u"Of each step's communication on all ranks what compute of the same rank covers. Dashed: "
-        u"the most that this schedule could hide, of moving data."_s,
-        std::move(tile)};
+    return {u"Communication hidden by compute"_s,
+            u"Share of each step's communication on all ranks that compute of the same rank "
+            u"hides. Dashed: the most data transfer that this schedule could hide."_s,
+            std::move(tile)};
 }
 
 Gauge gaugeOf(const TargetRow& row, double target, const QString& definition) {
@@ -123,7 +122,7 @@ DashboardTile gaugesTile(const SelectedPart& part, const Targets& targets) {
                   {},
                   {},
                   true,
-                  u"Of moving data: what is hidden of what this schedule could hide."_s};
+                  u"Of data transfer: what is hidden / what this schedule could hide."_s};
     if (overlap.share) overlap.value = formatPercent(*overlap.share);
     tile.gauges.push_back(overlap);
     tile.gauges.push_back(gaugeOf(
@@ -236,11 +235,10 @@ DashboardTile flowTile(const SelectedPart& part, const std::optional<FlowOfStep>
     if (!flow) return absent(title, u"no step was recorded"_s);
     auto rows = stepFlow(flow->step, flow->events);
     if (rows.empty()) return absent(title, withoutPhases(part));
-    return {
-        u"Flow of step %1 on rank %2"_s.arg(flow->step.step.value).arg(flow->step.rank.value),
-        u"What is fetched, computed, released and reduced, and when; numbers are blocks. The step "
-        u"whose time is nearest to the median."_s,
-        FlowTile{std::move(rows), (flow->step.end - flow->step.start).milliseconds()}};
+    return {u"Flow of step %1 on rank %2"_s.arg(flow->step.step.value).arg(flow->step.rank.value),
+            u"What is gathered, computed, released and reduced, and when; numbers are "
+            u"blocks. The step whose time is nearest to the median."_s,
+            FlowTile{std::move(rows), (flow->step.end - flow->step.start).milliseconds()}};
 }
 
 QString summaryOf(const SelectedPart& part) {
@@ -264,7 +262,7 @@ QString summaryOf(const SelectedPart& part) {
 QString dashboardHeadline(const SelectedPart& part) {
     const auto& report = *part.report;
     if (!part.refusal.isEmpty())
-        return u"Nothing whole lies in the selection: %1."_s.arg(part.refusal);
+        return u"Nothing to show for this selection: %1."_s.arg(part.refusal);
     if (!report.stepSecondsMedian)
         return u"%1 on one sheet; no step's time was recorded."_s.arg(part.recording->label());
     QString text =

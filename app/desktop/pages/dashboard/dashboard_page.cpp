@@ -108,7 +108,7 @@ DrawnPicture DashboardPage::drawn(QSize size, bool dark) {
 void DashboardPage::present() {
     if (!hasPart()) return;
     pageFrame().setHeadline(dashboardHeadline(part()),
-                            tr("Of what is selected; what a picture shows stands on its title."));
+                            tr("Of the selection; the title of each picture says what it shows."));
     const PartPtr wanted = currentPart();
     const Targets targets = readTargets(m_settingsFile);
     m_reading.ask([wanted, targets](storage::RecordingReader& reader, const auto&,

@@ -61,7 +61,7 @@ QWidget* EfficiencyPage::buildMfu(QWidget* parent) {
     m_variants = new DataTable(tr("MFU by every way to count"), side);
     m_variants->setFitsRows(true);
     connect(m_variants, &DataTable::rowPicked, this, [this](int place) {
-        const auto variants = m_frame ? mfuVariants(m_frame->told) : std::vector<MfuVariant>();
+        const auto variants = m_frame ? mfuVariants(m_frame->answer) : std::vector<MfuVariant>();
         if (place >= 0 && place < std::ssize(variants))
             chooseVariant(variants[static_cast<std::size_t>(place)].word);
     });
@@ -140,8 +140,8 @@ QWidget* EfficiencyPage::buildTables(QWidget* parent) {
         column->addWidget(table);
         layout->addWidget(part);
         connect(table, &DataTable::rowPicked, this, [this, key](int row) {
-            const auto* told = m_frame ? findTable(m_frame->told, key) : nullptr;
-            if (told != nullptr) selectRank(rankOfRow(*told, row));
+            const auto* answered = m_frame ? findTable(m_frame->answer, key) : nullptr;
+            if (answered != nullptr) selectRank(rankOfRow(*answered, row));
         });
     };
     add(m_peakBlock, m_peaks, "peaks", tr("Peaks of matrix products"));

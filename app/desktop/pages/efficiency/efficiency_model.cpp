@@ -34,8 +34,8 @@ const Cell& at(const Table& table, const std::vector<Cell>& row, const char* key
     return row[table.columnAt(key)];
 }
 
-const questions::Figure* findFigure(const Answer& told, std::string_view key) {
-    for (const questions::Figure& figure : told.figures)
+const questions::Figure* findFigure(const Answer& answer, std::string_view key) {
+    for (const questions::Figure& figure : answer.figures)
         if (figure.what.key == key && !figure.value.isNone()) return &figure;
     return nullptr;
 }
@@ -46,7 +46,7 @@ QString peakWord(const EfficiencyFrame& frame) {
     if (mfu.unsure) return QObject::tr("measured, not reliable");
     const QString source = fromUtf8(mfu.peakSource);
     if (source.startsWith(u"measured"_s)) return QObject::tr("measured");
-    const Table* peaks = findTable(frame.told, "peaks");
+    const Table* peaks = findTable(frame.answer, "peaks");
     if (peaks != nullptr && !peaks->rows.empty() &&
         at(*peaks, peaks->rows[0], "peak_flops") == at(*peaks, peaks->rows[0], "vendor_flops"))
         return QObject::tr("the vendor's peak");
@@ -62,9 +62,9 @@ QString ofPeak(double reached, double peak) {
 
 }  // namespace
 
-std::vector<MfuVariant> mfuVariants(const Answer& told) {
+std::vector<MfuVariant> mfuVariants(const Answer& answer) {
     std::vector<MfuVariant> variants;
-    const Table* table = findTable(told, "variants");
+    const Table* table = findTable(answer, "variants");
     if (table == nullptr) return variants;
     for (const auto& row : table->rows) {
         MfuVariant each{textIn(at(*table, row, "variant")),
@@ -89,7 +89,7 @@ const MfuVariant* findVariant(const std::vector<MfuVariant>& variants, const QSt
 
 QString efficiencyHeadline(const EfficiencyFrame& frame, const QString& word) {
     if (!frame.part->refusal.isEmpty()) return frame.part->refusal;
-    const auto variants = mfuVariants(frame.told);
+    const auto variants = mfuVariants(frame.answer);
     const analysis::Mfu& mfu = frame.part->report->mfu;
     const MfuVariant* variant = findVariant(variants, word);
     if (variant != nullptr && variant->mfu && mfu.peakFlops)
@@ -107,7 +107,7 @@ QString efficiencyHeadline(const EfficiencyFrame& frame, const QString& word) {
 QString efficiencySubline(const EfficiencyFrame& frame, const QString& word,
                           const Targets& targets) {
     QStringList parts;
-    const auto variants = mfuVariants(frame.told);
+    const auto variants = mfuVariants(frame.answer);
     const MfuVariant* variant = findVariant(variants, word);
     if (variant != nullptr && variant->mfu) {
         const bool unsure = frame.part->report->mfu.unsure || frame.part->report->dropped > 0;
@@ -115,25 +115,25 @@ QString efficiencySubline(const EfficiencyFrame& frame, const QString& word,
                      .arg(unsure ? unsureWord() : atLeast(*variant->mfu, targets.mfu).text);
     }
     for (const char* key : {"hfu_pct", "measured_peak_pct", "goodput_pct"})
-        if (const questions::Figure* figure = findFigure(frame.told, key))
+        if (const questions::Figure* figure = findFigure(frame.answer, key))
             parts << QObject::tr("%1: %2.").arg(QLatin1StringView(figure->what.title),
                                                 cellText(figure->value, figure->what.unit));
-    for (const std::string& sentence : frame.told.sentences) parts << fromUtf8(sentence);
+    for (const std::string& sentence : frame.answer.sentences) parts << fromUtf8(sentence);
     return parts.join(u' ');
 }
 
 bool hasEfficiency(const EfficiencyFrame& frame) {
-    return std::any_of(frame.told.tables.begin(), frame.told.tables.end(),
+    return std::any_of(frame.answer.tables.begin(), frame.answer.tables.end(),
                        [](const Table& table) { return !table.rows.empty(); });
 }
 
 QString missingEfficiency(const EfficiencyFrame& frame) {
     if (!frame.part->refusal.isEmpty()) return frame.part->refusal;
-    return unknownSentences(frame.told, frame.told.unknown.size());
+    return unknownSentences(frame.answer, frame.answer.unknown.size());
 }
 
 QVector<QPointF> mfuBySteps(const EfficiencyFrame& frame, const QString& word) {
-    const auto variants = mfuVariants(frame.told);
+    const auto variants = mfuVariants(frame.answer);
     const MfuVariant* variant = findVariant(variants, word);
     const MfuVariant* palm = findVariant(variants, QLatin1StringView(kFirstVariant));
     if (variant == nullptr || palm == nullptr || palm->flopsPerToken <= 0) return {};
@@ -204,9 +204,9 @@ QString partNote(const Table& table, bool peakKnown) {
 
 }  // namespace
 
-PartColumns partColumns(const Answer& told, const std::optional<PartColumns::Part>& chosen) {
+PartColumns partColumns(const Answer& answer, const std::optional<PartColumns::Part>& chosen) {
     PartColumns shown;
-    const Table* table = findTable(told, "all_parts");
+    const Table* table = findTable(answer, "all_parts");
     if (table == nullptr || table->rows.empty()) return shown;
     const auto peak = peakOfRank(*table);
     double perUnit = 1;
@@ -264,9 +264,9 @@ void ranksSecond(AnswerTable& table) {
     for (auto& row : table.rows) std::swap(row[0], row[1]);
 }
 
-RankParts rankParts(const Answer& told, const std::optional<PartColumns::Part>& chosen) {
+RankParts rankParts(const Answer& answer, const std::optional<PartColumns::Part>& chosen) {
     RankParts shown;
-    const Table* table = findTable(told, "parts");
+    const Table* table = findTable(answer, "parts");
     if (table == nullptr) return shown;
     Table some{table->key, table->title, table->columns, {}};
     std::size_t left = 0;
@@ -294,7 +294,7 @@ struct ItemLook {
     Meaning meaning;
     bool pale = false;
 };
-/// Time outside of steps has no colour of its own, since nothing trains.
+/// Time outside of steps has no colour, since nothing trains.
 constexpr ItemLook kItems[] = {
     {"goodput", Meaning::kCompute},       {"calibration", Meaning::kProfiler},
     {"evaluation", Meaning::kEvaluation}, {"checkpoint", Meaning::kCheckpoint},
@@ -308,8 +308,8 @@ ItemLook lookOf(const QString& key) {
 
 }  // namespace
 
-std::optional<GoodputBar> goodputBar(const Answer& told) {
-    const Table* table = findTable(told, "time");
+std::optional<GoodputBar> goodputBar(const Answer& answer) {
+    const Table* table = findTable(answer, "time");
     if (table == nullptr || table->rows.empty()) return std::nullopt;
     GoodputBar shown;
     shown.bar.label = QObject::tr("all ranks");
@@ -334,9 +334,9 @@ std::optional<GoodputBar> goodputBar(const Answer& told) {
     return shown;
 }
 
-ScalingCharts scalingCharts(const Answer& told) {
+ScalingCharts scalingCharts(const Answer& answer) {
     ScalingCharts charts;
-    const Table* table = findTable(told, "recordings");
+    const Table* table = findTable(answer, "recordings");
     if (table == nullptr) return charts;
     LineSeries efficiency{QObject::tr("efficiency"), {}, Meaning::kCompute, true};
     LineSeries reached{QObject::tr("measured"), {}, Meaning::kCompute, true};

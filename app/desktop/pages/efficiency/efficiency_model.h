@@ -22,8 +22,8 @@ struct MfuVariant {
     double flopsPerSecond = 0;  ///< of all ranks
     std::optional<double> mfu;  ///< 0 to 1 and, of a wrong peak, beyond
 };
-/// As the question lists them; empty: it cannot be told.
-[[nodiscard]] std::vector<MfuVariant> mfuVariants(const questions::Answer& told);
+/// As the question lists them; empty: unknown.
+[[nodiscard]] std::vector<MfuVariant> mfuVariants(const questions::Answer& answer);
 /// palm where `word` is none of them; null: there are none.
 [[nodiscard]] const MfuVariant* findVariant(const std::vector<MfuVariant>& variants,
                                             const QString& word);
@@ -38,7 +38,7 @@ struct MfuVariant {
 /// Why not, or what is missing.
 [[nodiscard]] QString missingEfficiency(const EfficiencyFrame& frame);
 
-/// MFU of each step in percent; empty where it cannot be told.
+/// MFU of each step in percent; empty where it is unknown.
 [[nodiscard]] QVector<QPointF> mfuBySteps(const EfficiencyFrame& frame, const QString& variant);
 
 /// Achieved speed of phases and layers, mean of a rank.
@@ -56,7 +56,7 @@ struct PartColumns {
     QString note;
 };
 /// `chosen`: the others are pale.
-[[nodiscard]] PartColumns partColumns(const questions::Answer& told,
+[[nodiscard]] PartColumns partColumns(const questions::Answer& answer,
                                       const std::optional<PartColumns::Part>& chosen = {});
 
 /// Rows that a table of ranks has at most.
@@ -66,7 +66,7 @@ struct RankParts {
     AnswerTable table;
     std::vector<RankId> ranks;
 };
-[[nodiscard]] RankParts rankParts(const questions::Answer& told,
+[[nodiscard]] RankParts rankParts(const questions::Answer& answer,
                                   const std::optional<PartColumns::Part>& chosen);
 /// A table that begins with ranks, whose second column goes first: it needs the room that is left.
 void ranksSecond(AnswerTable& table);
@@ -78,8 +78,8 @@ struct GoodputBar {
     StackedBar bar;
     std::vector<LegendEntry> legend;
 };
-/// None: it cannot be told.
-[[nodiscard]] std::optional<GoodputBar> goodputBar(const questions::Answer& told);
+/// None: unknown.
+[[nodiscard]] std::optional<GoodputBar> goodputBar(const questions::Answer& answer);
 
 /// Over the number of ranks.
 struct ScalingCharts {
@@ -87,6 +87,6 @@ struct ScalingCharts {
     std::vector<BandSeries> interval;    ///< of it
     std::vector<LineSeries> throughput;  ///< tok/s, and what all ranks as fast as one would reach
 };
-[[nodiscard]] ScalingCharts scalingCharts(const questions::Answer& told);
+[[nodiscard]] ScalingCharts scalingCharts(const questions::Answer& answer);
 
 }  // namespace shardscope::desktop

@@ -116,7 +116,7 @@ void EfficiencyPage::showFrame(const EfficiencyFramePtr& frame) {
 void EfficiencyPage::presentMfu() {
     pageFrame().setHeadline(efficiencyHeadline(*m_frame, m_variant),
                             efficiencySubline(*m_frame, m_variant, m_targets));
-    const auto variants = mfuVariants(m_frame->told);
+    const auto variants = mfuVariants(m_frame->answer);
     m_mfuBlock->setVisible(!variants.empty());
     m_choice->setEnabled(!variants.empty());
     const MfuVariant* chosen = findVariant(variants, m_variant);
@@ -129,8 +129,8 @@ void EfficiencyPage::presentMfu() {
     if (chosen == nullptr) return;
     m_curve->setTitles(tr("MFU (%1)").arg(chosen->word), tr("%"), tr("step"));
     m_curve->setDefinition(
-        tr("Tokens of all ranks in the step / its time x %1 FLOPs a token / the peak of all ranks. "
-           "Drag to select steps.")
+        tr("Tokens of all ranks in the step / its time x %1 FLOPs per token / the peak of "
+           "all ranks. Drag to select steps.")
             .arg(formatSi(chosen->flopsPerToken, {}).trimmed()));
     LineSeries line{tr("MFU"), mfuBySteps(*m_frame, m_variant), Meaning::kCompute};
     m_curve->setSeries(line.points.isEmpty() ? std::vector<LineSeries>{}
@@ -140,7 +140,7 @@ void EfficiencyPage::presentMfu() {
                 ? std::vector<ChartMark>{}
                 : std::vector<ChartMark>{
                       {m_targets.mfu * 100, tr("target ≥ %1").arg(formatPercent(m_targets.mfu))}});
-    AnswerTable shown = answerTable(*findTable(m_frame->told, "variants"));
+    AnswerTable shown = answerTable(*findTable(m_frame->answer, "variants"));
     m_variants->updateTable(std::move(shown.columns), std::move(shown.rows));
     m_variants->selectSource(static_cast<int>(chosen - variants.data()));
 }
@@ -161,7 +161,7 @@ void EfficiencyPage::choosePart(int group, int column) {
 }
 
 void EfficiencyPage::presentParts() {
-    m_columns = partColumns(m_frame->told, m_part);
+    m_columns = partColumns(m_frame->answer, m_part);
     m_partBlock->setVisible(!m_columns.groups.empty());
     m_speeds->setTitles(tr("%1 per rank, mean").arg(m_columns.unit), tr("block"));
     m_speeds->setMarks(m_columns.peak);
@@ -172,7 +172,7 @@ void EfficiencyPage::presentParts() {
 }
 
 void EfficiencyPage::presentRanks() {
-    RankParts shown = rankParts(m_frame->told, m_part);
+    RankParts shown = rankParts(m_frame->answer, m_part);
     // of a selection without that part, all of it
     if (m_part && shown.ranks.empty()) {
         m_part.reset();
@@ -194,20 +194,20 @@ void EfficiencyPage::presentRanks() {
 }
 
 void EfficiencyPage::presentGoodput() {
-    const auto goodput = goodputBar(m_frame->told);
+    const auto goodput = goodputBar(m_frame->answer);
     m_goodputBlock->setVisible(goodput.has_value());
     if (!goodput) return;
     m_goodput->setBars({goodput->bar});
     m_goodputLegend->setEntries(goodput->legend);
-    AnswerTable shown = answerTable(*findTable(m_frame->told, "time"));
+    AnswerTable shown = answerTable(*findTable(m_frame->answer, "time"));
     m_items->setTable(std::move(shown.columns), std::move(shown.rows));
 }
 
 void EfficiencyPage::presentTable(const char* key, QWidget& block, DataTable& table) {
-    const questions::Table* told = findTable(m_frame->told, key);
-    block.setVisible(told != nullptr && !told->rows.empty());
-    if (told == nullptr) return;
-    AnswerTable shown = answerTable(*told, kMostRankRows);
+    const questions::Table* found = findTable(m_frame->answer, key);
+    block.setVisible(found != nullptr && !found->rows.empty());
+    if (found == nullptr) return;
+    AnswerTable shown = answerTable(*found, kMostRankRows);
     ranksSecond(shown);
     table.setTable(std::move(shown.columns), std::move(shown.rows));
     const int rows = std::min(kMostRowsSeen, table.table()->allRows());

@@ -38,10 +38,10 @@ Result<EfficiencyFramePtr> loadEfficiency(storage::RecordingReader& reader, cons
     frame->part = part;
     if (!part->refusal.isEmpty()) return EfficiencyFramePtr(std::move(frame));
     const questions::Selection selection = askedSelection(part->selection);
-    auto told = questions::answerTo(*questions::findQuestion("efficiency"),
-                                    {cancellable, *part->summary, selection});
-    if (!told) return failure(told);
-    frame->told = std::move(*told);
+    auto answer = questions::answerTo(*questions::findQuestion("efficiency"),
+                                      {cancellable, *part->summary, selection});
+    if (!answer) return failure(answer);
+    frame->answer = std::move(*answer);
     return EfficiencyFramePtr(std::move(frame));
 }
 
@@ -58,9 +58,9 @@ Result<ScalingFramePtr> readScaling(const OtherRecordings::Readers& readers,
     std::vector<questions::ScaledRecording> recordings;
     for (std::size_t i = 0; i < readers.size(); ++i)
         recordings.push_back({query.names[static_cast<qsizetype>(i)].toStdString(), readers[i]});
-    auto told = questions::scalingOfRecordings(recordings, true);
-    if (!told) return failure(told);
-    frame->told = std::move(*told);
+    auto answer = questions::scalingOfRecordings(recordings, true);
+    if (!answer) return failure(answer);
+    frame->answer = std::move(*answer);
     return ScalingFramePtr(std::move(frame));
 }
 

@@ -15,8 +15,8 @@
 namespace shardscope::desktop {
 
 struct EfficiencyFrame {
-    PartPtr part;            ///< that it is of
-    questions::Answer told;  ///< that of `analyze efficiency`; empty where the part is refused
+    PartPtr part;              ///< that it is of
+    questions::Answer answer;  ///< that of `analyze efficiency`; empty where the part is refused
 };
 using EfficiencyFramePtr = std::shared_ptr<const EfficiencyFrame>;
 [[nodiscard]] Result<EfficiencyFramePtr> loadEfficiency(storage::RecordingReader& reader,
@@ -31,8 +31,8 @@ struct ScalingQuery {
 };
 struct ScalingFrame {
     ScalingQuery query;
-    QStringList refusals;    ///< sentences: they are of different work, and nothing was asked
-    questions::Answer told;  ///< that of `compare --scaling`
+    QStringList refusals;      ///< sentences: they are of different work, and nothing was asked
+    questions::Answer answer;  ///< that of `compare --scaling`
 };
 using ScalingFramePtr = std::shared_ptr<const ScalingFrame>;
 [[nodiscard]] Result<ScalingFramePtr> readScaling(const OtherRecordings::Readers& readers,

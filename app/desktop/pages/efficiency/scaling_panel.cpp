@@ -164,22 +164,22 @@ void ScalingPanel::showFrame() {
             tr("These recordings do not scale the same work: %1 Recording 1 is the open one.")
                 .arg(m_frame->refusals.join(u' ')));
     QStringList sentences;
-    for (const std::string& sentence : m_frame->told.sentences) sentences << fromUtf8(sentence);
+    for (const std::string& sentence : m_frame->answer.sentences) sentences << fromUtf8(sentence);
     sentences << tr("Of whole recordings, whatever is selected.");
     m_words->setText(sentences.join(u' '));
-    const ScalingCharts charts = scalingCharts(m_frame->told);
+    const ScalingCharts charts = scalingCharts(m_frame->answer);
     m_efficiency->setBands(charts.interval);
     m_efficiency->setSeries(charts.efficiency);
     m_efficiency->setMarks({}, {{m_target * 100, tr("target ≥ %1").arg(formatPercent(m_target))}});
     m_throughput->setSeries(charts.throughput);
-    const questions::Table* table = findTable(m_frame->told, "recordings");
+    const questions::Table* table = findTable(m_frame->answer, "recordings");
     m_table->setVisible(table != nullptr);
     if (table != nullptr) {
         AnswerTable shown = answerTable(*table);
         m_table->setTable(std::move(shown.columns), std::move(shown.rows));
     }
-    m_unknown->setText(unknownSentences(m_frame->told, m_frame->told.unknown.size()));
-    m_unknown->setVisible(!m_frame->told.unknown.empty());
+    m_unknown->setText(unknownSentences(m_frame->answer, m_frame->answer.unknown.size()));
+    m_unknown->setVisible(!m_frame->answer.unknown.empty());
 }
 
 }  // namespace shardscope::desktop

@@ -271,10 +271,10 @@ QLayout* LivePage::buildLog(QWidget* content) {
 
 QWidget* LivePage::buildSamples(QWidget* content) {
     auto* page = new QWidget(content);
-    m_noSamples = quietLabel(tr("The model has written no text yet. It does after each validation "
-                                "pass of a run that asks for it: New run, Validation and samples "
-                                "(--sample)."),
-                             page);
+    m_noSamples =
+        quietLabel(tr("The model has written no text yet. It does so after each validation pass if "
+                      "samples are enabled: New run, Validation and samples (--sample)."),
+                   page);
     m_samples = new QPlainTextEdit(page);
     m_samples->setReadOnly(true);
     m_samples->setUndoRedoEnabled(false);

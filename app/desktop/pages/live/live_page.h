@@ -58,7 +58,7 @@ private:
     QTimer m_tick;
     PageFrame* m_frame = nullptr;
     std::array<ChartPanel*, 4> m_charts{};
-    QTimer m_silence;  ///< of ranks becomes longer while nobody says anything
+    QTimer m_silence;  ///< keeps the silence of ranks growing while no message arrives
     DataTable* m_ranks = nullptr;
     QLabel* m_hostsTitle = nullptr;
     QLabel* m_hosts = nullptr;

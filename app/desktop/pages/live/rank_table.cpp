@@ -19,8 +19,9 @@ bool isRunning(const LiveRank& rank) {
 
 QString why(const LiveRank& rank) {
     if (rank.state == u"starting"_s) return u"The rank is starting."_s;
-    if (rank.figures) return u"The rank has not said it yet."_s;
-    return u"The rank has said nothing yet; recorders of an earlier version do not say it."_s;
+    if (rank.figures) return u"The rank has not reported it yet."_s;
+    return u"The rank has not reported it yet; recorders of earlier versions do not report "
+           u"it."_s;
 }
 
 TableCell stateCell(const LiveRank& rank) {
@@ -130,8 +131,8 @@ std::vector<TableColumn> columnsOf(bool narrow) {
     }
     columns.push_back(
         {QObject::tr("now"),
-         QObject::tr("What its step thread was at when it was asked, about once per second. On a "
-                     "GPU: what the host queues, the device is behind it."),
+         QObject::tr("Activity of its step thread, sampled about once per second. On a GPU: what "
+                     "the host queues; the device lags behind it."),
          false, false, false, narrow ? 120 : 200});
     return columns;
 }
@@ -144,15 +145,16 @@ TableCell phaseCell(const LiveRank& rank, std::int64_t nowMs) {
     const QString last = phaseText(*rank.figures);
     if (!isRunning(rank)) {
         TableCell cell = TableCell::ofText(u"last: "_s + last);
-        cell.tip = u"What it was at when it last said so: %1"_s.arg(last);
+        cell.tip = u"Last reported activity: %1"_s.arg(last);
         return cell;
     }
     if (nowMs - rank.heardMs > kSilentMs) {
         const QString silence = formatDuration({(nowMs - rank.heardMs) / 1000 * 1'000'000'000});
         TableCell cell = TableCell::ofText(u"silent for %1"_s.arg(silence));
         cell.alarms = true;
-        cell.tip = u"It tells what it is at every second, but has not for %1. Last: %2"_s.arg(
-            silence, last);
+        cell.tip =
+            u"It reports its activity every second, but has not done so for %1. Last: %2"_s.arg(
+                silence, last);
         return cell;
     }
     const auto phase = fromWord<Phase>(rank.figures->phase);

@@ -72,8 +72,8 @@ QString noMemoryText(const SelectedPart& part) {
         return u"Memory events were lost with the part of the file that was damaged."_s;
     if (part.recording->isRunning())
         return u"No memory event is in the file yet; more comes while the run goes on."_s;
-    return u"Memory events are recorded at capture level full; this run was recorded at less, or "
-           u"none of them lies in what is selected."_s;
+    return u"Memory events are recorded at capture level full; this run was recorded at "
+           u"less, or none of them lies in the selection."_s;
 }
 
 std::vector<RankId> ranksByPeak(const SelectedPart& part) {
@@ -94,7 +94,7 @@ TimeRange memoryRange(const SelectedPart& part) {
     const TimeRange selected = recording.timeOf(part.selection);
     const auto& steps = recording.summary.steps;
     if (part.selection.cutsTime() || steps.empty()) return selected;
-    // What measures the machine before the first step is no part of the run.
+    // What measures the machine before the first step is not part of the run.
     const auto first = std::min_element(
         steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
     const Duration margin{
@@ -136,9 +136,9 @@ QString memorySubline(const SelectedPart& part, const QString& moment) {
     const auto* worst = worstRank(part);
     if (worst == nullptr) return noMemoryText(part);
     // a snapshot may be over in microseconds
-    const Duration told{
+    const Duration span{
         std::clamp<std::int64_t>(part.recording->bounds().duration().ns / 1000, 1, 1'000'000)};
-    QString text = u"At %1"_s.arg(formatInstant(worst->peakTime, told));
+    QString text = u"At %1"_s.arg(formatInstant(worst->peakTime, span));
     if (!moment.isEmpty()) text += u", "_s + moment;
     text += u'.';
     const Bytes gathered = worst->byCategory[at(MemoryCategory::kGatheredParameter)];

@@ -14,7 +14,7 @@ constexpr Duration kInstant{1'000};
 
 const QString kBefore = u"before what is recorded"_s;
 const QString kSought = u"being looked for"_s;
-const QString kNoPlace = u"no block of its own: a sum, which lies nowhere"_s;
+const QString kNoPlace = u"not a block: a sum, which has no address"_s;
 
 QString word(const char* text) {
     return QString::fromLatin1(text);
@@ -88,7 +88,7 @@ QString ownersNote(const MomentFrame& frame, std::optional<Bytes> peak) {
         return u"Which blocks were alive is unknown: the memory events have no addresses."_s;
     QString text = momentSentence(frame, peak.has_value());
     if (peak && *peak > frame.alive)
-        text += u" Of the other %1 of the peak no block is known."_s.arg(
+        text += u" The other %1 of the peak is in no known block."_s.arg(
             formatBytes(*peak - frame.alive));
     return text + u" The largest:"_s;
 }
@@ -115,18 +115,16 @@ TableRows ownerRows(const MomentFrame& frame, std::size_t most) {
 }
 
 std::vector<TableColumn> blockColumns() {
-    return {
-        {QObject::tr("address"), {}, true, false, true, 132},
-        {QObject::tr("size"), QObject::tr("that was asked for"), true, false, false, 80},
-        {QObject::tr("owner"),
-         QObject::tr(
-             "operator or buffer; of a memory snapshot the frame of the allocation's stack that "
-             "asked: the innermost that is not PyTorch's own"),
-         false, true, false, 104},
-        {QObject::tr("allocated at"), {}, true, false, false, 92},
-        {QObject::tr("freed at"), {}, true, false, false, 92},
-        {QObject::tr("lifetime"), QObject::tr("freed − allocated"), true, false, false, 76},
-        {QObject::tr("category"), {}, false, false, true, 152}};
+    return {{QObject::tr("address"), {}, true, false, true, 132},
+            {QObject::tr("size"), QObject::tr("as requested"), true, false, false, 80},
+            {QObject::tr("owner"),
+             QObject::tr("operator or buffer; in a memory snapshot the innermost frame of the "
+                         "allocation's stack outside PyTorch"),
+             false, true, false, 104},
+            {QObject::tr("allocated at"), {}, true, false, false, 92},
+            {QObject::tr("freed at"), {}, true, false, false, 92},
+            {QObject::tr("lifetime"), QObject::tr("freed − allocated"), true, false, false, 76},
+            {QObject::tr("category"), {}, false, false, true, 152}};
 }
 
 TableRows blockRows(const MomentFrame& frame, const OpenRecording& recording,
@@ -161,9 +159,8 @@ QString blocksLeftOut(const MomentFrame& frame) {
     for (const MemoryEvent& block : frame.blocks)
         if (!analysis::hasPlace(block)) nowhere += block.size;
     if (nowhere.count > 0)
-        texts
-            << u"%1 of it have no address: sums of what is no block of its own, such as what lies "
-               u"outside the allocator."_s.arg(formatBytes(nowhere));
+        texts << u"%1 of it have no address: sums that are not blocks, such as memory outside "
+                 u"the allocator."_s.arg(formatBytes(nowhere));
     return texts.join(u' ');
 }
 
@@ -259,7 +256,7 @@ QString addressNote(const MomentFrame& frame) {
         frame.blocks.begin(), frame.blocks.end(),
         [](const MemoryEvent& block) { return block.category == MemoryCategory::kOther; });
     return u"Segments one after the other, gaps between them folded; hatched: free."_s +
-           (shaded ? u" Shades of other tell owners apart."_s : QString());
+           (shaded ? u" Shades of other distinguish owners."_s : QString());
 }
 
 }  // namespace shardscope::desktop

@@ -23,10 +23,10 @@ using DetailRows = std::vector<std::pair<QString, QString>>;
 /// "Rank 0 at 0.758 s, the peak, step 3: 54 blocks alive, 1.65 MiB together."
 [[nodiscard]] QString momentSentence(const MomentFrame& frame, bool isPeak);
 /// What stands above the owners: that sentence; of the peak also what of it no block explains.
-/// Without addresses that owners cannot be told.
+/// Without addresses: that owners are unknown.
 [[nodiscard]] QString ownersNote(const MomentFrame& frame, std::optional<Bytes> peak);
 [[nodiscard]] std::vector<TableColumn> ownerColumns();
-/// None where blocks have no addresses: they cannot be told apart.
+/// None where blocks have no addresses: they cannot be distinguished.
 [[nodiscard]] TableRows ownerRows(const MomentFrame& frame, std::size_t most);
 
 [[nodiscard]] std::vector<TableColumn> blockColumns();

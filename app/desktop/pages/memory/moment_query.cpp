@@ -33,7 +33,7 @@ void nameOwners(storage::RecordingReader& reader, MomentFrame& frame) {
     });
 }
 
-/// Blocks whose category says nothing are told apart by their owners' shades.
+/// Blocks whose category says nothing are distinguished by their owners' shades.
 AddressData drawable(const analysis::AddressSpace& space, const MomentFrame& frame) {
     AddressData data;
     data.shades = frame.owners;

@@ -133,7 +133,7 @@ HostsPanel::HostsPanel(BoundField* hosts, BoundField* ssh, QWidget* parent)
     layout->setSpacing(kGapSmall);
     auto* row = new QHBoxLayout;
     m_test = new QPushButton(tr("Test connection"), this);
-    m_test->setToolTip(tr("Looks at each host; starts and leaves nothing there"));
+    m_test->setToolTip(tr("Checks each host; starts and leaves nothing there"));
     m_status = quietLabel({}, this);
     m_status->setTextFormat(Qt::PlainText);
     row->addWidget(m_test);
@@ -199,7 +199,7 @@ void HostsPanel::showState() {
     const bool going = m_check.isGoing();
     m_test->setText(going ? tr("Cancel") : tr("Test connection"));
     m_test->setEnabled(going || !textOf(m_hosts).isEmpty());
-    m_status->setText(going ? tr("Looking at the hosts…") : QString());
+    m_status->setText(going ? tr("Checking the hosts…") : QString());
 }
 
 void HostsPanel::clear() {
@@ -238,7 +238,7 @@ void HostsPanel::addRow(const HostCheck& host) {
     if (!host.unknownKey.isEmpty()) {
         auto* accept = new QPushButton(tr("Trust the key %1").arg(host.unknownKey), row);
         accept->setToolTip(
-            tr("Compare it with what the host's administrator tells you. ssh keeps "
+            tr("Compare it with the one that the host's administrator gives you. ssh keeps "
                "it and does not ask again."));
         connect(
             accept, &QPushButton::clicked, this, [this, key = host.unknownKey] { test(key); },
@@ -296,7 +296,7 @@ void HostsCheck::ended(int, QProcess::ExitStatus) {
     Q_EMIT stateChanged();
     if (m_cancelled) return;
     if (checks) return Q_EMIT found(*checks);
-    Q_EMIT failed(words.isEmpty() ? tr("The hosts could not be looked at.") : words);
+    Q_EMIT failed(words.isEmpty() ? tr("The hosts could not be checked.") : words);
 }
 
 }  // namespace shardscope::desktop

@@ -29,7 +29,7 @@ struct HostCheck {
     QString system;
     int cores = 0;  ///< 0: not known
     QStringList gpus;
-    QString driver;                ///< version of theirs; empty: not told
+    QString driver;                ///< driver version; empty: not reported
     QString libTorch;              ///< version; empty: none that ranks can use
     bool libTorchFetched = false;  ///< a run would try to fetch it there
     QString glibc;
@@ -37,11 +37,11 @@ struct HostCheck {
     std::optional<double> clockAhead, clockError;  ///< seconds
     bool programThere = false;
     QString folder;
-    QString problem;     ///< what is missing and what mends it; empty: nothing
+    QString problem;     ///< what is missing and what fixes it; empty: nothing
     QString unknownKey;  ///< fingerprint of a key that ssh does not know
 };
 
-/// What doctor has printed; nothing where that is no such document.
+/// What doctor has printed; nothing where that is not such a document.
 [[nodiscard]] std::optional<std::vector<HostCheck>> parseHostChecks(const QByteArray& json);
 
 class HostsCheck : public QObject {

@@ -247,7 +247,7 @@ QString NewRunPage::whyNotStart(const SourceFacts* facts) const {
         const auto found = problems.find(std::string(each->key()));
         if (found != problems.end()) return found->second;
     }
-    if (facts == nullptr) return tr("Looking at the files…");
+    if (facts == nullptr) return tr("Checking the files…");
     if (m_busy) return tr("A run is going; stop it on the Live page or wait for its end.");
     return {};
 }

@@ -48,15 +48,14 @@ std::vector<StackedBar> memoryBars(const RunConfig& config) {
 
 QString headlineOf(Bytes needed, const RunConfig& config, const MachineFacts& machine) {
     if (config.device == run::Device::kCuda) {
-        return QObject::
-            tr("Predicted: %1 per rank on its GPU, besides what CUDA and NCCL take; this window "
-               "does "
-               "not know the GPUs.")
-                .arg(formatBytes(needed));
+        return QObject::tr(
+                   "Predicted: %1 per rank on its GPU, plus what CUDA and NCCL take; the memory "
+                   "of the GPUs is unknown here.")
+            .arg(formatBytes(needed));
     }
     if (!config.hosts.empty())
         return QObject::tr(
-                   "Predicted: %1 per rank; hosts are asked for their memory when the run starts.")
+                   "Predicted: %1 per rank; the hosts' memory is checked when the run starts.")
             .arg(formatBytes(needed));
     const Bytes all{needed.count * config.ranks};
     if (machine.freeMemory.count == 0)
@@ -105,8 +104,8 @@ std::vector<std::pair<QString, QString>> trafficOf(const RunConfig& config) {
 QString warningOf(const RunConfig& config, const MachineFacts& machine) {
     if (config.shareDevice)
         return QObject::tr(
-            "Ranks that share a GPU take turns: the run works, but its times say nothing of "
-            "speed.");
+            "Ranks that share a GPU take turns: the run works, but its times do not show "
+            "the speed with a GPU per rank.");
     const bool onCpu = config.device == run::Device::kCpu;
     if (onCpu && (config.precision == run::Precision::kBFloat16 ||
                   config.precision == run::Precision::kFloat16))
@@ -118,7 +117,7 @@ QString warningOf(const RunConfig& config, const MachineFacts& machine) {
     if (config.hosts.empty() && config.ranks * threads > machine.cores)
         return QObject::tr(
                    "%1 ranks × %2 threads share %3 cores: steps will be slower and waiting times "
-                   "larger than on a machine of their own.")
+                   "larger than on separate machines.")
             .arg(config.ranks)
             .arg(threads)
             .arg(machine.cores);

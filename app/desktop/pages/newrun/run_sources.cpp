@@ -23,7 +23,7 @@ using run::RunConfig;
 
 constexpr qint64 kLookedAt = 64 * 1024;
 
-/// Only what the files are looked at for: other fields do not ask anew.
+/// Only what the files are looked at for: other fields do not ask again.
 RunConfig relevant(const RunConfig& config) {
     RunConfig part;
     part.model = config.model;

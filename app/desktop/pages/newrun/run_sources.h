@@ -1,6 +1,6 @@
 // What the paths of a run lead to: data, tokenizer, checkpoints, weights, folders to write to.
 //
-// Files are opened by a thread of its own, never by the GUI thread: a tokenizer of 10 MB takes
+// Files are opened on a separate thread, never by the GUI thread: a tokenizer of 10 MB takes
 // half a second. GUI thread otherwise.
 #pragma once
 

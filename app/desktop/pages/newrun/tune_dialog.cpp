@@ -113,10 +113,10 @@ void TuneDialog::buildUp() {
     layout->setContentsMargins(kGapPage, kGapGroup, kGapPage, kGapGroup);
     layout->setSpacing(kGap);
     layout->addWidget(
-        quietLabel(tr("Looks for the settings with the most tokens per second: a first short run "
-                      "says how fast ranks compute and what joins them, and what forecasts from it "
-                      "promise most is run too. What needs more memory than is free is left out. "
-                      "The runs are recorded."),
+        quietLabel(tr("Finds the settings with the most tokens per second: a first short run "
+                      "measures compute and link, and the settings with the best forecasts from it "
+                      "are run too. Settings that need more memory than is free are left out. The "
+                      "runs are recorded."),
                    this));
     layout->addWidget(buildChoices());
     layout->addWidget(hairline(this));
@@ -124,7 +124,7 @@ void TuneDialog::buildUp() {
     m_state->setWordWrap(true);
     m_state->setTextFormat(Qt::PlainText);
     m_state->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_state->setAccessibleName(tr("What it has come to"));
+    m_state->setAccessibleName(tr("Progress of the tuning"));
     m_progress = new QProgressBar(this);
     m_progress->setTextVisible(false);
     m_progress->setAccessibleName(tr("Runs that are measured"));
@@ -171,9 +171,9 @@ QWidget* TuneDialog::buildChoices() {
     m_minutes->setValue(5);
     m_minutes->setButtonSymbols(QAbstractSpinBox::NoButtons);
     m_minutes->setSuffix(tr(" min"));
-    m_minutes->setAccessibleName(tr("Time after which no run is begun"));
+    m_minutes->setAccessibleName(tr("Time after which no new run is started"));
     auto* time = new QHBoxLayout;
-    time->addWidget(new QLabel(tr("Begin no run after"), choices));
+    time->addWidget(new QLabel(tr("Start no new run after"), choices));
     time->addWidget(m_minutes);
     time->addStretch();
     grid->addLayout(time, (place + 1) / kColumns, 0, 1, kColumns);
@@ -237,7 +237,7 @@ void TuneDialog::showOutcome(const TuningOutcome& outcome) {
     m_outcome = outcome;
     QStringList sentences;
     for (const QString& each : outcome.sentences) sentences << inFormWords(each);
-    if (outcome.interrupted) sentences << tr("It was ended before it had looked at all.");
+    if (outcome.interrupted) sentences << tr("It was stopped before all settings were tried.");
     sentences << tr("Recordings are in %1.").arg(outcome.folder);
     AnswerTable table = pathOf(outcome.path);
     m_path->setTable(std::move(table.columns), std::move(table.rows));

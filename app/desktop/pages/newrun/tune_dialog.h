@@ -22,7 +22,7 @@ class QSpinBox;
 
 namespace shardscope::desktop {
 
-// Drives `shardscope tune`: a child process whose progress and outcome are told. GUI thread; never
+// Drives `shardscope tune`: a child process whose progress and outcome are shown. GUI thread; never
 // waits but in its destructor.
 
 struct TuningRequest {
@@ -47,7 +47,7 @@ struct TuningOutcome {
     QString folder;
     bool interrupted = false;  ///< it ended before its search did
 };
-/// What tune has printed; nothing where that is no such document.
+/// What tune has printed; nothing where that is not such a document.
 [[nodiscard]] std::optional<TuningOutcome> parseTuning(const QByteArray& json);
 
 class TuningSession : public QObject {
@@ -59,7 +59,7 @@ public:
 
     /// Ignored while one is going.
     void start(const QString& program, const TuningRequest& request);
-    /// Ends the run that is measured; what was found so far is told.
+    /// Ends the run that is measured; what was found so far is reported.
     void cancel();
     [[nodiscard]] bool isGoing() const { return m_process.state() != QProcess::NotRunning; }
 
@@ -87,7 +87,7 @@ class TuneDialog : public QDialog {
     Q_OBJECT
 
 public:
-    /// Recordings go into a folder of their own below `folder`.
+    /// Recordings go into a new folder below `folder`.
     TuneDialog(run::RunConfig start, QString program, QString folder, QWidget* parent);
     [[nodiscard]] QStringList over() const;
     void begin();

@@ -68,7 +68,7 @@ QWidget* FlamePanel::buildControls() {
     m_controls->setContentsMargins(0, 0, 0, 0);
     m_controls->setSpacing(kGap);
     m_kinds = new QComboBox(controls);
-    m_kinds->setAccessibleName(tr("Of what stacks are shown"));
+    m_kinds->setAccessibleName(tr("Which stacks are shown"));
     connect(m_kinds, &QComboBox::activated, this, [this](int index) {
         m_kind = static_cast<StackKind>(m_kinds->itemData(index).toInt());
         read();
@@ -232,8 +232,7 @@ void FlamePanel::noteZoom() {
     if (!m_frame) return;
     if (shown.empty())
         return m_note->setText(
-            tr("Nothing of this kind ran in what is selected, or it was not "
-               "recorded."));
+            tr("Nothing of this kind ran in the selection, or it was not recorded."));
     QString note = m_graph->zoomed() > 0
                        ? flameText(shown, m_graph->zoomed()) + tr(". Backspace or Esc: out.")
                        : tr("%1 on %2. Click: zoom in; Ctrl+wheel, W, S: zoom; "

@@ -23,7 +23,7 @@ QString shortName(const QString& name) {
     return name.left(half) + QChar(0x2026) + name.right(half - 1);
 }
 
-const Table* mostTelling(const WorkFrame& frame) {
+const Table* mostDetailed(const WorkFrame& frame) {
     const Table* kernels = findTable(frame.work, "kernels");
     return kernels != nullptr ? kernels : findTable(frame.work, "operators");
 }
@@ -120,11 +120,11 @@ void addRoofs(std::optional<double> peak, std::optional<double> bandwidth, Roofl
 }  // namespace
 
 bool hasWork(const WorkFrame& frame) {
-    return mostTelling(frame) != nullptr;
+    return mostDetailed(frame) != nullptr;
 }
 
 QString workHeadline(const WorkFrame& frame) {
-    const Table* table = mostTelling(frame);
+    const Table* table = mostDetailed(frame);
     if (!frame.part->refusal.isEmpty()) return frame.part->refusal;
     if (table == nullptr) return QObject::tr("Neither operators nor kernels were recorded");
     const std::int64_t self = whole(*table, 0, "self_ns"), all = sumOf(*table, "self_ns");
@@ -202,8 +202,8 @@ std::vector<WorkTable> workTables(const WorkFrame& frame) {
 std::vector<TableColumn> edgeColumns(const QString& title) {
     return {{title, {}, false, true, false, 160},
             {QObject::tr("time"), QObject::tr("With what ran within."), true, false, false, 88},
-            {QObject::tr("of total"), QObject::tr("Time / the total of what is selected above."),
-             true, false, false, 80},
+            {QObject::tr("of total"), QObject::tr("Time / the total of the selection above."), true,
+             false, false, 80},
             {QObject::tr("count"), QObject::tr("Spans."), true, false, false, 80}};
 }
 

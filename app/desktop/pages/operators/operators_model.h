@@ -25,13 +25,13 @@ namespace shardscope::desktop {
 struct WorkTable {
     const char* key;
     AnswerTable table;
-    std::vector<questions::StackKind> kinds;  ///< empty: its rows are no spans of a name
+    std::vector<questions::StackKind> kinds;  ///< empty: its rows are not spans of a name
     QStringList names;                        ///< of its rows, where they are
 };
 [[nodiscard]] std::vector<WorkTable> workTables(const WorkFrame& frame);
-/// What the answer says of itself, and what it could not tell.
+/// The notes of the answer, and what is unknown.
 [[nodiscard]] QString notesText(const questions::Answer& answer);
-/// What cannot be told, a sentence each, up to a few.
+/// What is unknown, a sentence each, up to a few.
 [[nodiscard]] QString unknownText(const questions::Answer& answer);
 
 /// Of callers or callees: name, time, share of `calls.total`, count.

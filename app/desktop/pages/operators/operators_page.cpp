@@ -248,7 +248,7 @@ LaunchPanel::LaunchPanel(QWidget* parent) : QWidget(parent) {
     });
     m_roofline = new ChartPanel(this);
     m_roofline->setTitles(tr("Roofline of matrix products"), tr("GFLOP/s"),
-                          tr("FLOPs a byte (estimated)"));
+                          tr("FLOPs per byte (estimated)"));
     m_roofline->setDefinition(
         tr("FLOPs of the products of a shape / their time, against FLOPs / "
            "least bytes that they move."));

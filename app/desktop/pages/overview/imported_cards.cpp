@@ -70,7 +70,7 @@ CardContent overlapCard(const DeviceSums& sums, const SelectedPart& part) {
         u"Time of communication kernels hidden behind compute kernels, divided by all time of "
         u"communication kernels: HTA's definition (hta/analyzers/communication_analysis.py), over "
         u"exact intervals of all kernels. What HTA itself prints, which rounds and leaves kernels "
-        u"out, `shardscope report` tells beside it. %1"_s.arg(QLatin1String(kKernelSource));
+        u"out, `shardscope report` reports beside it. %1"_s.arg(QLatin1String(kKernelSource));
     if (sums.communication.ns == 0) {
         card.value = {unknownText(), {}};
         card.detail =

@@ -108,12 +108,12 @@ CardContent overlapCard(const SelectedPart& part) {
     CardContent card;
     card.title = u"Overlap"_s;
     card.definition =
-        u"Communication time covered by compute of the same rank, divided by all communication "
-        u"time. Union of intervals within steps, summed over ranks, validation left out. Exposed "
-        u"is what is not covered, whether the step thread is blocked in it or not. Of the limit: "
-        u"of "
-        u"moving data, without waiting, what is hidden of what the same schedule would hide if "
-        u"neither compute nor link ever paused.\nSource: collectives and phases."_s;
+        u"Communication time hidden behind compute of the same rank, divided by all "
+        u"communication time. Union of intervals within steps, summed over ranks, "
+        u"validation left out. Exposed is what is not hidden, whether the step thread "
+        u"is blocked in it or not. Of the limit: of data transfer, without waiting, the "
+        u"hidden time divided by what the same schedule would hide if neither compute "
+        u"nor link ever paused.\nSource: collectives and phases."_s;
     const auto ratio = overlap.ratio();
     if (!ratio) {
         card.value = {unknownText(), {}};
@@ -136,9 +136,9 @@ CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger,
     card.title = u"Blocked in communication"_s;
     card.briefTitle = u"Blocked"_s;
     card.definition =
-        u"Time the step thread is blocked in a collective, waiting for peers included, divided "
-        u"by step time. Not the same as exposed communication: a collective may run beside other "
-        u"work that is no compute.\nSource: phases of the compute lane."_s;
+        u"Time the step thread is blocked in a collective, waiting for peers included, "
+        u"divided by step time. Not the same as exposed communication: a collective may "
+        u"run beside work that is not compute.\nSource: phases of the compute lane."_s;
     const Duration blocked = blockedIn(ledger.all.parts);
     const Duration wall = ledger.all.wall;
     if (wall.ns == 0) {
@@ -157,7 +157,7 @@ CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger,
     const std::int64_t rows = ledger.all.rows;
     card.value = {formatNumber(fraction * 100), u"%"_s};
     card.detail = u"%1 of %2 per step, mean"_s.arg(formatDuration({blocked.ns / rows}),
-                                                 formatDuration({wall.ns / rows}));
+                                                   formatDuration({wall.ns / rows}));
     card.trend = trendOf(ledger.blockedShares);
     if (part.summary->run.worldSize > 1)
         judge(atMost(fraction, targets.communication), card);

@@ -47,7 +47,7 @@ QString deviceHeadline(const SelectedPart& part) {
         return u"A trace of %1 events: no steps and no kernels are in it."_s.arg(
             formatCount(static_cast<std::int64_t>(part.report->events)));
     return u"From the first kernel to the last a compute kernel runs %1 of the time, a "
-           u"communication kernel %2, no kernel %3 (%4 of %5; copies are no kernels)."_s.arg(
+           u"communication kernel %2, no kernel %3 (%4 of %5; copies are not kernels)."_s.arg(
                formatPercent(share(compute, whole)), formatPercent(share(communication, whole)),
                formatPercent(share(idle, whole)), formatDuration(idle), formatDuration(whole));
 }
@@ -84,7 +84,7 @@ void addSettings(const OpenRecording& recording, Facts& facts) {
                                                           formatCount(config->steps)));
 }
 
-/// Hosts of one kind, told apart by name only.
+/// Hosts of one kind, which differ in name only.
 void addHosts(const std::vector<HostFacts>& hosts, Facts& facts) {
     constexpr qsizetype kMostNames = 3;
     std::vector<std::pair<QString, QStringList>> kinds;
@@ -122,7 +122,7 @@ void addClocks(const analysis::HostClocks& clocks, Facts& facts) {
 
 QString overviewHeadline(const SelectedPart& part, const LedgerView& ledger) {
     if (!part.refusal.isEmpty())
-        return u"Nothing whole lies in the selection: %1."_s.arg(part.refusal);
+        return u"Nothing to show for this selection: %1."_s.arg(part.refusal);
     if (!ledger.empty()) return ledgerHeadline(ledger);
     if (part.recording->isImported()) return deviceHeadline(part);
     if (part.recording->summary.steps.empty())

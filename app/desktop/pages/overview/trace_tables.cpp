@@ -36,7 +36,7 @@ bool isWanted(const Asking& asking, const questions::Table& table) {
                         [&](std::string_view key) { return key == table.key; }));
 }
 
-/// Tables that are not of names have columns of their own.
+/// Tables that are not of names have their own columns.
 std::vector<const char*> columnsOf(const Asking& asking, const questions::Table& table) {
     const bool named = std::string_view(table.columns.front().key) == "name";
     return named ? asking.columns : std::vector<const char*>();

@@ -14,7 +14,7 @@
 
 namespace shardscope::desktop {
 
-/// Tables with something in them, the most telling first.
+/// Tables with something in them, the most useful first.
 [[nodiscard]] Result<std::vector<AnswerTable>> readTraceTables(storage::RecordingReader& reader,
                                                                const SelectedPart& part);
 

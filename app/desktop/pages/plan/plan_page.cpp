@@ -50,8 +50,8 @@ Result<PlanTimesPtr> learnFrom(storage::RecordingReader& reader, const OpenRecor
     return PlanTimesPtr(std::make_shared<planning::PlanTimes>(std::move(*times)));
 }
 
-/// For a plan like the recorded run: what it wrote and went on from is no part of it. A GPU's name
-/// in a recording is no row of the table of devices: that choice stays.
+/// For a plan like the recorded run: what it wrote and went on from is not part of it. A GPU's name
+/// in a recording is not a row of the table of devices: that choice stays.
 RunConfig likeRecorded(RunConfig recorded, const RunConfig& now) {
     recorded.output.clear();
     recorded.resume.clear();

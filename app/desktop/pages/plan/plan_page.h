@@ -1,6 +1,6 @@
-// Plan: what a model needs before anybody trains it. Settings on the left; on the right, live, what
+// Plan: what a model needs before it is trained. Settings on the left; on the right, live, what
 // to take and why, memory and time of each strategy, how it scales, on what it fits, how else it
-// can be divided. GUI thread; plans are made on a thread of their own.
+// can be divided. GUI thread; plans are made on a separate thread.
 #pragma once
 
 #include "app/desktop/loading/topic.h"

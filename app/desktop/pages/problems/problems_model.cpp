@@ -176,10 +176,10 @@ ProblemsView problemsView(const SelectedPart& part, const questions::Answer* tru
 
 QString problemsHeadline(const ProblemsView& view, const SelectedPart& part) {
     if (!part.refusal.isEmpty())
-        return u"Nothing whole lies in the selection: %1."_s.arg(part.refusal);
+        return u"Nothing to show for this selection: %1."_s.arg(part.refusal);
     const int forAction = problemCount(view.findings);
     const auto all = static_cast<std::int64_t>(view.findings.size());
-    const QString of = part.selection.isEverything() ? QString() : u" of what is selected"_s;
+    const QString of = part.selection.isEverything() ? QString() : u" in the selection"_s;
     if (forAction == 0)
         return u"No problems%1: %2 of %3 passed, %4 unknown."_s.arg(
             of, formatCount(countOf(view.checks, CheckState::kFine)),

@@ -1,5 +1,5 @@
 // What the Problems page lists: what limits trust or asks for action, what was checked, and what
-// could not be told; and all of it as a file. Pure.
+// is unknown; and all of it as a file. Pure.
 #pragma once
 
 #include "app/desktop/models/findings.h"
@@ -32,7 +32,7 @@ enum class ProblemFilter : std::uint8_t {
     kProblems,
     kWarnings,
     kNotes,
-    kUnknown,  ///< checks that could not tell
+    kUnknown,  ///< checks with unknown result
 };
 /// In the order of ProblemFilter.
 [[nodiscard]] QStringList problemFilterNames();

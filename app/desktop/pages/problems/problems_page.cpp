@@ -201,7 +201,7 @@ void ProblemsPage::present() {
                 : wholePart(shownRecording());
     const bool sameSelection = m_shown && m_shown->selection == wanted->selection;
     const bool same = sameSelection && m_shown->recording == wanted->recording;
-    // of one that has grown, what was told before stays until it is told anew
+    // while a recording grows, the previous findings stay until the new ones are there
     if (!sameSelection || m_shown->recording->path != wanted->recording->path) m_trust.reset();
     m_shown = wanted;
     if (!same) askForTrust();
@@ -226,12 +226,11 @@ void ProblemsPage::askForTrust() {
 
 void ProblemsPage::presentLists() {
     m_view = problemsView(*m_shown, m_trust.get());
-    const bool told = m_trust || !m_shown->refusal.isEmpty();
+    const bool isRead = m_trust || !m_shown->refusal.isEmpty();
     const bool nothing = problemCount(m_view.findings) == 0;
     pageFrame().setHeadline(
-        told || !nothing ? problemsHeadline(m_view, *m_shown)
-                         : tr("Nothing asks for action so far."),
-        told ? problemsSubline(m_view, *m_shown) : tr("Its events are being looked through…"));
+        isRead || !nothing ? problemsHeadline(m_view, *m_shown) : tr("No problems so far."),
+        isRead ? problemsSubline(m_view, *m_shown) : tr("Events are still being checked…"));
     clear(*m_noticeLayout);
     const auto groups = problemGroups(m_view.findings, filter());
     for (const ProblemGroup& group : groups) {

@@ -101,7 +101,7 @@ void BoundField::makeChoice() {
     box->setMinimumContentsLength(6);
     m_read = [box] { return OptionValue(box->currentData().toString().toStdString()); };
     m_show = [box](const OptionValue& value) {
-        // A word that is no choice ("my model") is what the last one stands for.
+        // A word that is not a choice ("my model") is what the last one stands for.
         const int at = box->findData(fromUtf8(std::get<std::string>(value)));
         box->setCurrentIndex(at >= 0 ? at : box->count() - 1);
     };

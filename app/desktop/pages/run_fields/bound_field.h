@@ -44,7 +44,7 @@ public:
     [[nodiscard]] QString problem() const { return m_problem; }
     /// What stands below: the problem, else why not, else the note.
     [[nodiscard]] QString below() const;
-    /// As it is in a run that nobody asked anything of.
+    /// Whether it has its default value.
     [[nodiscard]] bool isUsual(const run::RunConfig& config) const;
     /// "Norm RMSNorm", as a folded section sums up what is not as usual.
     [[nodiscard]] QString summary(const run::RunConfig& config) const;

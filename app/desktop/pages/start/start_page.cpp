@@ -129,7 +129,7 @@ void StartPage::follow(RecordingLoader& loader, bool remembers) {
         });
 }
 
-/// A run of its own, so that what is shown was measured on this machine.
+/// A new run, so that what is shown was measured on this machine.
 void StartPage::makeSample() {
     const QDir folder(m_recordings);
     const QString text = folder.filePath(u"sample.txt"_s);

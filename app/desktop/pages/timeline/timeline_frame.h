@@ -26,7 +26,7 @@ struct SliceView {
     std::uint8_t depth = 0;
     bool onDevice = false;                  ///< on a stream of a device
     std::optional<CollectiveOp> operation;  ///< on communication lanes
-    Timestamp waitedUntil;  ///< last arrival of a collective; range.begin when nobody waited
+    Timestamp waitedUntil;  ///< last arrival of a collective; range.begin when no rank waited
     bool instant = false;   ///< a mark, or several from the first to the last
 
     friend bool operator==(const SliceView&, const SliceView&) = default;

@@ -227,7 +227,7 @@ void TimelinePage::presentLegend() {
     const bool heatMap =
         std::any_of(rows.begin(), rows.end(), [](const LaneRow& row) { return row.thin; });
     m_legend->setEntries(timelineLegend(recording(), heatMap));
-    // on a low page lanes need the room more; a heat map has no names that would tell
+    // on a low page lanes need the room more; a heat map shows no names, so it keeps the legend
     m_legend->setVisible(heatMap || height() >= kLowPage);
 }
 

@@ -298,7 +298,7 @@ void TrainingPage::presentSplit() {
 }
 
 void ComparedRuns::add(const QString& path) {
-    // each a kind of its own: none takes the place of another that waits
+    // each is a separate kind: none replaces another that waits
     m_recordings.ask(
         m_asked++, {path},
         [path](const OtherRecordings::Readers& readers) { return readRun(*readers.front(), path); },

@@ -22,7 +22,7 @@ class QSlider;
 
 namespace shardscope::desktop {
 
-// Curves of other recordings beside those of the open one, read on a thread of their own. GUI
+// Curves of other recordings beside those of the open one, read on a separate thread. GUI
 // thread; no answer comes after its end.
 
 class ComparedRuns : public QObject {

@@ -1,5 +1,5 @@
 // Blocks of memory where they lie, as a raster: stretches one after the other in rows to one scale,
-// what is free in them hatched, what nobody knows of empty. A column that several blocks share has
+// what is free in them hatched, what is unknown empty. A column that several blocks share has
 // the colour of the one that covers most of it, as strong as it is covered. Left and Right go from
 // block to block; a double click, or Z, spreads one stretch over all rows, Esc shows all again. GUI
 // thread.

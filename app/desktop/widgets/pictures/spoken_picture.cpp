@@ -43,7 +43,7 @@ void SpokenPicture::setCurrent(const QString& current) {
     tell();
 }
 
-/// Qt tells screen readers of each change of a description.
+/// Qt notifies screen readers of each change of a description.
 void SpokenPicture::tell() {
     const QString& text = m_current.isEmpty() ? m_summary : m_current;
     if (m_widget.accessibleDescription() != text) m_widget.setAccessibleDescription(text);

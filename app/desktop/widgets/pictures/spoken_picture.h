@@ -9,7 +9,7 @@ class QWidget;
 
 namespace shardscope::desktop {
 
-/// Instead of that of a bare widget, which says nothing. Before anybody asks the widget for it.
+/// Replaces the empty role of a bare widget. Call it before the role is queried.
 void setAccessibleRole(QWidget& widget, QAccessible::Role role);
 
 /// A member of the widget that it speaks for.

@@ -56,7 +56,7 @@ void TimelineCanvas::setRecording(const RecordingPtr& recording) {
     m_shown.setOrigin(std::nullopt);
     m_shown.setRecording(recording);
     lanesChanged();
-    // whoever sets a recording sets what to see of it next: only that picture is asked for
+    // the caller sets the view next: only that picture is requested
     if (recording) m_shown.setView(recording->bounds());
     describeSlice();
     describeView();

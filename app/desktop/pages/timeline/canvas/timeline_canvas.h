@@ -192,7 +192,7 @@ private:
     std::vector<LaneAddress> m_asked;  ///< lanes of the last request
     std::string m_run;                 ///< id of the run that is shown
     bool m_seeksChosen = false;        ///< where it stands in its track is not known yet
-    QPixmap m_picture;                 ///< null: to be painted anew
+    QPixmap m_picture;                 ///< null: to be painted again
 };
 
 }  // namespace shardscope::desktop

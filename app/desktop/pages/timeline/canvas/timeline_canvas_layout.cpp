@@ -17,7 +17,7 @@ class QMenu;
 namespace shardscope::desktop {
 namespace {
 
-/// Fills `menu` anew: by rank, then by each figure; `current` is the name of the one that is
+/// Fills `menu` again: by rank, then by each figure; `current` is the name of the one that is
 /// checked, empty: by rank. `choose` gets the name and the order, which is empty by rank.
 void fillRankOrderMenu(
     QMenu& menu, const std::vector<RankFigure>& figures, const QString& current,

@@ -30,7 +30,7 @@ void paintOverlay(QPainter& painter, const TimelineViewport& viewport, const Tim
 
 // Frames around the slices of one name: those of a row of the table. Paints; decides nothing.
 
-/// Of merged slices those in which `name` takes most time; an empty one is nobody's.
+/// Of merged slices those in which `name` takes most time; an empty name matches none.
 void paintHighlight(QPainter& painter, const TimelineViewport& viewport, const TimelineFrame& frame,
                     const QString& name, const Theme& theme);
 

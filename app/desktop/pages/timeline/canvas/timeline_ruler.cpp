@@ -46,7 +46,7 @@ void paintSteps(QPainter& painter, const TimelineViewport& viewport, const Theme
 using namespace Qt::StringLiterals;
 
 constexpr double kTextGap = 20;
-/// Lines closer than this are no lines.
+/// Lines closer than this are not drawn.
 constexpr double kClosest = 6;
 constexpr int kMostTicks = 200;
 

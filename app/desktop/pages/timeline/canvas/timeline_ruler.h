@@ -42,7 +42,7 @@ struct RulerStep {
 };
 
 /// Names of every 1st, 2nd, 5th, 10th ... step, so that none touches the next; lines only where
-/// they can be told apart. Of the step that one is inside the name is always there.
+/// they can be distinguished. The current step is always named.
 [[nodiscard]] std::vector<RulerStep> rulerSteps(const TimeScale& scale,
                                                 const std::vector<StepMark>& steps,
                                                 const Measure& measure);

@@ -1,5 +1,5 @@
 // What the timeline shows and where: the stretch of time, the lanes, how far down one has scrolled.
-// In pixels of the canvas' viewport; paints nothing, asks nobody. GUI thread.
+// In pixels of the canvas' viewport; paints nothing, queries nothing. GUI thread.
 #pragma once
 
 #include "app/desktop/models/open_recording.h"

@@ -12,7 +12,7 @@ namespace {
 using namespace Qt::StringLiterals;
 
 QString whereOf(const OpenRecording& recording, const Selection& selection) {
-    // of a run with steps those are told of, not what is around them
+    // in a run with steps only these count, not what is around them
     if (!selection.cutsTime())
         return recording.summary.steps.empty() ? u"Whole run"_s : u"All steps"_s;
     const auto steps = recording.stepsOf(selection);

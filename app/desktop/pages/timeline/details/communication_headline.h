@@ -1,5 +1,5 @@
 // The Timeline's sentence: how much communication there is in the selected range, and what of it is
-// waiting. None, not recorded and cannot be told are three sentences.
+// waiting. None, not recorded and unknown are three sentences.
 #pragma once
 
 #include "app/desktop/models/open_recording.h"

@@ -24,7 +24,7 @@ QString keyOf(std::string_view key) {
     return QString::fromLatin1(key);
 }
 
-/// By our words, whoever wrote them.
+/// Under our keys, whichever tool wrote them.
 QJsonObject argumentsOf(const SliceView& slice) {
     const QJsonObject written = QJsonDocument::fromJson(slice.arguments.toUtf8()).object();
     QJsonObject read;
@@ -63,7 +63,7 @@ QString valueText(const QJsonValue& value) {
     return whole ? QString::number(value.toInteger()) : QString::number(number, 'g', 12);
 }
 
-/// Takes one value after the other out of the arguments; what is left nobody knows.
+/// Takes one value after the other out of the arguments; the rest is unknown.
 class Arguments {
 public:
     explicit Arguments(const SliceView& slice) : m_left(argumentsOf(slice)) {}
@@ -172,7 +172,7 @@ Rows otherArguments(const SliceView& slice) {
     Rows rows;
     for (auto member = all.left().begin(); member != all.left().end(); ++member)
         rows.emplace_back(member.key(), valueText(member.value()));
-    // a text that is no object
+    // a text that is not an object
     if (rows.empty() && !slice.arguments.isEmpty() && !slice.arguments.startsWith(u'{'))
         rows.emplace_back(u"arguments"_s, slice.arguments);
     return rows;

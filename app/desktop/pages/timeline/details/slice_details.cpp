@@ -40,9 +40,10 @@ void addCollective(const OpenRecording& recording, RankId rank, const Collective
     rows.emplace_back(u"queued"_s, formatDuration(event.start - event.issue));
     QString waitText = formatDuration(waited);
     if (const auto last = analysis::lastToArrive(event, members); last && waited.ns > 0)
-        waitText += recording.report.clocks.tellsLast(event, members)
-                        ? u" for rank %1"_s.arg(last->value)
-                        : u", for whom is unknown: hosts' clocks are in doubt by more"_s;
+        waitText +=
+            recording.report.clocks.tellsLast(event, members)
+                ? u" for rank %1"_s.arg(last->value)
+                : u", for which rank is unknown: within the uncertainty of the hosts' clocks"_s;
     rows.emplace_back(u"waited"_s, waitText);
     rows.emplace_back(u"moved in"_s, formatDuration(event.end - event.lastArrival()));
     if (const auto bandwidth = analysis::busBandwidth(event))

@@ -1,5 +1,5 @@
-// What a lane is, told by its role and the name that its recorder or importer gave it: of which
-// thread or stream it is, and what of it. Pure.
+// What a lane is, by its role and the name that its recorder or importer gave it: of which thread
+// or stream it is, and what of it. Pure.
 #pragma once
 
 #include "storage/model/recording.h"
@@ -40,7 +40,7 @@ struct LaneIdentity {
     QString name;       ///< within the group: "operators"; of others the whole name
 };
 
-/// `rank`: whose lane it is; its process tells the main thread.
+/// `rank`: whose lane it is; its process determines the main thread.
 [[nodiscard]] LaneIdentity identify(const LaneFacts& lane, const RankFacts& rank);
 /// Of a thread that a profiler invents to say something of itself: "thread PyTorch Profiler:
 /// Trace".

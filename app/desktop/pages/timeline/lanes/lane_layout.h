@@ -56,7 +56,7 @@ struct LaneRow {
     std::vector<LaneAddress> parts;  ///< of a summary, what lies below first; of a track its lanes
     std::vector<LaneContent> contents;  ///< of a track's parts
 
-    /// Has events of its own, not only those that other rows show too.
+    /// Has its own events, not only those that other rows show too.
     [[nodiscard]] bool isLane() const {
         return kind == Kind::kSpans || kind == Kind::kTrack || kind == Kind::kCounter;
     }

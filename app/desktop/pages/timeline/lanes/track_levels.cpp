@@ -25,7 +25,7 @@ bool areTogether(const KnownLane& a, const KnownLane& b) {
            a.identity.group == b.identity.group && nests(a) && nests(b);
 }
 
-/// Coarse: the pyramid tells levels of a lane apart at every resolution.
+/// Coarse: the pyramid keeps levels of a lane separate at every resolution.
 constexpr std::int64_t kCells = 32;
 /// As a picture has them, in which narrow slices of several lanes stand below each other.
 constexpr std::int64_t kTrackCells = 2048;

@@ -41,7 +41,7 @@ void nestTracks(TimelineFrame& frame);
 /// track, or that is not loaded, its own depth.
 [[nodiscard]] int levelOf(const TimelineFrame& frame, LaneAddress key, const SliceView& slice);
 
-// Which lanes of a thread or stream nest in one track, and which keep a row of their own. Pure;
+// Which lanes of a thread or stream nest in one track, and which keep a separate row. Pure;
 // part of the layout.
 
 /// The lanes of one row: one, or those of a track, the outermost kind first.

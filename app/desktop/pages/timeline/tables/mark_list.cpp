@@ -55,7 +55,7 @@ constexpr int kVersion = 1;
 /// What is longer was not written here.
 constexpr qint64 kMostBytes = 16 << 20;
 
-/// A link or somebody else's file is none of ours.
+/// A link or a file of another user is not ours.
 bool isOurs(const QString& path) {
     const QFileInfo file(path);
     return file.isFile() && !file.isSymLink() &&

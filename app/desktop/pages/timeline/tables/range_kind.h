@@ -1,4 +1,4 @@
-// Kinds of lanes that the table of a range tells apart. Pure.
+// Kinds of lanes that the table of a range distinguishes. Pure.
 #pragma once
 
 #include "app/desktop/models/open_recording.h"

@@ -66,7 +66,7 @@ class Search {
 public:
     /// More matches are counted, but not listed.
     static constexpr std::size_t kMostHits = 10'000;
-    /// Moments that the matches are told apart by.
+    /// Time resolution at which matches are distinguished.
     static constexpr std::size_t kMoments = 4096;
 
     /// Lanes of `ranks`, all where none is named. `remote`: the recording is on another host.

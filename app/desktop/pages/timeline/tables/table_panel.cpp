@@ -77,7 +77,7 @@ void TablePanel::setKinds(const std::vector<RangeKind>& kinds) {
     for (TableTab tab : others) addTab(tab);
     if (kinds.empty()) return;
     m_tabs->setCurrentIndex(current);
-    m_tabs->updateGeometry();  // it does not tell its layout while it is hidden
+    m_tabs->updateGeometry();  // it does not notify its layout while hidden
     m_kind = kinds[static_cast<std::size_t>(current)];
 }
 

@@ -28,7 +28,7 @@ public:
     void setSelection(const Selection& selection);
     /// Too many events would have to come from another host.
     void setTooFar(bool tooFar) { m_tooFar = tooFar; }
-    /// The table that is shown is wanted anew.
+    /// The table that is shown is wanted again.
     void ask();
     /// Selects the row of a slice that was clicked.
     void showSlice(const LaneFacts& lane, const SliceView& slice);

@@ -138,7 +138,7 @@ void ColumnStrip::paintTraces(QPainter& painter, const QRectF& area) const {
 QString shortName(const QString& name) {
     if (const QString python = pythonName(name); !python.isEmpty()) return python;
     if (name.startsWith(u'<') || name.contains(": "_L1)) return name;
-    // a sentence is no signature
+    // a sentence is not a signature
     const bool template_ = name.contains(u'<') || name.contains("::"_L1);
     const bool call = name.endsWith(u')') && name.contains(u'(');
     if (!template_ && !call) return name;

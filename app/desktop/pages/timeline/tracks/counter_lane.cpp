@@ -11,7 +11,7 @@ using namespace Qt::StringLiterals;
 
 /// Counters that hardly change would be a full strip.
 constexpr double kHardlyChanges = 0.6;
-/// Less of a level is not worth a scale of its own.
+/// A smaller level is not worth a separate scale.
 constexpr double kLeastChange = 0.02;
 constexpr double kTickRoom = 28;
 

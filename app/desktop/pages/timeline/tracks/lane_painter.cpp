@@ -32,7 +32,7 @@ QColor mixed(const QColor& colour, const QColor& ground, double share) {
             mix(colour.blue(), ground.blue())};
 }
 
-/// x to which a collective waited for a peer; far left where nobody did.
+/// x to which a collective waited for a peer; far left where it did not wait.
 double waitedUntil(const QRectF& area, const SliceView& slice, const TimeScale& scale) {
     if (slice.waitedUntil <= slice.range.begin) return -1e9;
     return area.left() + scale.x(slice.waitedUntil);
@@ -74,7 +74,7 @@ QRectF LanePainter::sliceArea(const QRectF& area, const LaneRow& row, const Slic
 }
 
 LanePainter::Look LanePainter::makeLook(const LaneRow& row, const SliceView& slice) const {
-    // what an interpreter or a profiler does is no compute
+    // what an interpreter or a profiler does is not compute
     const bool other = row.role == LaneRole::kHost && row.content != LaneContent::kOperators;
     Fill fill = m_theme.fill(other ? Meaning::kHost : sliceMeaning(row.role, slice));
     const bool kernel = slice.onDevice && row.role == LaneRole::kCompute;

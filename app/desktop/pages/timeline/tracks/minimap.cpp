@@ -18,7 +18,7 @@ namespace {
 
 /// An edge is held this close to it.
 constexpr double kGrip = 5;
-/// Ticks of steps closer than this are no ticks.
+/// Ticks of steps closer than this are not drawn.
 constexpr double kClosestSteps = 5;
 constexpr int kStepsAView = 4;  ///< by keys
 constexpr double kTicks = 5;    ///< height of the strip of ticks below

@@ -19,8 +19,8 @@ bool isWorkOfDevice(const LaneFacts& lane) {
            (lane.role == LaneRole::kCompute || lane.role == LaneRole::kCommunication);
 }
 
-/// What tells most of the ranks: phases, else streams, else what host threads did.
-std::vector<const LaneFacts*> tellingLanes(const RecordingSummary& summary) {
+/// The most detailed lanes of the ranks: phases, else streams, else what host threads did.
+std::vector<const LaneFacts*> densityLanes(const RecordingSummary& summary) {
     const auto matching = [&](auto matches) {
         std::vector<const LaneFacts*> found;
         for (const LaneFacts& lane : summary.lanes)
@@ -83,7 +83,7 @@ Result<MinimapDensityPtr> loadMinimap(storage::RecordingReader& reader,
     density->range = recording.bounds();
     for (auto* buckets : {&density->compute, &density->communication, &density->rest})
         buckets->resize(kBuckets);
-    const auto lanes = tellingLanes(recording.summary);
+    const auto lanes = densityLanes(recording.summary);
     if (lanes.empty()) return MinimapDensityPtr(std::move(density));
     density->isBlocked = isPhases(*lanes.front());
     const Duration cell{std::max<std::int64_t>(
