@@ -60,8 +60,6 @@ private:
 // Saves what a page shows, and the recording that it is of: offers what there is, and writes what
 // is chosen behind the window. GUI thread.
 
-class ExportDialog;
-
 class PageExport : public QObject {
     Q_OBJECT
 

@@ -30,6 +30,7 @@
 #include <ctime>
 #include <limits>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
