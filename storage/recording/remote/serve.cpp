@@ -56,7 +56,7 @@ private:
     Condition m_changed;
     std::deque<Entry> m_entries SHARDSCOPE_GUARDED_BY(m_mutex);
     /// Of what was taken last.
-    std::optional<Entry> m_taken SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::unique_ptr<Entry> m_taken SHARDSCOPE_GUARDED_BY(m_mutex);
     bool m_closed SHARDSCOPE_GUARDED_BY(m_mutex) = false;
 };
 
@@ -90,7 +90,7 @@ std::optional<WaitingCall> CallQueue::take() {
     while (m_entries.empty() && !m_closed) m_changed.wait(lock);
     m_taken.reset();
     if (m_entries.empty()) return std::nullopt;
-    m_taken.emplace(std::move(m_entries.front()));
+    m_taken = std::make_unique<Entry>(std::move(m_entries.front()));
     m_entries.pop_front();
     return std::optional(m_taken->waiting);
 }

@@ -103,10 +103,10 @@ TEST(RankTableTest, SaysWhatEachRankIsAt) {
     LiveRun run;
     withRanks(run).setFigures(figures(0), 1000);
     const QStringList texts = textsOf(run, 0, 1500);
-    EXPECT_EQ(texts, QStringList({u"0"_s, u"● running"_s, u"6"_s, u"1,235"_s, u"100\u2009MiB"_s,
+    EXPECT_EQ(texts, QStringList({u"0"_s, u"● running"_s, u"6"_s, u"1,234"_s, u"100\u2009MiB"_s,
                                   u"700\u2009MiB"_s, u"10"_s, u"forward, block 3"_s}))
         << texts.join(u'|').toStdString();
-    EXPECT_EQ(textsOf(run, 0, 1500, true), QStringList({u"0"_s, u"● running"_s, u"6"_s, u"1,235"_s,
+    EXPECT_EQ(textsOf(run, 0, 1500, true), QStringList({u"0"_s, u"● running"_s, u"6"_s, u"1,234"_s,
                                                         u"100\u2009MiB"_s, u"forward, block 3"_s}));
     run.setRank(0, u"running"_s, 12);
     EXPECT_EQ(textsOf(run, 0, 1500).at(2), u"6"_s) << "a state does not forget the figures";
