@@ -32,8 +32,9 @@ void addBasis(const Asked& asked, const analysis::Throughput& throughput,
         asked.summary.run.worldSize == 1 ? "" : "s", toWord(config.precision),
         throughput.warmupStepsLeftOut));
     if (mfu.peakFlops)
-        answer.sentences.push_back(fmt::format("Peak of all ranks: {:.4g} TFLOP/s ({}).",
-                                               *mfu.peakFlops * 1e-12, mfu.peakSource));
+        answer.sentences.push_back(fmt::format(
+            "Peak of all ranks: {} ({}).",
+            quantityText(*mfu.peakFlops, Unit::kFlops, Digits::kScreen).joined(), mfu.peakSource));
 }
 
 Table variantTable(const std::vector<UtilisationBy>& variants) {

@@ -147,7 +147,8 @@ Answer training(const Report& report, bool brief) {
         add(answer, "validation loss", number(report.validationLossLast) + " (last)");
     if (report.tokensPerSecond)
         add(answer, "throughput",
-            fmt::format("{:.0f} tokens/s over all ranks", *report.tokensPerSecond));
+            fmt::format("{} tokens/s over all ranks",
+                        countText(std::llround(*report.tokensPerSecond))));
     if (report.stepSecondsMedian)
         add(answer, "step, median",
             fmt::format("{} ({} warm-up steps and steps with evaluation left out)",
@@ -155,10 +156,10 @@ Answer training(const Report& report, bool brief) {
                         report.warmupStepsLeftOut));
     const analysis::Mfu& mfu = report.mfu;
     add(answer, "MFU",
-        mfu.value
-            ? fmt::format("{:.1f} % ({}; peak {:.1f} GFLOP/s over all ranks{})", *mfu.value * 100,
-                          mfu.variant, *mfu.peakFlops * 1e-9, brief ? "" : ", " + mfu.peakSource)
-            : "n/a: " + mfu.reason);
+        mfu.value ? fmt::format("{:.1f} % ({}; peak {} over all ranks{})", *mfu.value * 100,
+                                mfu.variant, quantityText(*mfu.peakFlops, Unit::kFlops).joined(),
+                                brief ? "" : ", " + mfu.peakSource)
+                  : "n/a: " + mfu.reason);
     if (report.measuredPeakUse)
         add(answer, "of measured peak",
             fmt::format("{:.1f} %{}", *report.measuredPeakUse * 100,
