@@ -167,7 +167,9 @@ TEST_F(MeasuringRank, CalibrateMeasuresKeepsAndShows) {
     for (const auto& cost : calibration->collectives) {
         communicators.insert(cost.communicator);
         EXPECT_EQ(cost.ranks, 2);
-        EXPECT_GT(cost.fit.nsPerByte, 0);
+        // On a busy machine the largest size may be the fastest: then the fit is a latency alone.
+        EXPECT_GE(cost.fit.nsPerByte, 0);
+        EXPECT_GT(cost.fit.latencyNs + cost.fit.nsPerByte, 0);
         EXPECT_GT(cost.bestBusBandwidth.value_or(0), 0);
     }
     EXPECT_EQ(communicators,
