@@ -1,6 +1,6 @@
 #include "app/cli/doctor/doctor_hosts.h"
 
-#include "app/cli/answers/report_table.h"
+#include "app/cli/answers/answer_text.h"
 #include "app/cli/console.h"
 #include "app/cli/hosts/run_hosts.h"
 #include "app/cli/hosts/ssh_hosts.h"
@@ -62,7 +62,7 @@ std::string clockText(const HostLook& look) {
     return fmt::format("{:+.2f} s ± {:.2f}", seconds(look.clockAhead), seconds(look.clockError));
 }
 
-std::vector<std::string> rowOf(const LookedAt& each) {
+std::vector<questions::Cell> rowOf(const LookedAt& each) {
     const HostLook& look = each.look;
     if (look.system.empty()) return {each.name, "not reached", "", "", "", "", "", "", "", ""};
     return {each.name,
@@ -77,22 +77,40 @@ std::vector<std::string> rowOf(const LookedAt& each) {
             clockText(look)};
 }
 
+/// What a row has no room for, a line each.
+std::string remarksOf(const LookedAt& each) {
+    std::string text;
+    if (!each.look.folder.empty())
+        text += fmt::format("{}: {} in {}\n", each.name,
+                            each.look.programThere ? "this program is" : "it would be put",
+                            each.look.folder);
+    if (each.look.noisy)
+        text += fmt::format("{}: its login shell prints to standard output; that is ignored\n",
+                            each.name);
+    if (each.failure) text += each.failure->message + '\n';
+    return text;
+}
+
 std::string textOf(const std::vector<LookedAt>& hosts) {
-    TextTable table({"host", "state", "system", "glibc", "cores", "free memory", "free disk",
-                     "LibTorch", "GPUs", "clock ahead"});
-    std::string rest;
+    std::string remarks;
+    questions::Table table{"hosts",
+                           "Hosts",
+                           {{"host", "host"},
+                            {"state", "state"},
+                            {"system", "system"},
+                            {"glibc", "glibc"},
+                            {"cores", "cores"},
+                            {"free_memory", "free memory"},
+                            {"free_disk", "free disk"},
+                            {"libtorch", "LibTorch"},
+                            {"gpus", "GPUs"},
+                            {"clock", "clock ahead"}},
+                           {}};
     for (const LookedAt& each : hosts) {
-        table.add(rowOf(each));
-        if (!each.look.folder.empty())
-            rest += fmt::format("{}: {} in {}\n", each.name,
-                                each.look.programThere ? "this program is" : "it would be put",
-                                each.look.folder);
-        if (each.look.noisy)
-            rest += fmt::format("{}: its login shell prints to standard output; that is ignored\n",
-                                each.name);
-        if (each.failure) rest += each.failure->message + '\n';
+        table.rows.push_back(rowOf(each));
+        remarks += remarksOf(each);
     }
-    return table.text() + rest;
+    return tableText(table) + remarks;
 }
 
 template <class T>

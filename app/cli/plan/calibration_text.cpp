@@ -1,11 +1,13 @@
 #include "app/cli/plan/calibration_text.h"
 
-#include "app/cli/answers/report_table.h"
+#include "app/cli/answers/answer_text.h"
 #include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace shardscope::cli {
 namespace {
@@ -13,6 +15,9 @@ namespace {
 using planning::Calibration;
 using planning::CollectiveCost;
 using planning::MachineRate;
+using questions::Cell;
+using questions::Table;
+using questions::Unit;
 
 std::string quantity(double value, std::string_view unit) {
     return siText(value, unit, Digits::kScreen).joined();
@@ -28,23 +33,39 @@ std::string nameOf(const run::MeasuredFigure& figure) {
                        figure.columns);
 }
 
-std::string machineTable(const Calibration& calibration, std::int64_t nowS) {
-    TextTable table(
-        {"figure", "best", "median", "95 % of the median", "samples", "threads", "age"});
+std::string from(const std::string& low, const std::string& high) {
+    return low + " to " + high;
+}
+
+Table machineTable(const Calibration& calibration, std::int64_t nowS) {
+    Table table{"rates",
+                "This machine",
+                {{"figure", "figure"},
+                 {"best", "best"},
+                 {"median", "median"},
+                 {"interval", "95 % of the median"},
+                 {"samples", "samples", Unit::kCount},
+                 {"threads", "threads", Unit::kCount},
+                 {"age", "age"}},
+                {}};
     for (const MachineRate& rate : calibration.rates) {
         const char* unit = entryOf(rate.what.figure)->unit;
-        table.add({nameOf(rate.what), quantity(rate.best, unit), quantity(rate.median, unit),
-                   fmt::format("{} to {}", quantity(rate.interval.low, unit),
-                               quantity(rate.interval.high, unit)),
-                   fmt::format("{}", rate.samples), fmt::format("{}", rate.what.threads),
-                   planning::ageText(rate.unixS, nowS)});
+        table.rows.push_back(
+            {nameOf(rate.what), quantity(rate.best, unit), quantity(rate.median, unit),
+             from(quantity(rate.interval.low, unit), quantity(rate.interval.high, unit)),
+             std::int64_t{rate.samples}, std::int64_t{rate.what.threads},
+             planning::ageText(rate.unixS, nowS)});
     }
-    return table.text();
+    return table;
 }
 
 /// Of a beta as bandwidth: the larger one of an interval is the smaller bandwidth.
 std::string bandwidth(double nsPerByte) {
     return nsPerByte > 0 ? quantity(1e9 / nsPerByte, "B/s") : "no limit seen";
+}
+
+std::string seconds(double ns) {
+    return quantity(ns * 1e-9, "s");
 }
 
 std::string placeOf(const CollectiveCost& cost) {
@@ -53,45 +74,54 @@ std::string placeOf(const CollectiveCost& cost) {
     return place + (cost.sharedCores ? " *" : "");
 }
 
-std::string collectiveTable(const Calibration& calibration, std::int64_t nowS) {
-    TextTable table(
-        {"ranks by", "operation", "alpha", "95 %", "1 / beta", "95 %", "best bus", "sizes", "age"});
+Table collectiveTable(const Calibration& calibration, std::int64_t nowS) {
+    Table table{"collectives",
+                "Collectives: time = alpha + beta x size of the whole payload, fitted to the "
+                "shortest time of each size",
+                {{"ranks", "ranks by"},
+                 {"operation", "operation"},
+                 {"alpha", "alpha"},
+                 {"alpha_interval", "95 %"},
+                 {"bandwidth", "1 / beta"},
+                 {"bandwidth_interval", "95 %"},
+                 {"bus", "best bus"},
+                 {"sizes", "sizes"},
+                 {"age", "age"}},
+                {}};
     for (const CollectiveCost& cost : calibration.collectives)
-        table.add({placeOf(cost), toWord(cost.operation), quantity(cost.fit.latencyNs * 1e-9, "s"),
-                   fmt::format("{} to {}", quantity(cost.alphaNs.low * 1e-9, "s"),
-                               quantity(cost.alphaNs.high * 1e-9, "s")),
-                   bandwidth(cost.fit.nsPerByte),
-                   fmt::format("{} to {}", bandwidth(cost.betaNsPerByte.high),
-                               bandwidth(cost.betaNsPerByte.low)),
-                   cost.bestBusBandwidth ? quantity(*cost.bestBusBandwidth, "B/s") : "n/a",
-                   fmt::format("{} to {}", sizeText(cost.smallest), sizeText(cost.largest)),
-                   planning::ageText(cost.unixS, nowS)});
-    return table.text();
+        table.rows.push_back(
+            {placeOf(cost), toWord(cost.operation), seconds(cost.fit.latencyNs),
+             from(seconds(cost.alphaNs.low), seconds(cost.alphaNs.high)),
+             bandwidth(cost.fit.nsPerByte),
+             from(bandwidth(cost.betaNsPerByte.high), bandwidth(cost.betaNsPerByte.low)),
+             cost.bestBusBandwidth ? Cell(quantity(*cost.bestBusBandwidth, "B/s")) : Cell(),
+             from(sizeText(cost.smallest), sizeText(cost.largest)),
+             planning::ageText(cost.unixS, nowS)});
+    return table;
 }
 
-std::string firstLines(const Calibration& calibration, std::int64_t nowS) {
-    std::string text = fmt::format("{}, {}", calibration.host, calibration.device);
-    if (calibration.kind == run::Device::kCpu) text += ", " + counted(calibration.cores, "core");
-    text += fmt::format("\nmeasured {} ago{} by {}\n", planning::ageText(calibration.unixS, nowS),
-                        calibration.quick ? ", quickly," : "", calibration.product);
+std::vector<std::string> sentencesOf(const Calibration& calibration, std::int64_t nowS) {
+    std::vector<std::string> lines{fmt::format("{}, {}", calibration.host, calibration.device)};
+    if (calibration.kind == run::Device::kCpu)
+        lines.front() += ", " + counted(calibration.cores, "core");
+    lines.push_back(fmt::format("measured {} ago{} by {}",
+                                planning::ageText(calibration.unixS, nowS),
+                                calibration.quick ? ", quickly," : "", calibration.product));
     if (nowS - calibration.unixS > planning::kOldCalibrationS)
-        text += "That is long ago: run `shardscope calibrate` again.\n";
-    return text;
+        lines.emplace_back("That is long ago: run `shardscope calibrate` again.");
+    if (std::any_of(calibration.collectives.begin(), calibration.collectives.end(),
+                    [](const CollectiveCost& cost) { return cost.sharedCores; }))
+        lines.emplace_back("* these ranks shared cores: on a core each they are faster");
+    return lines;
 }
 
 }  // namespace
 
 std::string calibrationText(const Calibration& calibration, std::int64_t nowS) {
-    std::string text = firstLines(calibration, nowS);
-    if (!calibration.rates.empty()) text += '\n' + machineTable(calibration, nowS);
-    if (calibration.collectives.empty()) return text;
-    text += '\n' + collectiveTable(calibration, nowS) +
-            "time = alpha + beta x size, of whole payloads; fitted to the shortest time of each "
-            "size\n";
-    if (std::any_of(calibration.collectives.begin(), calibration.collectives.end(),
-                    [](const CollectiveCost& cost) { return cost.sharedCores; }))
-        text += "* these ranks shared cores: on a core each they are faster\n";
-    return text;
+    questions::Answer answer;
+    answer.sentences = sentencesOf(calibration, nowS);
+    answer.tables = {machineTable(calibration, nowS), collectiveTable(calibration, nowS)};
+    return answerText(answer, 0);
 }
 
 }  // namespace shardscope::cli

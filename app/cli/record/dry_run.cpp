@@ -1,6 +1,6 @@
 #include "app/cli/record/dry_run.h"
 
-#include "app/cli/answers/report_table.h"
+#include "app/cli/answers/answer_text.h"
 #include "app/cli/console.h"
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/host_list.h"
@@ -11,15 +11,20 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shardscope::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using questions::Cell;
+using questions::Table;
 using theory::MemoryByCategory;
 using theory::Moment;
 
@@ -36,94 +41,122 @@ Bytes togetherOf(const run::RunConfig& config) {
 }
 
 /// Moments side by side, categories below each other; empty ones are left out.
-std::string momentsTable(const run::RunConfig& config) {
-    std::vector<std::string> header{"MB per rank"};
+Table momentsTable(const run::RunConfig& config) {
+    Table table{"moments", "", {{"category", "MB per rank"}}, {}};
     std::vector<MemoryByCategory> columns;
     for (const Moment moment : kAll<theory::Moment>) {
-        header.emplace_back(toWord(moment));
+        table.columns.push_back({toWord(moment), toWord(moment)});
         columns.push_back(theory::memoryAt(config, moment));
     }
-    TextTable table(header);
+    const auto add = [&](const char* name, const auto& bytesIn) {
+        std::vector<Cell> row{name};
+        for (const MemoryByCategory& column : columns) row.emplace_back(megabytes(bytesIn(column)));
+        table.rows.push_back(std::move(row));
+    };
     for (int i = 0; i < kMemoryCategoryCount; ++i) {
-        std::vector<std::string> row{toWord(static_cast<MemoryCategory>(i))};
-        bool any = false;
-        for (const MemoryByCategory& column : columns) {
-            const Bytes bytes = column[static_cast<std::size_t>(i)];
-            any = any || bytes.count != 0;
-            row.push_back(megabytes(bytes));
-        }
-        if (any) table.add(row);
+        const auto bytesIn = [i](const MemoryByCategory& column) {
+            return column[static_cast<std::size_t>(i)];
+        };
+        if (std::any_of(columns.begin(), columns.end(),
+                        [&](const auto& column) { return bytesIn(column).count != 0; }))
+            add(toWord(static_cast<MemoryCategory>(i)), bytesIn);
     }
-    std::vector<std::string> sums{"together"};
-    for (const MemoryByCategory& column : columns) sums.push_back(megabytes(theory::total(column)));
-    table.add(sums);
-    return table.text("  ");
+    add("together", [](const MemoryByCategory& column) { return theory::total(column); });
+    return table;
+}
+
+std::string ranksNeed(const run::RunConfig& config, std::int32_t ranks) {
+    return fmt::format("{} {} {} together", counted(ranks, "rank"), ranks == 1 ? "needs" : "need",
+                       sizeText(Bytes{ranks * peakOf(config).count}));
 }
 
 /// Hosts are asked when a run starts.
-std::string verdictOfHosts(const run::RunConfig& config) {
+std::vector<std::string> needsOfHosts(const run::RunConfig& config) {
     const run::RankPlaces places = run::placesOf(config);
     const std::vector<run::HostConfig> hosts = run::hostsOf(config);
-    std::string text =
-        "whether it fits   unknown: the hosts' memory is checked when the run starts; "
-        "`shardscope doctor --hosts` shows it";
-    for (std::int32_t host = 0; host < places.hosts(); ++host) {
-        const std::int32_t ranks = places.ranksOf(host);
-        text +=
-            fmt::format("\n  {:16}{} {} {} together", hosts[static_cast<std::size_t>(host)].name,
-                        ranks, ranks == 1 ? "rank needs" : "ranks need",
-                        sizeText(Bytes{ranks * peakOf(config).count}));
-    }
-    return text;
+    std::vector<std::string> needs{
+        "whether it fits is unknown: the hosts' memory is checked when the run starts; "
+        "`shardscope doctor --hosts` shows it"};
+    for (std::int32_t host = 0; host < places.hosts(); ++host)
+        needs.push_back(hosts[static_cast<std::size_t>(host)].name + ": " +
+                        ranksNeed(config, places.ranksOf(host)));
+    return needs;
 }
 
-std::string verdict(const run::RunConfig& config, std::optional<Bytes> available) {
-    if (!config.hosts.empty()) return verdictOfHosts(config);
+std::vector<std::string> verdict(const run::RunConfig& config, std::optional<Bytes> available) {
+    if (!config.hosts.empty()) return needsOfHosts(config);
     if (!available)
-        return "whether it fits   unknown: the memory of the GPUs was not queried; "
-               "`shardscope doctor` shows it";
+        return {
+            "whether it fits is unknown: the memory of the GPUs was not queried; `shardscope "
+            "doctor` shows it"};
     const bool fits = togetherOf(config).count <= available->count;
-    return fmt::format("{}: {} ranks need {} together, {} are available here",
-                       fits ? "fits" : "does not fit", config.ranks, sizeText(togetherOf(config)),
-                       sizeText(*available));
+    return {fmt::format("{}: {}, {} are available here", fits ? "fits" : "does not fit",
+                        ranksNeed(config, config.ranks), sizeText(*available))};
+}
+
+std::string flopsText(const run::RunConfig& config) {
+    const auto flops = theory::forwardFlopsPerToken(config.model, theory::AttentionCount::kFull);
+    return fmt::format(
+        "{:.1f} (palm); forward: qkv {:.1f}, attention {:.1f}, projection {:.1f}, feed-forward "
+        "{:.1f}, head {:.1f}",
+        theory::palmFlopsPerToken(config.model) * 1e-6, flops.qkv * 1e-6, flops.attention * 1e-6,
+        flops.projection * 1e-6, flops.feedForward * 1e-6, flops.head * 1e-6);
+}
+
+std::vector<questions::Figure> figuresOf(const run::RunConfig& config) {
+    std::vector<questions::Figure> figures;
+    const auto add = [&](const char* title, std::string text) {
+        figures.push_back({{title, title}, std::move(text)});
+    };
+    add("state per rank",
+        fmt::format("{} MB, peak in: {}", megabytes(theory::stateTheory(config)),
+                    toWord(theory::peakMoment(config))));
+    if (const auto pieces = run::vocabularyPieces(config); pieces.count > 0)
+        add("token table, head",
+            fmt::format("in {} of {} rows, gathered one by one",
+                        pieces.count == 1 ? "one piece each"
+                                          : fmt::format("{} pieces", pieces.count),
+                        pieces.rows));
+    if (config.offload != run::Offload::kNone)
+        add("of it on the host", megabytes(theory::hostStateTheory(config)) + " MB");
+    add("traffic per rank", megabytes(theory::trafficPerStep(config)) + " MB per step");
+    add("MFLOP per token", flopsText(config));
+    return figures;
+}
+
+/// By theory, what ranks hold at each moment, and with another kernel of attention.
+questions::Answer memoryOf(const run::RunConfig& config) {
+    questions::Answer answer;
+    answer.tables.push_back(momentsTable(config));
+    const auto choices = theory::kernelChoices(config);
+    for (std::size_t i = 1; i < choices.size(); ++i)
+        answer.sentences.push_back(fmt::format(
+            "at most {} MB with {} attention: ranks take the faster kernel when they start",
+            megabytes(theory::total(theory::memoryTheory(config, choices[i]))),
+            choices[i].attention()));
+    return answer;
 }
 
 }  // namespace
 
 std::string dryRunText(const run::RunConfig& config, std::optional<Bytes> available) {
-    const auto flops = theory::forwardFlopsPerToken(config.model, theory::AttentionCount::kFull);
-    std::string text =
-        fmt::format("{} with {} on {} {} in {}: {} parameters, {} tokens per step\n",
-                    config.model.name, toWord(config.strategy), config.ranks,
-                    config.ranks == 1 ? "rank" : "ranks", toWord(config.precision),
-                    theory::parameterCount(config.model), theory::tokensPerStep(config));
-    text += fmt::format("state per rank     {} MB, peak in: {}\n",
-                        megabytes(theory::stateTheory(config)), toWord(theory::peakMoment(config)));
-    if (const auto pieces = run::vocabularyPieces(config); pieces.count > 0)
-        text += fmt::format(
-            "token table, head  in {} of {} rows, gathered one by one\n",
-            pieces.count == 1 ? "one piece each" : fmt::format("{} pieces", pieces.count),
-            pieces.rows);
-    if (config.offload != run::Offload::kNone)
-        text +=
-            fmt::format("of it on the host  {} MB\n", megabytes(theory::hostStateTheory(config)));
-    text += fmt::format("traffic per rank   {} MB per step\n",
-                        megabytes(theory::trafficPerStep(config)));
-    text += fmt::format(
-        "MFLOP per token    {:.1f} (palm); forward: qkv {:.1f}, attention {:.1f}, projection "
-        "{:.1f}, feed-forward {:.1f}, head {:.1f}\n",
-        theory::palmFlopsPerToken(config.model) * 1e-6, flops.qkv * 1e-6, flops.attention * 1e-6,
-        flops.projection * 1e-6, flops.feedForward * 1e-6, flops.head * 1e-6);
-    const auto choices = theory::kernelChoices(config);
-    text += fmt::format("\nBy theory, every rank 0 to {} alike, {} attention\n{}\n",
-                        config.ranks - 1, choices.front().attention(), momentsTable(config));
-    for (std::size_t i = 1; i < choices.size(); ++i)
-        text += fmt::format(
-            "at most {} MB with {} attention: ranks take the faster kernel when they start\n",
-            megabytes(theory::total(theory::memoryTheory(config, choices[i]))),
-            choices[i].attention());
-    return text + verdict(config, available) +
-           "\nThe program itself and its libraries come on top.\n";
+    questions::Answer first, last;
+    first.figures = figuresOf(config);
+    last.sentences = verdict(config, available);
+    last.sentences.emplace_back("The program itself and its libraries come on top.");
+    return sectionText(
+               fmt::format("{} with {} on {} in {}: {} parameters, {} tokens per step",
+                           config.model.name, toWord(config.strategy),
+                           counted(config.ranks, "rank"), toWord(config.precision),
+                           countText(theory::parameterCount(config.model)),
+                           countText(theory::tokensPerStep(config))),
+               first) +
+           '\n' +
+           sectionText(fmt::format("By theory, every rank 0 to {} alike, {} attention",
+                                   config.ranks - 1,
+                                   theory::kernelChoices(config).front().attention()),
+                       memoryOf(config)) +
+           '\n' + answerText(last, 0);
 }
 
 std::string dryRunJson(const run::RunConfig& config, std::optional<Bytes> available) {
@@ -162,7 +195,7 @@ std::string dryRunJson(const run::RunConfig& config, std::optional<Bytes> availa
 int runDry(const run::RunConfig& config, bool json) {
     const bool here = config.device == run::Device::kCpu && config.hosts.empty();
     const std::optional<Bytes> available = here ? launch::freeMemory() : std::nullopt;
-    return printLast((json ? dryRunJson : dryRunText)(config, available) + '\n');
+    return printLast(json ? dryRunJson(config, available) + '\n' : dryRunText(config, available));
 }
 
 }  // namespace shardscope::cli

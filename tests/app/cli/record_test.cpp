@@ -292,11 +292,11 @@ TEST_F(Record, ADryRunSaysWhatARankNeedsAndStartsNothing) {
     const auto far = start({"record", "--hosts", "node-a:2,node-b:1", "--dry-run"});
     EXPECT_EQ(far->wait(), 0);
     EXPECT_THAT(far->out(), HasSubstr("the hosts' memory is checked when the run starts"));
-    EXPECT_THAT(far->out(), HasSubstr("node-a          2 ranks need"));
-    EXPECT_THAT(far->out(), HasSubstr("node-b          1 rank needs"));
+    EXPECT_THAT(far->out(), HasSubstr("node-a: 2 ranks need"));
+    EXPECT_THAT(far->out(), HasSubstr("node-b: 1 rank needs"));
     const auto text = start({"record", "--model", "ref", "--ranks", "8", "--dry-run"});
     EXPECT_EQ(text->wait(), 0) << text->err();
-    EXPECT_THAT(text->out(), HasSubstr("203033600 parameters"));
+    EXPECT_THAT(text->out(), HasSubstr("203,033,600 parameters"));
     EXPECT_THAT(text->out(), HasSubstr("every rank 0 to 7 alike"));
     EXPECT_THAT(text->out(), HasSubstr("token table, head  in 4 pieces of 12608 rows"));
     const auto offloaded = start({"record", "--model", "ref", "--ranks", "8", "--device", "cuda",
