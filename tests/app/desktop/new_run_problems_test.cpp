@@ -3,12 +3,14 @@
 #include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/pages/run_fields/fold_section.h"
+#include "app/desktop/pages/run_fields/run_option_texts.h"
 #include "app/desktop/widgets/detail_list.h"
 #include "app/desktop/widgets/legend.h"
 #include "tests/app/desktop/run_files.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <QAbstractButton>
 #include <QComboBox>
@@ -210,6 +212,28 @@ TEST_F(NewRunProblemsTest, ARunThatGoesKeepsAnotherFromStarting) {
     EXPECT_TRUE(m_page->reason().contains(u"A run is going"_s));
     m_page->setBusy(false);
     EXPECT_TRUE(m_start->isEnabled());
+}
+
+// Sentences about options in the words of the New run form.
+
+TEST(RunOptionTexts, SentencesAreSaidInTheFormsWords) {
+    EXPECT_EQ(inFormWords(u"choose {model.hidden} as a multiple of {model.heads}"_s),
+              u"choose “Hidden size” as a multiple of “Heads”."_s);
+    EXPECT_EQ(inFormWords(u"choose --hidden as a multiple of --heads"_s),
+              u"choose “Hidden size” as a multiple of “Heads”."_s)
+        << "those of the command line too";
+    EXPECT_EQ(inFormWords(u"use --checkpoint-every 3, not --checkpointed"_s),
+              u"use “Checkpoint every” 3, not --checkpointed."_s)
+        << "whole words only";
+}
+
+TEST(RunOptionTexts, HelpIsASentence) {
+    for (const run::RunOption& option : run::runOptions()) {
+        EXPECT_TRUE(helpOf(option).endsWith(u'.')) << option.key;
+        EXPECT_TRUE(helpOf(option)[0].isUpper() || !helpOf(option)[0].isLetter()) << option.key;
+    }
+    EXPECT_EQ(labelOf(*run::findRunOption("bucket_mb")), u"Bucket size, MB"_s);
+    EXPECT_EQ(labelOf(*run::findRunOption("seed")), u"Seed"_s);
 }
 
 }  // namespace

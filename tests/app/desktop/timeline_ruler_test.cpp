@@ -1,9 +1,25 @@
 // What stands on the ruler, at every width and however many steps there are.
 #include "app/desktop/pages/timeline/canvas/timeline_ruler.h"
 
+#include "app/desktop/models/time_scale.h"
+#include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
+#include "app/desktop/pages/timeline/canvas/timeline_geometry.h"
+#include "app/desktop/pages/timeline/canvas/timeline_legend.h"
+#include "app/desktop/pages/timeline/details/slice_panel.h"
+#include "app/desktop/pages/timeline/tables/find_bar.h"
+#include "app/desktop/pages/timeline/tables/table_panel.h"
+#include "app/desktop/pages/timeline/timeline_page.h"
+#include "app/desktop/widgets/theme.h"
+#include "tests/app/desktop/window_fixture.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <QApplication>
+#include <QContextMenuEvent>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QMenu>
 #include <cmath>
 #include <random>
 
@@ -121,6 +137,140 @@ TEST(RulerSteps, TheStepOneIsInsideIsNamed) {
     ASSERT_GE(shown.size(), 2U);
     EXPECT_EQ(shown[0].text, u"step 3"_s);
     EXPECT_EQ(shown[1].text, u"step 4"_s) << "after one that began before the left edge";
+}
+
+using ::testing::ElementsAre;
+
+constexpr TimeRange kBounds{{0}, {1'000'000}};
+
+TEST(TimeScale, PixelAndTimeAreInverse) {
+    const TimeScale scale{{{1000}, {3000}}, 200};
+    EXPECT_DOUBLE_EQ(scale.x({2000}), 100);
+    EXPECT_EQ(scale.time(100), Timestamp{2000});
+    EXPECT_EQ(scale.resolution(), Duration{10});
+}
+
+TEST(TimeScale, ZoomKeepsTheAnchorInItsPlace) {
+    const TimeRange before{{200'000}, {600'000}};
+    const TimeRange after = zoomed(before, 0.5, {300'000}, kBounds);
+    EXPECT_EQ(after.duration(), Duration{200'000});
+    EXPECT_EQ(Timestamp{300'000} - after.begin, Duration{50'000});
+}
+
+TEST(TimeScale, ZoomNeverLeavesTheRecording) {
+    EXPECT_EQ(zoomed({{200'000}, {600'000}}, 100, {300'000}, kBounds), kBounds);
+    EXPECT_GT(zoomed({{200'000}, {200'300}}, 1e-6, {200'100}, kBounds).duration().ns, 0);
+}
+
+TEST(TimeScale, PanStopsAtTheEdges) {
+    EXPECT_EQ(panned({{0}, {1000}}, -5, kBounds).begin, Timestamp{0});
+    EXPECT_EQ(panned({{999'000}, {1'000'000}}, 5, kBounds).end, Timestamp{1'000'000});
+    EXPECT_EQ(panned({{1000}, {2000}}, 0.5, kBounds).begin, Timestamp{1500});
+}
+
+TEST(Ticks, StandAtOneTwoFive) {
+    EXPECT_THAT(niceTicks(0, 10, 5), ElementsAre(0, 2, 4, 6, 8, 10));
+    EXPECT_DOUBLE_EQ(niceStep(0.9, 3), 0.5);
+    EXPECT_DOUBLE_EQ(niceStep(100, 4), 50);
+}
+
+TEST(Ticks, BytesGetBinaryTicks) {
+    const auto ticks = binaryTicks(250.0 * 1048576, 4);
+    ASSERT_GE(ticks.size(), 3U);
+    EXPECT_DOUBLE_EQ(ticks[1] - ticks[0], 100.0 * 1048576);
+}
+
+// What the legend of the timeline names: what a recording can show, in the colours of the Overview.
+
+using ::testing::Contains;
+using ::testing::Not;
+
+OpenRecording withLanes(std::initializer_list<LaneRole> roles) {
+    OpenRecording recording;
+    recording.summary.run.model = "tiny";  // a trace does not say who waited
+    std::uint32_t id = 0;
+    for (const LaneRole role : roles)
+        recording.summary.lanes.push_back({{0}, {id++}, role, "", "", 0});
+    return recording;
+}
+
+QStringList names(const std::vector<LegendEntry>& entries) {
+    QStringList texts;
+    for (const LegendEntry& entry : entries) texts << entry.text;
+    return texts;
+}
+
+TEST(TimelineLegend, NamesCollectivesOnlyWhereThereAreSome) {
+    EXPECT_THAT(names(timelineLegend(withLanes({LaneRole::kCompute}), false)),
+                Not(Contains(u"all-gather (AG)"_s)));
+    const auto all =
+        names(timelineLegend(withLanes({LaneRole::kCompute, LaneRole::kCommunication}), false));
+    EXPECT_THAT(all, Contains(u"all-gather (AG)"_s));
+    EXPECT_THAT(all, Contains(u"waiting"_s));
+}
+
+TEST(TimelineLegend, AHeatMapHasNoHatches) {
+    const auto recording = withLanes({LaneRole::kCompute, LaneRole::kCommunication});
+    EXPECT_THAT(names(timelineLegend(recording, true)), Not(Contains(u"waiting"_s)));
+}
+
+TEST(TimelineLegend, CollectivesHaveTheColoursOfTheLedger) {
+    using analysis::LedgerPart;
+    EXPECT_EQ(meaningOf(CollectiveOp::kAllReduce), meaningOf(LedgerPart::kExposedAllReduce));
+    EXPECT_EQ(meaningOf(CollectiveOp::kAllGather), meaningOf(LedgerPart::kExposedGather));
+    EXPECT_EQ(meaningOf(CollectiveOp::kReduceScatter),
+              meaningOf(LedgerPart::kExposedReduceScatter));
+    EXPECT_EQ(meaningOf(CollectiveOp::kBroadcast), meaningOf(LedgerPart::kExposedOther));
+    EXPECT_EQ(Theme::light().fill(Meaning::kAllReduce).colour,
+              Theme::light().fill(Meaning::kOtherCollective).colour);
+}
+
+TEST(SliceMenu, CopiesAtFullPrecision) {
+    LaneFacts lane;
+    lane.rank = {3};
+    lane.name = "stream 7";
+    SliceView slice;
+    slice.name = u"gemm"_s;
+    slice.range = {{1'234'567}, {1'239'999}};
+    slice.arguments = uR"({"registers":57})"_s;
+    const QJsonObject object = QJsonDocument::fromJson(sliceJson(lane, slice).toUtf8()).object();
+    EXPECT_EQ(object["name"_L1].toString(), u"gemm"_s);
+    EXPECT_EQ(object["rank"_L1].toInteger(), 3);
+    EXPECT_EQ(object["start_ns"_L1].toInteger(), 1'234'567);
+    EXPECT_EQ(object["duration_ns"_L1].toInteger(), 5'432);
+    EXPECT_EQ(object["arguments"_L1].toObject()["registers"_L1].toInteger(), 57);
+    SliceDetails details;
+    details.title = u"gemm"_s;
+    details.rows = {{u"rank"_s, u"3"_s}};
+    EXPECT_EQ(sliceText(details), u"gemm\nrank\t3"_s);
+}
+
+using SliceMenuPage = WindowTest;
+
+TEST_F(SliceMenuPage, OpensOnASliceOnly) {
+    openSample();
+    m_window->showPage(page_ids::kTimeline);
+    settle();
+    auto* page = m_window->findChild<TimelinePage*>();
+    TimelineCanvas& canvas = page->canvas();
+    std::optional<QPoint> at;
+    for (int y = kRulerHeight; y < canvas.viewport()->height() && !at; y += 3)
+        for (int x = 250; x < canvas.viewport()->width() && !at; x += 7)
+            if (const auto hit = canvas.hitAt(QPointF(x, y)); hit && hit->slice.count == 1)
+                at = QPoint(x, y);
+    ASSERT_TRUE(at);
+    const QString name = canvas.hitAt(*at)->slice.name;
+    QContextMenuEvent event(QContextMenuEvent::Mouse, *at, canvas.viewport()->mapToGlobal(*at));
+    QApplication::sendEvent(canvas.viewport(), &event);
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    ASSERT_NE(menu, nullptr);
+    ASSERT_EQ(menu->actions()[2]->text(), u"Find all of this name"_s);
+    menu->actions()[2]->trigger();
+    menu->close();
+    settle();
+    EXPECT_TRUE(page->findBar().isVisible());
+    EXPECT_EQ(page->findBar().search().text, name);
+    EXPECT_EQ(page->tables().tab(), TableTab::kFound);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "engine/network/peer_check.h"
 
+#include "engine/network/network_interface.h"
+
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
@@ -106,6 +108,29 @@ TEST_F(PeerCheckTest, StrangersWhoSaySomethingElseOrNothingGetNoAnswerAndKeepNob
     EXPECT_LE(::recv(liar, &answer, 1, MSG_DONTWAIT), 0) << "it was answered";
     ::close(liar);
     for (const int fd : silent) ::close(fd);
+}
+
+TEST(NetworkInterface, IsFoundByNameAndAddressAndIsLoopbackByDefault) {
+    EXPECT_EQ(*addressOf(""), "127.0.0.1");
+    EXPECT_EQ(*addressOf("lo"), "127.0.0.1");
+    EXPECT_EQ(*addressOf("127.0.0.1"), "127.0.0.1");
+    EXPECT_FALSE(addressOf("192.0.2.77"));  // for documentation; nobody's
+}
+
+TEST(NetworkInterface, ListensOnAPortOfItsOwn) {
+    const auto one = listenOn("127.0.0.1"), two = listenOn("127.0.0.1");
+    ASSERT_TRUE(one && two);
+    EXPECT_GT(one->port, 0);
+    EXPECT_NE(one->port, two->port);
+    EXPECT_FALSE(listenOn("192.0.2.77"));
+    ::close(one->fd);
+    ::close(two->fd);
+}
+
+TEST(NetworkInterface, IsFoundByWhereItLeads) {
+    EXPECT_EQ(*addressTowards("127.0.0.1"), "127.0.0.1");
+    EXPECT_THAT(addressTowards("node-b").error().message,
+                testing::HasSubstr("no way to node-b"));  // names are not looked up
 }
 
 }  // namespace

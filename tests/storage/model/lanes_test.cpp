@@ -1,5 +1,10 @@
 #include "storage/model/lanes.h"
 
+#include "storage/interchange/step_marks.h"
+#include "storage/model/recording.h"
+#include "storage/recording/read/recording_reader.h"
+#include "tests/support/word_list_test.h"
+
 #include <gtest/gtest.h>
 
 #include <set>
@@ -50,6 +55,30 @@ TEST(Lanes, TheTracersOverheadIsFoundInOlderRecordingsToo) {
     EXPECT_TRUE(isTracerOverhead(lanes::kTracerOverhead.id, ""));
     EXPECT_TRUE(isTracerOverhead({0x2003}, "tracer overhead"));
     EXPECT_FALSE(isTracerOverhead({0x2003}, "CUDA calls (thread 7)"));
+}
+
+using Recorded = testing::Types<EventKind, LaneRole, Phase, CollectiveOp, Cause, DataType,
+                                MemoryAction, MemoryCategory, InstantScope, FlowPoint, FlowBinding,
+                                RunStatus, Severity, CaptureLevel, DetailReason,
+                                storage::TableResult::CellType, interchange::StepNaming>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Recorded, WordList, Recorded);
+
+TEST(Words, APhaseIsWorkOrAWaitOrNeither) {
+    for (const Phase phase : kAll<Phase>) EXPECT_FALSE(isWork(phase) && isWait(phase));
+    EXPECT_TRUE(isWork(Phase::kRecompute));
+    EXPECT_TRUE(isWait(Phase::kWaitOther));
+    EXPECT_FALSE(isWork(Phase::kEvaluation));
+    EXPECT_FALSE(isWork(static_cast<Phase>(200)));
+}
+
+TEST(Words, EverythingButABarrierMovesData) {
+    for (const CollectiveOp operation : kAll<CollectiveOp>)
+        EXPECT_EQ(moves(operation), operation != CollectiveOp::kBarrier);
+}
+
+TEST(Words, AListReadsAsASentenceDoes) {
+    EXPECT_EQ(listOfWords<FlowPoint>(), "start, step or end");
+    EXPECT_EQ(listOfWords<MemoryAction>(", "), "allocate, free");
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "profiler/analysis/device/efficiency.h"
 
+#include "profiler/analysis/device/roofline.h"
 #include "tests/support/timeline.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <map>
 
@@ -125,6 +127,147 @@ TEST(PartSpeeds, OfAllRanksAreTheirWorkOverTheirTime) {
     EXPECT_FALSE(parts[1].flopsPerSecond()) << "of no time there is no speed";
     EXPECT_FALSE(parts[1].slowest);
     EXPECT_EQ(parts[2].layer, LayerIndex{0}) << "blocks follow what is of all of them";
+}
+
+using testing::HasSubstr;
+
+DeviceUse use(std::uint32_t rank, const char* uuid, std::optional<double> joules,
+              double tokens = 100) {
+    DeviceUse made;
+    made.device.rank = {rank};
+    made.device.uuid = uuid;
+    made.joulesPerStep = joules;
+    if (joules) made.joulesPerToken = *joules / tokens;
+    return made;
+}
+
+TEST(RunEnergy, IsOfAllDevices) {
+    const RunEnergy told = runEnergy({use(0, "a", 300), use(1, "b", 100)}, 2);
+    EXPECT_DOUBLE_EQ(*told.joulesPerStep, 400);
+    EXPECT_DOUBLE_EQ(*told.joulesPerToken, 2);
+}
+
+/// Its counter is of the whole of it.
+TEST(RunEnergy, OfASharedDeviceCountsOnce) {
+    const RunEnergy told = runEnergy({use(0, "a", 300), use(1, "a", 300), use(2, "b", 100)}, 3);
+    EXPECT_DOUBLE_EQ(*told.joulesPerStep, 400);
+    EXPECT_DOUBLE_EQ(*told.joulesPerToken, 400.0 / 300);
+}
+
+TEST(RunEnergy, OfDevicesWithoutANameIsThatOfEach) {
+    EXPECT_DOUBLE_EQ(*runEnergy({use(0, "", 300), use(1, "", 300)}, 2).joulesPerStep, 600);
+}
+
+TEST(RunEnergy, SaysWhatItLacks) {
+    EXPECT_THAT(runEnergy({}, 2).missing, HasSubstr("no rank has a device"));
+    EXPECT_THAT(runEnergy({use(0, "a", 3), use(1, "b", std::nullopt)}, 2).missing,
+                HasSubstr("rank 1's device was not sampled"));
+    EXPECT_THAT(runEnergy({use(0, "a", 3)}, 2).missing, HasSubstr("some ranks have no device"));
+    EXPECT_FALSE(runEnergy({use(0, "a", 3)}, 2).joulesPerStep);
+}
+
+// FLOPs, least bytes and roofs of matrix products.
+
+Product product(ProductType type, std::int64_t batch = 1) {
+    Product made;
+    made.batch = batch;
+    made.m = 128;
+    made.k = 64;
+    made.n = 256;
+    made.type = type;
+    return made;
+}
+
+TEST(Roofline, CountsAMultiplicationAndAnAdditionEach) {
+    EXPECT_EQ(flopsOf(product(ProductType::kFloat)), 2.0 * 128 * 64 * 256);
+    EXPECT_EQ(flopsOf(product(ProductType::kFloat, 8)), 8 * 2.0 * 128 * 64 * 256);
+}
+
+TEST(Roofline, MovesInputsAndOutputOnceAtLeast) {
+    constexpr double kElements = 128 * 64 + 64 * 256 + 128 * 256;
+    EXPECT_EQ(bytesOf(product(ProductType::kFloat)), 4 * kElements);
+    EXPECT_EQ(bytesOf(product(ProductType::kBFloat, 3)), 3 * 2 * kElements);
+    EXPECT_EQ(bytesOf(product(ProductType::kFloat8)), kElements);
+}
+
+TEST(Roofline, DoesNotGuess) {
+    EXPECT_FALSE(bytesOf(product(ProductType::kUnknown)));
+    Product convolution = product(ProductType::kHalf);
+    convolution.convolution = true;
+    EXPECT_FALSE(flopsOf(convolution));
+    EXPECT_FALSE(bytesOf(convolution));
+}
+
+TEST(Roofline, IsTheLowerOfBothRoofs) {
+    EXPECT_EQ(roofAt(10, 1e12, 1e10), 1e11);
+    EXPECT_EQ(roofAt(1000, 1e12, 1e10), 1e12);
+    EXPECT_EQ(roofAt(10, 1e12, std::nullopt), 1e12);
+}
+
+const std::vector<std::string> kHalves{"c10::Half", "c10::Half", "c10::Half"};
+
+TEST(Products, ReadTheirFactorsByOperator) {
+    const auto mm =
+        productOf("aten::mm", {{128, 64}, {64, 256}}, {"c10::BFloat16", "c10::BFloat16"});
+    ASSERT_TRUE(mm);
+    EXPECT_EQ(shapeText(*mm), "(128 x 64)(64 x 256)");
+    EXPECT_EQ(mm->type, ProductType::kBFloat);
+    const auto addmm = productOf("aten::addmm", {{256}, {128, 64}, {64, 256}, {}, {}}, kHalves);
+    ASSERT_TRUE(addmm);
+    EXPECT_EQ(addmm->n, 256);
+    const auto bmm = productOf("aten::bmm", {{8, 2, 3}, {8, 3, 4}}, {});
+    ASSERT_TRUE(bmm);
+    EXPECT_EQ(shapeText(*bmm), "8 x (2 x 3)(3 x 4)");
+    EXPECT_EQ(bmm->type, ProductType::kUnknown);
+    const auto conv =
+        productOf("aten::cudnn_convolution", {{8, 3, 32, 32}, {64, 3, 7, 7}}, {"float", "float"});
+    ASSERT_TRUE(conv);
+    EXPECT_EQ(shapeText(*conv), "3 -> 64 channels");
+}
+
+TEST(Products, AreNoneWhereShapesAreNotTheirs) {
+    EXPECT_FALSE(productOf("aten::add", {{8, 8}, {8, 8}}, kHalves));
+    EXPECT_FALSE(productOf("aten::linear", {{8, 8}, {8, 8}}, kHalves));  // calls addmm
+    EXPECT_FALSE(productOf("aten::mm", {}, kHalves));
+    EXPECT_FALSE(productOf("aten::mm", {{8, 8}}, kHalves));
+    EXPECT_FALSE(productOf("aten::mm", {{8, 8}, {}}, kHalves));
+    EXPECT_FALSE(productOf("aten::mm", {{8, 8}, {7, 8}}, kHalves));
+    EXPECT_FALSE(productOf("aten::mm", {{0, 8}, {8, 8}}, kHalves));
+    EXPECT_FALSE(productOf("aten::mm", {{-8, 8}, {8, 8}}, kHalves));
+    EXPECT_FALSE(productOf("aten::bmm", {{2, 8, 8}, {3, 8, 8}}, kHalves));
+    EXPECT_FALSE(productOf("aten::cudnn_convolution", {{8, 8}, {8, 8}}, kHalves));
+}
+
+TEST(Eligibility, GoesByTypeAndMultiples) {
+    const auto told = [](std::int64_t m, std::int64_t n, std::int64_t k, const char* type) {
+        return eligibilityOf(*productOf("aten::mm", {{m, k}, {k, n}}, {type, type}));
+    };
+    EXPECT_TRUE(*told(8, 16, 24, "c10::Half").eligible);
+    EXPECT_FALSE(*told(8, 16, 28, "c10::BFloat16").eligible);
+    EXPECT_EQ(told(8, 16, 28, "c10::BFloat16").why, "K is 28, no multiple of 8");
+    EXPECT_TRUE(*told(8, 16, 28, "float").eligible);
+    EXPECT_THAT(told(7, 16, 28, "float").why, HasSubstr("M is 7"));
+    EXPECT_TRUE(*told(6, 2, 10, "double").eligible);
+    EXPECT_FALSE(*told(16, 16, 24, "c10::Float8_e4m3fn").eligible);
+    EXPECT_TRUE(*told(16, 32, 48, "signed char").eligible);
+    EXPECT_FALSE(*told(16, 16, 16, "c10::complex<float>").eligible);
+    EXPECT_FALSE(told(16, 16, 16, "").eligible.has_value());
+    const auto conv = productOf("aten::cudnn_convolution", {{8, 3, 9, 9}, {64, 3, 7, 7}}, kHalves);
+    EXPECT_EQ(eligibilityOf(*conv).why, "channels in is 3, no multiple of 8");
+}
+
+TEST(TensorCores, AreKnownByKernelNames) {
+    for (const char* name :
+         {"ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x4_nn", "volta_h884gemm_64x64",
+          "turing_fp16_s1688cudnn_fp16_256x64", "sm90_xmma_gemm_bf16bf16_hmma", "nvjet_tst_128x256",
+          "cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4",
+          "sm80_xmma_fprop_implicit_gemm_tf32f32_f32_nhwckrsc_nchw_tilesize128_warpgroupsize1_"
+          "tensor16x8x8_kernel_cudnn"})
+        EXPECT_TRUE(usesTensorCores(name)) << name;
+    for (const char* name :
+         {"", "884", "ampere_sgemm_128x64_nn", "volta_sgemm_32x128_tn", "triton_poi_fused_1688100",
+          "vectorized_elementwise_kernel<4>", "sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32"})
+        EXPECT_FALSE(usesTensorCores(name)) << name;
 }
 
 }  // namespace
