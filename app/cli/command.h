@@ -1,7 +1,7 @@
 // A subcommand of `shardscope`: its options, added to the root, and what runs when it is named.
 //
-// Each verb's file provides `Command addX(CLI::App& root)`; verbs.h lists them. Option values live
-// in state that `run` keeps alive.
+// Each verb's file provides `Command addX(CLI::App& root)`; root_command.h lists them. Option
+// values live in state that `run` keeps alive.
 #pragma once
 
 #include <functional>

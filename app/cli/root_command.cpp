@@ -1,7 +1,6 @@
 #include "app/cli/root_command.h"
 
 #include "app/cli/cli_help.h"
-#include "app/cli/verbs.h"
 #include "app/cli/version.h"
 
 #include <memory>

@@ -1,6 +1,6 @@
 // A communicator as if its ranks were joined by another link: every operation moves the same bytes
-// and takes at least what the ring formula says (engine/run/theory/link_model.h), so that one host
-// can show what a network would do.
+// and takes at least what the ring formula says (engine/run/theory/communicator_theory.h), so that
+// one host can show what a network would do.
 //
 // Each communicator is a link of its own, on which operations take turns: one begins when all
 // ranks have arrived and the one before is through, and ends no earlier than its formula later.
@@ -10,7 +10,7 @@
 #pragma once
 
 #include "engine/comm/communicator.h"
-#include "engine/run/theory/link_model.h"
+#include "engine/run/theory/communicator_theory.h"
 
 #include <memory>
 

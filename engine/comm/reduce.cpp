@@ -1,6 +1,5 @@
 #include "engine/comm/reduce.h"
 
-#include "engine/comm/half.h"
 #include "engine/control/multiversion.h"
 
 #include <algorithm>

@@ -74,7 +74,7 @@ struct DeviceNormBackward {
     bool addBias = false;
 };
 
-/// y = gelu(wide), or silu(gate) * wide (activation.h), n elements each.
+/// y = gelu(wide), or silu(gate) * wide (feed_forward.h), n elements each.
 struct DeviceActivation {
     DataType dtype = DataType::kFloat32;
     std::int64_t n = 0;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/launch/agent_transport.h"
-#include "engine/launch/clock_watch.h"
+#include "engine/launch/clock_model.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/run/protocol/messages.h"
 #include "storage/model/result.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engine/launch/agent_link.h"
-#include "engine/run/config/rank_places.h"
+#include "engine/run/config/host_list.h"
 #include "storage/model/result.h"
 
 #include <string>

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "engine/run/config/run_config.h"
-#include "engine/run/theory/link_model.h"
+#include "engine/run/theory/communicator_theory.h"
 #include "profiler/analysis/communication/transfers.h"
 #include "profiler/planning/step_schedule.h"
 #include "storage/model/recording.h"
@@ -66,9 +66,8 @@ private:
     double m_tokenPieces = 1, m_headPieces = 1;  ///< tasks that share a time
 };
 
-// What a rank's computing takes where nothing of it was recorded: by the rates of its device. Pure
-// functions; everything is estimated.
-
+/// What a rank's computing takes where nothing of it was recorded: by the rates of its device. Pure
+/// functions; everything is estimated.
 struct ComputeRate {
     double flops = 0;           ///< FLOP/s of matrix products at the run's precision, at most
     double bytesPerSecond = 0;  ///< of memory
@@ -89,9 +88,8 @@ inline constexpr Utilisation kUsualUtilisation{};
 [[nodiscard]] ComputeTimes timesAt(const run::RunConfig& config, const ComputeRate& rate,
                                    const Utilisation& utilisation = kUsualUtilisation);
 
-// How long collectives take on a link, for any number of ranks: the formulas of
-// engine/run/theory/link_model.h with a latency and a bandwidth for each operation. Pure functions.
-
+/// How long collectives take on a link, for any number of ranks: the formulas of
+/// engine/run/theory/communicator_theory.h with a latency and a bandwidth for each operation. Pure.
 class LinkTimes {
 public:
     /// The same link for every operation. `source`: a phrase, "as given".

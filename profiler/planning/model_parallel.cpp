@@ -1,7 +1,7 @@
 #include "profiler/planning/model_parallel.h"
 
 #include "engine/run/theory/model_theory.h"
-#include "engine/run/theory/sizes.h"
+#include "engine/run/theory/working_sizes.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,6 @@
 // What it costs to move a time onto the recording's clock, and what a round of questions costs its
 // asker beside the messages.
 #include "engine/launch/clock_model.h"
-#include "engine/launch/clock_watch.h"
 #include "engine/run/protocol/frame.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/recording_clock.h"

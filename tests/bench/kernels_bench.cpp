@@ -1,6 +1,5 @@
 // The fused operators against LibTorch's own for the same work, forward and backward, on one
 // thread: kernels_bench. Sizes: shakespeare's 1,024 tokens, C 384, and those of `small` at batch 4.
-#include "engine/kernels/activation.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cross_entropy.h"
 #include "engine/kernels/feed_forward.h"

@@ -8,7 +8,7 @@
 // launches one at a time.
 #pragma once
 
-#include "engine/comm/half.h"
+#include "engine/comm/reduce.h"
 #include "engine/kernels/cuda/launch_limits.h"
 
 #include <array>

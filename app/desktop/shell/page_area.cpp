@@ -1,8 +1,8 @@
 #include "app/desktop/shell/page_area.h"
 
-#include "app/desktop/widgets/current_stack.h"
 #include "app/desktop/widgets/icon.h"
 #include "app/desktop/widgets/plain_area.h"
+#include "app/desktop/widgets/plain_layout.h"
 #include "app/desktop/widgets/reading_order.h"
 #include "app/desktop/widgets/splitter.h"
 #include "app/desktop/widgets/theme.h"

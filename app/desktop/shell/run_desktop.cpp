@@ -2,13 +2,14 @@
 
 #include "app/desktop/models/write_file.h"
 #include "app/desktop/shell/app_options.h"
-#include "app/desktop/shell/heap.h"
 #include "app/desktop/shell/main_window.h"
 #include "app/desktop/widgets/icon.h"
 #include "app/desktop/widgets/picture_file.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/model/plain_text.h"
 #include "storage/recording/remote/remote_address.h"
+
+#include <malloc.h>
 
 #include <QApplication>
 #include <QBuffer>
@@ -88,6 +89,9 @@ int drawAndEnd(MainWindow& window, const AppOptions& options) {
 constexpr int kRoundMs = 30;
 /// Layout, resize and their questions take a few turns of the event loop.
 constexpr int kQuietRounds = 4;
+
+/// The GUI's, which must not wait, and two for those that read.
+constexpr int kHeaps = 3;
 
 }  // namespace
 
@@ -179,6 +183,10 @@ Result<void> writeWindow(MainWindow& window, const QString& path, bool overwrite
                                                 " could not be written: there is no memory for it; "
                                                 "choose a smaller --size");
     return writeFile(pictureOutput(path, overwrite), bytes);
+}
+
+void shareHeaps() {
+    ::mallopt(M_ARENA_MAX, kHeaps);
 }
 
 }  // namespace shardscope::desktop

@@ -1,8 +1,8 @@
 #include "app/desktop/widgets/page_frame.h"
 
-#include "app/desktop/widgets/current_stack.h"
 #include "app/desktop/widgets/picture_file.h"
 #include "app/desktop/widgets/plain_area.h"
+#include "app/desktop/widgets/plain_layout.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"

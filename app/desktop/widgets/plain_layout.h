@@ -3,6 +3,7 @@
 
 #include "app/desktop/widgets/theme.h"
 
+#include <QStackedWidget>
 #include <QVBoxLayout>
 #include <QWidget>
 
@@ -23,5 +24,16 @@ namespace shardscope::desktop {
     block->setLayout(layout);
     return block;
 }
+
+/// A stack that needs the room of the widget that is seen, not of the largest. GUI thread.
+class CurrentStack : public QStackedWidget {
+public:
+    explicit CurrentStack(QWidget* parent = nullptr) : QStackedWidget(parent) {
+        connect(this, &QStackedWidget::currentChanged, this, [this] { updateGeometry(); });
+    }
+    [[nodiscard]] QSize minimumSizeHint() const override {
+        return currentWidget() != nullptr ? currentWidget()->minimumSizeHint() : QSize();
+    }
+};
 
 }  // namespace shardscope::desktop

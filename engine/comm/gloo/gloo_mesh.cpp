@@ -1,8 +1,9 @@
-#include "engine/comm/gloo/connection_end.h"
 #include "engine/comm/gloo/gloo_communicator.h"
 #include "engine/network/network_interface.h"
 
+#include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 #include <c10/util/Logging.h>
 #include <fmt/format.h>
@@ -10,10 +11,14 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <torch/csrc/distributed/c10d/Work.hpp>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <exception>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -26,6 +31,75 @@
 
 namespace shardscope::comm {
 namespace {
+
+/// Hears when the connection to a peer ends, and ends the messages to and from it.
+///
+/// Gloo itself reports only messages that have not begun: one that is half written, or half read,
+/// when the peer dies waits until its timeout (tcp::Pair::signalException() passes over the
+/// operations in hand, as of LibTorch 2.11). A receive that nothing answers never begins, so it is
+/// always reported.
+class ConnectionEnd {
+public:
+    using Work = c10::intrusive_ptr<c10d::Work>;
+    /// No ring's: they count from zero.
+    static constexpr int kTag = 0x7fffffff;
+
+    /// `receive` begins a receive of one byte on kTag, and throws where the connection has ended.
+    explicit ConnectionEnd(const std::function<Work(std::vector<at::Tensor>&)>& receive);
+    ~ConnectionEnd();
+    ConnectionEnd(const ConnectionEnd&) = delete;
+    ConnectionEnd& operator=(const ConnectionEnd&) = delete;
+
+    /// `message` is given up when the connection ends, or has ended. Any thread.
+    void add(const Work& message);
+    void remove(const Work& message);
+
+private:
+    void listen();
+
+    std::vector<at::Tensor> m_row;
+    const Work m_neverAnswered;
+    std::mutex m_mutex;
+    std::vector<Work> m_messages;  // guarded by m_mutex
+    bool m_ended = false;          // guarded by m_mutex
+    std::thread m_thread;          // last: uses all of the above
+};
+
+constexpr std::chrono::hours kForEver{24 * 3650};
+
+ConnectionEnd::ConnectionEnd(const std::function<Work(std::vector<at::Tensor>&)>& receive)
+    : m_row{at::zeros({1}, at::kByte)},
+      m_neverAnswered(receive(m_row)),
+      m_thread([this] { listen(); }) {}
+
+ConnectionEnd::~ConnectionEnd() {
+    m_neverAnswered->abort();
+    m_thread.join();
+}
+
+void ConnectionEnd::listen() {
+    const at::DisableRecordFunctionGuard bookkeeping;
+    try {
+        m_neverAnswered->wait(kForEver);
+    } catch (const std::exception&) {  // what it was waited for
+    }
+    const std::lock_guard lock(m_mutex);
+    m_ended = true;
+    for (const Work& message : m_messages) message->abort();
+}
+
+void ConnectionEnd::add(const Work& message) {
+    const std::lock_guard lock(m_mutex);
+    m_messages.push_back(message);
+    if (m_ended) message->abort();
+}
+
+void ConnectionEnd::remove(const Work& message) {
+    const std::lock_guard lock(m_mutex);
+    const auto found = std::find(m_messages.begin(), m_messages.end(), message);
+    std::swap(*found, m_messages.back());
+    m_messages.pop_back();
+}
 
 class GlooTransfer final : public Transfer {
 public:

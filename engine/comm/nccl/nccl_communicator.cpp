@@ -3,7 +3,6 @@
 #include "engine/comm/arguments.h"
 #include "engine/comm/message_numbers.h"
 #include "engine/comm/nccl/nccl_graphs.h"
-#include "engine/comm/nccl/nccl_group.h"
 #include "engine/comm/nccl/nccl_handles.h"
 #include "engine/comm/nccl/nccl_watcher.h"
 #include "engine/comm/nccl/nccl_work.h"

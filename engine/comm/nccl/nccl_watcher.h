@@ -4,7 +4,6 @@
 #pragma once
 
 #include "engine/comm/nccl/nccl_graphs.h"
-#include "engine/comm/nccl/nccl_group.h"
 #include "engine/comm/nccl/nccl_handles.h"
 #include "engine/comm/nccl/nccl_work.h"
 #include "engine/comm/operation.h"

@@ -1,4 +1,4 @@
-// The feed-forward part's nonlinearities: activation.cpp's formulas, sums and exponentials in fp32.
+// The feed-forward part's nonlinearities: feed_forward.cpp's formulas, sums and exponentials in fp32.
 #pragma once
 
 #include "engine/kernels/cuda/pack.cuh"

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "engine/run/config/capture_schedule.h"
-#include "engine/run/config/rank_places.h"
+#include "engine/run/config/host_list.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"

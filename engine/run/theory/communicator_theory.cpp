@@ -1,10 +1,10 @@
 #include "engine/run/theory/communicator_theory.h"
 
-#include "engine/run/theory/sizes.h"
 #include "engine/run/theory/theory.h"
 #include "engine/run/theory/working_sizes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace shardscope::theory {
@@ -74,6 +74,35 @@ std::int64_t communicatorBytes(const run::RunConfig& config, const LargestRows& 
     const std::int64_t shard = shardRanks(config);
     return ringBytes(rows.summed, rows.summedEach, shard) +
            ringBytes(rows.across, kFloatBytes, config.ranks / shard);
+}
+
+std::int64_t modelledNs(const LinkModel& link, CollectiveOp operation, int ranks,
+                        std::int64_t bytes) {
+    if (ranks < 2) return 0;
+    const double hops = ranks - 1;
+    const double all = static_cast<double>(bytes) / link.bytesPerSecond;
+    const double round = hops * link.latencySeconds + hops / ranks * all;
+    double seconds = round;
+    switch (operation) {
+        case CollectiveOp::kAllGather:
+        case CollectiveOp::kReduceScatter:
+        case CollectiveOp::kAllToAll:
+            break;
+        case CollectiveOp::kAllReduce:
+        case CollectiveOp::kBarrier:
+            seconds = 2 * round;
+            break;
+        case CollectiveOp::kBroadcast:
+            seconds = hops * link.latencySeconds + all;
+            break;
+        case CollectiveOp::kSend:
+        case CollectiveOp::kReceive:
+            seconds = link.latencySeconds + all;
+            break;
+    }
+    // Over a link that is next to none no sum of many overflows.
+    constexpr double kLongestSeconds = 1e6;
+    return std::llround(std::min(seconds, kLongestSeconds) * 1e9);
 }
 
 }  // namespace shardscope::theory

@@ -1,7 +1,6 @@
 #include "engine/run/theory/theory.h"
 
 #include "engine/run/config/model_tensors.h"
-#include "engine/run/theory/sizes.h"
 #include "engine/run/theory/working_sizes.h"
 
 #include <algorithm>

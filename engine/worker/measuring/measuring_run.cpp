@@ -2,7 +2,6 @@
 
 #include "engine/launch/host_facts.h"
 #include "engine/worker/measuring/machine_measurement.h"
-#include "engine/worker/measuring/norm_measurement.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/quantity_text.h"
 

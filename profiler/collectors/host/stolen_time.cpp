@@ -1,7 +1,6 @@
 #include "profiler/collectors/host/stolen_time.h"
 
-#include "profiler/collectors/host/kernel_file.h"
-
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,6 +62,19 @@ std::optional<std::int64_t> coreWaitIn(std::string_view text) {
     const auto facts = numbersIn<3>(text);
     const bool counted = facts && facts->back() > 0;
     return counted ? std::optional((*facts)[1]) : std::nullopt;
+}
+
+KernelFile::KernelFile(const char* path) : m_descriptor(open(path, O_RDONLY | O_CLOEXEC)) {}
+
+KernelFile::~KernelFile() {
+    if (m_descriptor >= 0) close(m_descriptor);
+}
+
+std::string_view KernelFile::read(std::span<char> room) const {
+    if (m_descriptor < 0) return {};
+    const ssize_t count = pread(m_descriptor, room.data(), room.size(), 0);
+    return count <= 0 ? std::string_view()
+                      : std::string_view(room.data(), static_cast<std::size_t>(count));
 }
 
 }  // namespace shardscope::collectors

@@ -7,13 +7,48 @@
 // thousandth of the time.
 #pragma once
 
-#include "profiler/collectors/host/kernel_file.h"
-
+#include <array>
+#include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <system_error>
 
 namespace shardscope::collectors {
+
+/// A small file of the kernel, held open and read again and again. Internal to collectors/host.
+class KernelFile {
+public:
+    explicit KernelFile(const char* path);
+    ~KernelFile();
+    KernelFile(const KernelFile&) = delete;
+    KernelFile& operator=(const KernelFile&) = delete;
+
+    /// Its beginning as it is now, as far as it has room; empty where there is no such file.
+    [[nodiscard]] std::string_view read(std::span<char> room) const;
+
+private:
+    int m_descriptor;
+};
+
+// Whole numbers of a line of /proc. Internal to collectors/host.
+
+/// The first `kCount`, with blanks between them; nothing where there are fewer.
+template <std::size_t kCount>
+[[nodiscard]] std::optional<std::array<std::int64_t, kCount>> numbersIn(std::string_view line) {
+    std::array<std::int64_t, kCount> numbers{};
+    for (std::int64_t& number : numbers) {
+        const std::size_t begin = line.find_first_not_of(' ');
+        if (begin == std::string_view::npos) return std::nullopt;
+        line.remove_prefix(begin);
+        const auto read = std::from_chars(line.data(), line.data() + line.size(), number);
+        if (read.ec != std::errc{}) return std::nullopt;
+        line.remove_prefix(static_cast<std::size_t>(read.ptr - line.data()));
+    }
+    return numbers;
+}
 
 class StolenTime {
 public:
@@ -36,13 +71,13 @@ private:
 /// Ticks in the first line of such a file.
 [[nodiscard]] std::optional<std::int64_t> stolenTicksIn(std::string_view text);
 
-// For how long a thread was ready to run and had no core: others ran on those it may run on.
-//
-// Second field of /proc/thread-self/schedstat, "time spent waiting on a runqueue" in ns
-// (Documentation/scheduler/sched-stats.rst). A thread that sleeps, or is stopped by a signal, is on
-// no run queue and does not wait. One whose control group has used up its quota of processor time
-// does, even with no other thread to run; cpu.stat of the group says so (nr_throttled), not this.
-
+/// For how long a thread was ready to run and had no core: others ran on those it may run on.
+///
+/// Second field of /proc/thread-self/schedstat, "time spent waiting on a runqueue" in ns
+/// (Documentation/scheduler/sched-stats.rst). A thread that sleeps, or is stopped by a signal, is
+/// on no run queue and does not wait. One whose control group has used up its quota of processor
+/// time does, even with no other thread to run; cpu.stat of the group says so (nr_throttled), not
+/// this.
 class CoreWait {
 public:
     /// Of the calling thread; another thread may read it later.

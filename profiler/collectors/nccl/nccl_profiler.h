@@ -7,7 +7,6 @@
 #pragma once
 
 #include "profiler/capture/device_annotation.h"
-#include "profiler/collectors/nccl/handle_ring.h"
 #include "profiler/collectors/nccl/nccl_profiler_abi.h"
 #include "profiler/collectors/nccl/nccl_records.h"
 #include "profiler/collectors/nccl/nccl_ring.h"

@@ -11,7 +11,6 @@
 #include "storage/interchange/memory_snapshot/pickle_writer.h"
 #include "storage/interchange/memory_snapshot/snapshot_json.h"
 #include "storage/interchange/memory_snapshot/stored_snapshot.h"
-#include "storage/interchange/memory_snapshot/stored_snapshot_writer.h"
 #include "storage/interchange/output_kind.h"
 
 #include <nlohmann/json.hpp>

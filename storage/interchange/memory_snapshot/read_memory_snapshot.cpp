@@ -1,7 +1,6 @@
 // A PyTorch CUDA memory snapshot into a recording: memory events, bytes reserved, what ran out.
 #include "storage/interchange/import.h"
 #include "storage/interchange/json_text.h"
-#include "storage/interchange/memory_snapshot/snapshot_frames.h"
 #include "storage/interchange/memory_snapshot/snapshot_json.h"
 #include "storage/interchange/memory_snapshot/snapshot_walk.h"
 #include "storage/interchange/memory_snapshot/stored_snapshot.h"

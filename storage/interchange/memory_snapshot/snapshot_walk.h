@@ -57,4 +57,14 @@ Result<void> checkSnapshot(const PickleDocument& document);
 void walkDevice(const PickleDocument& document, std::size_t device, std::int64_t startUs,
                 const SnapshotListener& listener, ImportAccount& account);
 
+// Which code asked for a block of a memory snapshot, by its stack.
+
+/// The frame that names the code that asked: the innermost of Python code that is not PyTorch's;
+/// else the innermost that not every allocation passes through; else the innermost; else none.
+[[nodiscard]] PickleValue chosenFrame(const PickleDocument& document, PickleValue frames);
+
+/// What our own export writes for a frame is read back: "activations: aten::mm" is a category, and
+/// `owner` becomes the rest. Of other names kOther, and `owner` stays.
+[[nodiscard]] MemoryCategory categoryOf(std::string_view name, std::string_view& owner);
+
 }  // namespace shardscope::interchange

@@ -2,6 +2,7 @@
 // threads that decode.
 #pragma once
 
+#include "storage/recording/file/chunk_directory.h"
 #include "storage/recording/read/argument_texts.h"
 #include "storage/recording/read/collective_rows.h"
 #include "storage/recording/read/event_source.h"
@@ -76,5 +77,9 @@ private:
     std::unordered_map<RankId, Strings> m_strings;
     ArgumentTexts m_arguments;
 };
+
+// All small tables of a recording as one RecordingSummary. Part of the reader.
+
+Result<RecordingSummary> readSummary(Connection& connection, const ChunkDirectory& chunks);
 
 }  // namespace shardscope::storage

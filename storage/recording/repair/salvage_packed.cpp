@@ -1,6 +1,6 @@
 #include "storage/columns/arguments.h"
 #include "storage/recording/file/packed_rows.h"
-#include "storage/recording/repair/salvage_parts.h"
+#include "storage/recording/repair/damaged_file.h"
 
 #include <algorithm>
 #include <optional>

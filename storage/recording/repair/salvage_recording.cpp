@@ -7,7 +7,7 @@
 #include "storage/recording/file/part_files.h"
 #include "storage/recording/file/recording_file.h"
 #include "storage/recording/file/row_checksums.h"
-#include "storage/recording/repair/salvage_parts.h"
+#include "storage/recording/repair/damaged_file.h"
 #include "storage/recording/write/finish_recording.h"
 #include "storage/recording/write/row_writer.h"
 

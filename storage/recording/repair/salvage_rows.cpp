@@ -1,6 +1,6 @@
 #include "storage/recording/file/row_rules.h"
 #include "storage/recording/file/row_sql.h"
-#include "storage/recording/repair/salvage_parts.h"
+#include "storage/recording/repair/damaged_file.h"
 
 #include <algorithm>
 

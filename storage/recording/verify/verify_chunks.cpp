@@ -1,6 +1,5 @@
 #include "storage/columns/stored_kinds.h"
 #include "storage/recording/file/memory_tally.h"
-#include "storage/recording/verify/pyramid_audit.h"
 #include "storage/recording/verify/verify_parts.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // `shardscope bench` from the outside, with a fake rank; and what it draws.
-#include "app/cli/bench/bench_request.h"
+#include "app/cli/bench/bench_kind.h"
 #include "app/cli/bench/plot.h"
 #include "tests/app/cli/program.h"
 

@@ -4,7 +4,6 @@
 #include "app/cli/doctor/doctor_host.h"
 #include "app/cli/doctor/doctor_probe.h"
 #include "app/cli/doctor/doctor_report.h"
-#include "app/cli/doctor/doctor_tracing.h"
 #include "tests/app/cli/doctor_machines.h"
 #include "tests/app/cli/program.h"
 

@@ -3,7 +3,7 @@
 //   QT_QPA_PLATFORM=offscreen desktop_bench [charts] [bars]      without words: these two
 //   QT_QPA_PLATFORM=offscreen desktop_bench FILE.sscope          opening it, moving in its Timeline
 //   QT_QPA_PLATFORM=offscreen desktop_bench flame FILE.sscope    its stacks, zooms of a flame graph
-#include "app/desktop/shell/heap.h"
+#include "app/desktop/shell/run_desktop.h"
 #include "app/desktop/widgets/theme.h"
 #include "tests/bench/desktop/measure.h"
 

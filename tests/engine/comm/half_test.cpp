@@ -1,4 +1,3 @@
-#include "engine/comm/half.h"
 
 #include "engine/comm/reduce.h"
 

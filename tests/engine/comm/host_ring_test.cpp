@@ -1,6 +1,6 @@
 // What ranks on several hosts gather and sum, row by row, in pieces and in the order that the
 // header promises; and what they tell of it.
-#include "engine/comm/half.h"
+#include "engine/comm/reduce.h"
 #include "engine/run/theory/communicator_theory.h"
 #include "tests/engine/comm/host_ranks.h"
 #include "tests/engine/comm/rank_errors.h"

@@ -1,5 +1,5 @@
 // Ranks whose programs part are told who asks for what, whatever the kind of communicator.
-#include "engine/comm/wait_watch.h"
+#include "engine/comm/mesh.h"
 #include "tests/engine/comm/rank_errors.h"
 
 #include <gmock/gmock.h>

@@ -1,8 +1,6 @@
 // Clocks are drawn, and ways, and what happens to them; the model never knows.
 #include "engine/launch/clock_model.h"
 
-#include "engine/launch/clock_watch.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #include "engine/run/config/host_list.h"
 
-#include "engine/run/config/rank_places.h"
 #include "engine/run/config/run_config.h"
 
 #include <gmock/gmock.h>

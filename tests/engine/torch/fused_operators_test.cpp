@@ -1,6 +1,5 @@
 // Every fused operator against LibTorch in double precision, values and gradients, at sizes that
 // do and do not fill vectors, rows and threads.
-#include "engine/kernels/activation.h"
 #include "engine/kernels/attention.h"
 #include "engine/kernels/feed_forward.h"
 #include "engine/kernels/heads.h"

@@ -2,7 +2,6 @@
 #include "engine/kernels/attention.h"
 #include "engine/kernels/cross_entropy.h"
 #include "engine/kernels/embedding.h"
-#include "engine/kernels/head_products.h"
 #include "engine/kernels/linear.h"
 #include "engine/kernels/matmul.h"
 #include "engine/kernels/norm.h"

@@ -3,8 +3,8 @@
 
 #include "engine/comm/direct_communicator.h"
 #include "engine/comm/gloo/gloo_communicator.h"
-#include "engine/comm/half.h"
 #include "engine/comm/nccl/nccl_communicator.h"
+#include "engine/comm/reduce.h"
 #include "tests/engine/comm/host_ranks.h"
 #include "tests/engine/torch/fake_device.h"
 #include "tests/engine/torch/fake_nccl.h"

@@ -1,7 +1,7 @@
 // Elements of buffers whose type is known at run time, for what stands in for a device.
 #pragma once
 
-#include "engine/comm/half.h"
+#include "engine/comm/reduce.h"
 #include "storage/model/events.h"
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-#include "engine/worker/collective_recorder.h"
-
+#include "engine/worker/recording_observer.h"
 #include "storage/model/lanes.h"
 #include "tests/engine/worker/kept_session.h"
 

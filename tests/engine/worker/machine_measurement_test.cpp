@@ -2,7 +2,6 @@
 #include "engine/worker/measuring/machine_measurement.h"
 
 #include "engine/worker/host_peak.h"
-#include "engine/worker/measuring/norm_measurement.h"
 #include "tests/engine/torch/fake_device.h"
 #include "tests/support/temporary_folder.h"
 

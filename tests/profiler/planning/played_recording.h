@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/run/config/run_config.h"
-#include "engine/run/theory/link_model.h"
+#include "engine/run/theory/communicator_theory.h"
 #include "storage/model/recording.h"
 
 #include <vector>

@@ -1,7 +1,7 @@
 #include "profiler/planning/step_schedule.h"
 
-#include "engine/run/theory/sizes.h"
 #include "engine/run/theory/theory.h"
+#include "engine/run/theory/working_sizes.h"
 
 #include <gtest/gtest.h>
 

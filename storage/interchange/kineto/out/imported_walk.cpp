@@ -2,7 +2,7 @@
 #include "storage/interchange/event_text.h"
 #include "storage/interchange/kineto/in/lane_table.h"
 #include "storage/interchange/kineto/in/trace_mapper.h"
-#include "storage/interchange/kineto/out/correlations.h"
+#include "storage/interchange/kineto/out/event_writer.h"
 #include "storage/interchange/kineto/out/kineto_trace.h"
 #include "storage/model/flow_words.h"
 

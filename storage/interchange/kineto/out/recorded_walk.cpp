@@ -1,7 +1,7 @@
 // A recording that Kineto did not write, as Kineto would have: what becomes what, and why, is in
 // docs/kineto.md.
 #include "storage/interchange/formats/nested_tracks.h"
-#include "storage/interchange/kineto/out/correlations.h"
+#include "storage/interchange/kineto/out/event_writer.h"
 #include "storage/interchange/kineto/out/recorded_collectives.h"
 #include "storage/interchange/kineto/out/recorded_rank.h"
 #include "storage/interchange/kineto/out/trace_events.h"

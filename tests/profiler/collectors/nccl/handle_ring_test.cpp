@@ -1,4 +1,3 @@
-#include "profiler/collectors/nccl/handle_ring.h"
 
 #include "profiler/collectors/nccl/nccl_join.h"
 #include "profiler/collectors/nccl/nccl_ring.h"

@@ -1,4 +1,4 @@
-#include "app/cli/bench/bench_request.h"
+#include "app/cli/bench/bench_kind.h"
 
 #include "engine/run/config/run_rules.h"
 

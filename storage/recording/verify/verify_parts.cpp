@@ -1,4 +1,4 @@
-#include "storage/recording/verify/pyramid_audit.h"
+#include "storage/recording/verify/verify_parts.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "engine/comm/wait_watch.h"
+#include "engine/comm/mesh.h"
 
 #include <algorithm>
 #include <array>
