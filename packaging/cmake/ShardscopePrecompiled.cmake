@@ -9,7 +9,8 @@ set(standard_headers <algorithm> <array> <charconv> <chrono> <cmath> <cstdint> <
     <string_view> <thread> <tuple> <unordered_map> <utility> <variant> <vector>)
 set(model_headers <fmt/format.h> <fmt/ranges.h>)
 foreach(header result units ids words events)
-    list(APPEND model_headers ${CMAKE_SOURCE_DIR}/storage/model/${header}.h)
+    # Not by an absolute path, so that ccache knows a set again in another clone.
+    list(APPEND model_headers <storage/model/${header}.h>)
 endforeach()
 
 # shardscope_precompiled(NAME LIBRARIES... HEADERS...), compiled with the flags of those libraries.
