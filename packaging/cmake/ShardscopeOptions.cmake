@@ -71,8 +71,10 @@ else()
     add_library(shardscope_torch INTERFACE)
     target_include_directories(shardscope_torch SYSTEM INTERFACE
         ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
-    # The wheel carries headers of a newer fmt and comes first on the include path.
-    target_compile_definitions(shardscope_torch INTERFACE FMT_HEADER_ONLY)
+    # The wheel carries headers of a newer fmt, without its library, and comes first on the include path.
+    add_library(shardscope_torch_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/torch_fmt.cpp)
+    target_include_directories(shardscope_torch_fmt SYSTEM PRIVATE ${torch_root}/include)
+    target_link_libraries(shardscope_torch INTERFACE shardscope_torch_fmt)
     # at::parallel_for is a template: without OpenMP where it is used its loops run on one thread.
     target_compile_options(shardscope_torch INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
     target_link_libraries(shardscope_torch INTERFACE

@@ -28,7 +28,8 @@ if(SHARDSCOPE_HAVE_ENGINE)
     # their templates again, which takes a second.
     shardscope_precompiled(precompiled_rank LIBRARIES fmt::fmt shardscope_torch)
     shardscope_precompiled(precompiled_torch LIBRARIES fmt::fmt shardscope_torch
-        HEADERS <ATen/core/Tensor.h> <ATen/ops/empty.h> <ATen/ops/zeros.h>)
+        HEADERS <ATen/Parallel.h> <ATen/core/Tensor.h> <ATen/ops/empty.h> <ATen/ops/zeros.h>
+            <ATen/record_function.h> <torch/csrc/autograd/custom_function.h>)
 endif()
 if(SHARDSCOPE_HAVE_DESKTOP)
     set(qt_core_headers <QFileInfo> <QObject> <QString> <QStringList>)
