@@ -6,7 +6,7 @@
 
 #include <functional>
 
-// Not CLI/CLI.hpp: its own objects take 2.5 s to compile in each source that sees it.
+// Not CLI/CLI.hpp: options.h says why.
 namespace CLI {
 class App;
 class Option;

@@ -1,11 +1,11 @@
 #include "app/cli/kept_text.h"
 
+#include "app/cli/options.h"
 #include "app/cli/version.h"
 #include "storage/recording/beside/kept_results.h"
 #include "storage/recording/file/writer_lock.h"
 #include "storage/recording/remote/remote_address.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -27,9 +27,9 @@ std::string thisProgram() {
 }  // namespace
 
 void addFresh(CLI::App& app, bool& fresh) {
-    app.add_flag("--fresh", fresh,
-                 "compute again; otherwise results that took over half a second are kept in a "
-                 "file beside the recording (RECORDING-results) and reused until either changes");
+    addFlag(app, "--fresh", fresh,
+            "compute again; otherwise results that took over half a second are kept in a "
+            "file beside the recording (RECORDING-results) and reused until either changes");
 }
 
 Result<std::string> keptText(const RecordingPlace& place, const std::string& question, bool fresh,

@@ -4,12 +4,11 @@
 #include "app/cli/console.h"
 #include "app/cli/kept_text.h"
 #include "app/cli/open_recording.h"
+#include "app/cli/options.h"
 #include "app/cli/record/part_words.h"
-#include "app/cli/shared_options.h"
 #include "engine/run/config/near_miss.h"
 #include "profiler/questions/question.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -149,38 +148,38 @@ int run(const AnalyzeOptions& options) {
 
 Command addAnalyze(CLI::App& root) {
     auto options = std::make_shared<AnalyzeOptions>();
-    CLI::App* app = root.add_subcommand("analyze", "answer questions about a recording");
-    app->footer("Questions:\n" + questionList() +
-                "\nExample:\n  shardscope analyze run.sscope breakdown --steps 3-5 --json");
-    app->add_option("recording", options->place.path, "recording to analyse, or ssh://HOST/PATH")
-        ->required();
-    offer(app->add_option("question", options->questions, "one or more of those below"), "QUESTION",
-          questionKeys())
-        ->required();
-    app->add_option("--range", options->range, "BEGIN:END in seconds, or with a unit");
+    CLI::App* app = addVerb(root, "analyze", "answer questions about a recording");
+    setFooter(*app, "Questions:\n" + questionList() +
+                        "\nExample:\n  shardscope analyze run.sscope breakdown --steps 3-5 --json");
+    addOption(*app, "recording", options->place.path, "recording to analyse, or ssh://HOST/PATH")
+        .required();
+    addOption(*app, "question", options->questions, "one or more of those below")
+        .offers("QUESTION", questionKeys())
+        .required();
+    addOption(*app, "--range", options->range, "BEGIN:END in seconds, or with a unit");
     addSteps(*app, options->steps);
     addRanks(*app, options->ranks);
-    app->add_option("--mode", options->mode,
-                    "breakdown: exact, or as HolisticTraceAnalysis (HTA) counts")
-        ->check(CLI::IsMember(wordVector<questions::Mode>()))
-        ->capture_default_str();
-    app->add_flag("--keep-last-step", options->keepLastStep,
-                  "--mode hta: count the last of several steps, which HTA leaves out");
-    app->add_flag("--per-step", options->perStep, "tables by step as well");
-    app->add_option("--by", options->by, "work, flame: sort by " + listOfWords<questions::Order>())
-        ->check(CLI::IsMember(wordVector<questions::Order>()));
-    app->add_option("--top", options->top, "work, flame: the first so many rows of each table")
-        ->check(CLI::Range(1, 1'000'000'000));
-    app->add_option("--faster", options->faster,
-                    "bounds, what-if: replay steps with \"link\", \"rank N\" or a name X times as "
-                    "fast; repeat it to combine several")
-        ->type_name("WHAT=X")
-        ->allow_extra_args(false);
-    app->add_flag("--explain", options->explain, "say how each figure is defined");
-    app->add_flag("--all", options->all, "all rows of long tables");
-    auto* json = app->add_flag("--json", options->json,
-                               "print one JSON document, schema shardscope.analyze/1");
-    app->add_flag("--csv", options->csv, "print tables as CSV")->excludes(json);
+    addOption(*app, "--mode", options->mode,
+              "breakdown: exact, or as HolisticTraceAnalysis (HTA) counts")
+        .oneOf(wordVector<questions::Mode>())
+        .showsDefault();
+    addFlag(*app, "--keep-last-step", options->keepLastStep,
+            "--mode hta: count the last of several steps, which HTA leaves out");
+    addFlag(*app, "--per-step", options->perStep, "tables by step as well");
+    addOption(*app, "--by", options->by, "work, flame: sort by " + listOfWords<questions::Order>())
+        .oneOf(wordVector<questions::Order>());
+    addOption(*app, "--top", options->top, "work, flame: the first so many rows of each table")
+        .within(1, 1'000'000'000);
+    addOption(*app, "--faster", options->faster,
+              "bounds, what-if: replay steps with \"link\", \"rank N\" or a name X times as "
+              "fast; repeat it to combine several")
+        .takes("WHAT=X")
+        .oneEach();
+    addFlag(*app, "--explain", options->explain, "say how each figure is defined");
+    addFlag(*app, "--all", options->all, "all rows of long tables");
+    const Option json = addFlag(*app, "--json", options->json,
+                                "print one JSON document, schema shardscope.analyze/1");
+    addFlag(*app, "--csv", options->csv, "print tables as CSV").excludes(json);
     addFresh(*app, options->fresh);
     addSshCommand(*app, options->place.sshCommand);
     return {app, [options] { return run(*options); }};

@@ -5,11 +5,10 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/open_recording.h"
+#include "app/cli/options.h"
 #include "app/cli/record/part_words.h"
-#include "app/cli/shared_options.h"
 #include "profiler/questions/scaling.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <toml++/toml.h>
 #include <unistd.h>
@@ -129,30 +128,30 @@ int run(const CompareArguments& arguments) {
 
 Command addCompare(CLI::App& root) {
     auto arguments = std::make_shared<CompareArguments>();
-    CLI::App* app = root.add_subcommand("compare", "compare a run with its baseline");
-    app->footer(
-        "With --gate the exit status is 6 when a rule is broken. A file of rules:\n"
-        "  rules = [\"throughput.tokens_per_s >= -2%\", \"memory.peak_bytes <= +1%\"]\n\n"
-        "Examples:\n  shardscope compare main.sscope branch.sscope --gate rules.toml\n"
-        "  shardscope compare main.sscope branch.sscope --steps 10-40 --ranks 0,1\n"
-        "  shardscope compare --scaling one.sscope two.sscope four.sscope");
-    app->add_option("recordings", arguments->recordings,
-                    "baselines, and last the run; each may be ssh://HOST/PATH")
-        ->required();
-    auto* gate = app->add_option("--gate", arguments->gate, "TOML file of rules to keep");
-    gate->type_name("FILE");
-    auto* steps = addSteps(*app, arguments->steps);
-    auto* ranks = addRanks(*app, arguments->ranks);
-    app->add_flag("--scaling", arguments->scaling,
-                  "how throughput grows with ranks, from a measured run of one rank on")
-        ->excludes(gate)
-        ->excludes(steps)
-        ->excludes(ranks);
-    app->add_flag("--anyway", arguments->anyway, "compare runs of different models anyway");
-    app->add_flag("--all", arguments->all, "all rows of long tables");
-    auto* json = app->add_flag("--json", arguments->json,
-                               "print one JSON document, schema shardscope.analyze/1");
-    app->add_flag("--csv", arguments->csv, "print tables as CSV")->excludes(json);
+    CLI::App* app = addVerb(root, "compare", "compare a run with its baseline");
+    setFooter(*app,
+              "With --gate the exit status is 6 when a rule is broken. A file of rules:\n"
+              "  rules = [\"throughput.tokens_per_s >= -2%\", \"memory.peak_bytes <= +1%\"]\n\n"
+              "Examples:\n  shardscope compare main.sscope branch.sscope --gate rules.toml\n"
+              "  shardscope compare main.sscope branch.sscope --steps 10-40 --ranks 0,1\n"
+              "  shardscope compare --scaling one.sscope two.sscope four.sscope");
+    addOption(*app, "recordings", arguments->recordings,
+              "baselines, and last the run; each may be ssh://HOST/PATH")
+        .required();
+    const Option gate = addOption(*app, "--gate", arguments->gate, "TOML file of rules to keep");
+    gate.takes("FILE");
+    const Option steps = addSteps(*app, arguments->steps);
+    const Option ranks = addRanks(*app, arguments->ranks);
+    addFlag(*app, "--scaling", arguments->scaling,
+            "how throughput grows with ranks, from a measured run of one rank on")
+        .excludes(gate)
+        .excludes(steps)
+        .excludes(ranks);
+    addFlag(*app, "--anyway", arguments->anyway, "compare runs of different models anyway");
+    addFlag(*app, "--all", arguments->all, "all rows of long tables");
+    const Option json = addFlag(*app, "--json", arguments->json,
+                                "print one JSON document, schema shardscope.analyze/1");
+    addFlag(*app, "--csv", arguments->csv, "print tables as CSV").excludes(json);
     addSshCommand(*app, arguments->sshCommand);
     return {app, [arguments] { return run(*arguments); }};
 }

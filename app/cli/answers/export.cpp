@@ -6,8 +6,8 @@
 #include "app/cli/console.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/open_recording.h"
+#include "app/cli/options.h"
 #include "app/cli/record/part_words.h"
-#include "app/cli/shared_options.h"
 #include "engine/checkpoint/gpt2_names.h"
 #include "engine/run/config/near_miss.h"
 #include "profiler/analysis/part.h"
@@ -18,7 +18,6 @@
 #include "storage/model/step_time.h"
 #include "storage/recording/file/output_file.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -242,28 +241,28 @@ std::string footer() {
 
 Command addExport(CLI::App& root) {
     auto arguments = std::make_shared<Arguments>();
-    CLI::App* app = root.add_subcommand("export", "write a recording, or a part, to another file");
-    app->footer(footer());
-    app->add_option("recording", arguments->place.path,
-                    "recording to read, or ssh://HOST/PATH, or a checkpoint")
-        ->required();
-    offer(app->add_option("--format", arguments->format,
-                          fmt::format("what to write, see below; not given: by the ending of "
-                                      "--output, else {}",
-                                      kUsualFormat)),
-          "FORMAT", formatNames());
+    CLI::App* app = addVerb(root, "export", "write a recording, or a part, to another file");
+    setFooter(*app, footer());
+    addOption(*app, "recording", arguments->place.path,
+              "recording to read, or ssh://HOST/PATH, or a checkpoint")
+        .required();
+    addOption(*app, "--format", arguments->format,
+              fmt::format("what to write, see below; not given: by the ending of "
+                          "--output, else {}",
+                          kUsualFormat))
+        .offers("FORMAT", formatNames());
     addOutput(*app, arguments->options.output, "file to write; kineto: folder of several ranks")
-        ->required();
-    auto* range =
-        app->add_option("--range", arguments->range, "BEGIN:END in seconds, or with a unit");
-    app->add_option("--steps", arguments->steps, "FIRST-LAST, whole steps")->excludes(range);
+        .required();
+    const Option range =
+        addOption(*app, "--range", arguments->range, "BEGIN:END in seconds, or with a unit");
+    addOption(*app, "--steps", arguments->steps, "FIRST-LAST, whole steps").excludes(range);
     addRanks(*app, arguments->ranks);
-    app->add_option("--view", arguments->options.view, "csv: " + interchange::csvViews());
-    offer(app->add_option("--report", arguments->report,
-                          "json: overview (as of `report --json`), info, verification"),
-          "REPORT", {kReports.begin(), kReports.end()});
-    app->add_flag("--hta", arguments->options.integerMicroseconds,
-                  "kineto: whole microseconds, because HTA rounds fractions away");
+    addOption(*app, "--view", arguments->options.view, "csv: " + interchange::csvViews());
+    addOption(*app, "--report", arguments->report,
+              "json: overview (as of `report --json`), info, verification")
+        .offers("REPORT", {kReports.begin(), kReports.end()});
+    addFlag(*app, "--hta", arguments->options.integerMicroseconds,
+            "kineto: whole microseconds, because HTA rounds fractions away");
     addForce(*app, arguments->options.overwrite, "the output if it is of the same format");
     addSshCommand(*app, arguments->place.sshCommand);
     return {app, [arguments] { return run(*arguments); }};

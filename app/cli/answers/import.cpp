@@ -2,11 +2,10 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/interruptible.h"
-#include "app/cli/shared_options.h"
+#include "app/cli/options.h"
 #include "storage/interchange/formats.h"
 #include "storage/model/quantity_text.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -93,13 +92,13 @@ std::string footer() {
 
 Command addImport(CLI::App& root) {
     auto options = std::make_shared<ImportCommandOptions>();
-    CLI::App* app = root.add_subcommand("import", "make a recording of other tools' traces");
-    app->footer(footer());
-    app->add_option("inputs", options->inputs, "traces, or folders of them; - is standard input")
-        ->required();
-    addOutput(*app, options->import.output, "recording to write")->required();
+    CLI::App* app = addVerb(root, "import", "make a recording of other tools' traces");
+    setFooter(*app, footer());
+    addOption(*app, "inputs", options->inputs, "traces, or folders of them; - is standard input")
+        .required();
+    addOutput(*app, options->import.output, "recording to write").required();
     addForce(*app, options->import.overwrite, kAnOldRecording);
-    app->add_flag("--strict", options->import.strict, "fail when an event cannot be read");
+    addFlag(*app, "--strict", options->import.strict, "fail when an event cannot be read");
     addJson(*app, options->json, "shardscope.import/1");
     addQuiet(*app, options->quiet);
     return {app, [options] { return run(*options); }};

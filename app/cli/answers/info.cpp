@@ -4,7 +4,7 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/open_recording.h"
-#include "app/cli/shared_options.h"
+#include "app/cli/options.h"
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_settings.h"
 #include "profiler/analysis/communication/host_clocks.h"
@@ -13,7 +13,6 @@
 #include "storage/recording/verify/verify_recording.h"
 #include "storage/sqlite/sqlite_error.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -158,17 +157,18 @@ int run(const InfoOptions& options) {
 
 Command addInfo(CLI::App& root) {
     auto options = std::make_shared<InfoOptions>();
-    CLI::App* app = root.add_subcommand("info", "say what a recording holds");
-    app->footer(
+    CLI::App* app = addVerb(root, "info", "say what a recording holds");
+    setFooter(
+        *app,
         "With --verify the exit status is 0 when the recording is sound, 1 when it is not, 3 when\n"
         "it cannot be read.\n\n"
         "Examples:\n  shardscope info run.sscope\n  shardscope info --verify run.sscope");
-    app->add_option("recording", options->place.path, "recording to describe, or ssh://HOST/PATH")
-        ->required();
+    addOption(*app, "recording", options->place.path, "recording to describe, or ssh://HOST/PATH")
+        .required();
     addJson(*app, options->json, "shardscope.info/1");
-    app->add_flag("--verify", options->verify,
-                  "check every chunk and row, and print what was found (with --json: schema "
-                  "shardscope.verification/1)");
+    addFlag(*app, "--verify", options->verify,
+            "check every chunk and row, and print what was found (with --json: schema "
+            "shardscope.verification/1)");
     addSshCommand(*app, options->place.sshCommand);
     return {app, [options] { return run(*options); }};
 }

@@ -3,11 +3,10 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/open_recording.h"
-#include "app/cli/shared_options.h"
+#include "app/cli/options.h"
 #include "storage/model/plain_text.h"
 #include "storage/recording/read/recording_reader.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -99,19 +98,20 @@ int run(const QueryOptions& options) {
 
 Command addQuery(CLI::App& root) {
     auto options = std::make_shared<QueryOptions>();
-    CLI::App* app = root.add_subcommand("query", "run a read-only SQL statement on a recording");
-    app->footer(
+    CLI::App* app = addVerb(root, "query", "run a read-only SQL statement on a recording");
+    setFooter(
+        *app,
         "Besides the tables of the file (storage/schema/FORMAT.md) there are the virtual table\n"
         "events and the views operators, phases, kernels, collectives, steps, memory_events,\n"
         "counters, flows and instants.\n\n"
         "Example:\n"
         "  shardscope query run.sscope \"SELECT name, count(*), sum(duration_ns) FROM operators\n"
         "    GROUP BY name ORDER BY 3 DESC LIMIT 10\"");
-    app->add_option("recording", options->place.path, "recording to query, or ssh://HOST/PATH")
-        ->required();
-    app->add_option("sql", options->sql, "one SELECT statement")->required();
-    auto* json = addJson(*app, options->json, "shardscope.query/1");
-    app->add_flag("--csv", options->csv, "print comma-separated values")->excludes(json);
+    addOption(*app, "recording", options->place.path, "recording to query, or ssh://HOST/PATH")
+        .required();
+    addOption(*app, "sql", options->sql, "one SELECT statement").required();
+    const Option json = addJson(*app, options->json, "shardscope.query/1");
+    addFlag(*app, "--csv", options->csv, "print comma-separated values").excludes(json);
     addSshCommand(*app, options->place.sshCommand);
     return {app, [options] { return run(*options); }};
 }

@@ -3,11 +3,10 @@
 #include "app/cli/console.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/open_recording.h"
-#include "app/cli/shared_options.h"
+#include "app/cli/options.h"
 #include "storage/model/quantity_text.h"
 #include "storage/recording/repair/salvage_recording.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <memory>
@@ -86,13 +85,14 @@ int run(const RepairOptions& options) {
 
 Command addRepair(CLI::App& root) {
     auto options = std::make_shared<RepairOptions>();
-    CLI::App* app = root.add_subcommand("repair", "save what is left of a damaged recording");
-    app->footer(
+    CLI::App* app = addVerb(root, "repair", "save what is left of a damaged recording");
+    setFooter(
+        *app,
         "The damaged file is only read. The new one holds everything that can be read and passes\n"
         "its checksum, and says so in a diagnostic; check it with `shardscope info --verify`.\n\n"
         "Example:\n  shardscope repair damaged.sscope --output saved.sscope");
-    app->add_option("recording", options->input, "damaged or truncated recording")->required();
-    addOutput(*app, options->output, "recording to write")->required();
+    addOption(*app, "recording", options->input, "damaged or truncated recording").required();
+    addOutput(*app, options->output, "recording to write").required();
     addForce(*app, options->force, kAnOldRecording);
     return {app, [options] { return run(*options); }};
 }

@@ -5,12 +5,11 @@
 #include "app/cli/console.h"
 #include "app/cli/kept_text.h"
 #include "app/cli/open_recording.h"
-#include "app/cli/shared_options.h"
+#include "app/cli/options.h"
 #include "app/manual/sheet_words.h"
 #include "engine/launch/process.h"
 #include "profiler/analysis/part.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -125,26 +124,25 @@ int run(const ReportOptions& options) {
     return printLast(columns ? wrapped(*text, *columns) : *text);
 }
 
-CLI::Option* addDashboard(CLI::App& app, DashboardOptions& options) {
-    auto* dashboard = app.add_option("--dashboard", options.output,
-                                     "draw the run on one sheet instead: .pdf, .svg or .png; needs "
-                                     "shardscope-desktop, but no display")
-                          ->type_name("FILE");
-    offer(app.add_option(
-              "--paper", options.paper,
-              fmt::format("of a dashboard: {} [{}]", fmt::join(kPapers, ", "), kPapers[0])),
-          "PAPER", {kPapers.begin(), kPapers.end()})
-        ->needs(dashboard);
-    app.add_option("--size", options.size, "of a dashboard in pixels, instead of the paper's shape")
-        ->type_name("WxH")
-        ->needs(dashboard);
-    offer(app.add_option(
-              "--theme", options.theme,
-              fmt::format("of a dashboard: {} [{}]", fmt::join(kThemes, ", "), kThemes[0])),
-          "THEME", {kThemes.begin(), kThemes.end()})
-        ->needs(dashboard);
+Option addDashboard(CLI::App& app, DashboardOptions& options) {
+    const Option dashboard =
+        addOption(app, "--dashboard", options.output,
+                  "draw the run on one sheet instead: .pdf, .svg or .png; needs "
+                  "shardscope-desktop, but no display")
+            .takes("FILE");
+    addOption(app, "--paper", options.paper,
+              fmt::format("of a dashboard: {} [{}]", fmt::join(kPapers, ", "), kPapers[0]))
+        .offers("PAPER", {kPapers.begin(), kPapers.end()})
+        .needs(dashboard);
+    addOption(app, "--size", options.size, "of a dashboard in pixels, instead of the paper's shape")
+        .takes("WxH")
+        .needs(dashboard);
+    addOption(app, "--theme", options.theme,
+              fmt::format("of a dashboard: {} [{}]", fmt::join(kThemes, ", "), kThemes[0]))
+        .offers("THEME", {kThemes.begin(), kThemes.end()})
+        .needs(dashboard);
     addForce(app, options.force, "the file of a dashboard if it is such a picture")
-        ->needs(dashboard);
+        .needs(dashboard);
     return dashboard;
 }
 
@@ -152,18 +150,18 @@ CLI::Option* addDashboard(CLI::App& app, DashboardOptions& options) {
 
 Command addReport(CLI::App& root) {
     auto options = std::make_shared<ReportOptions>();
-    CLI::App* app = root.add_subcommand("report", "explain a run from its recording");
-    app->footer(
-        "Examples:\n  shardscope report run.sscope --json\n"
-        "  shardscope report run.sscope --dashboard run.pdf --paper a3");
-    app->add_option("recording", options->place.path, "recording to explain, or ssh://HOST/PATH")
-        ->required();
-    auto* json = addJson(*app, options->json, "shardscope.report/1");
-    addDashboard(*app, options->dashboard)->excludes(json);
-    app->add_flag("--all", options->all,
-                  "show every rank and finding, not only the spread and the worst of many");
-    app->add_flag("--hta", options->hta,
-                  "HTA-compatible numbers also for ranks without a device, as exported");
+    CLI::App* app = addVerb(root, "report", "explain a run from its recording");
+    setFooter(*app,
+              "Examples:\n  shardscope report run.sscope --json\n"
+              "  shardscope report run.sscope --dashboard run.pdf --paper a3");
+    addOption(*app, "recording", options->place.path, "recording to explain, or ssh://HOST/PATH")
+        .required();
+    const Option json = addJson(*app, options->json, "shardscope.report/1");
+    addDashboard(*app, options->dashboard).excludes(json);
+    addFlag(*app, "--all", options->all,
+            "show every rank and finding, not only the spread and the worst of many");
+    addFlag(*app, "--hta", options->hta,
+            "HTA-compatible numbers also for ranks without a device, as exported");
     addFresh(*app, options->fresh);
     addSshCommand(*app, options->place.sshCommand);
     return {app, [options] { return run(*options); }};

@@ -5,8 +5,8 @@
 #include "app/cli/bench/bench_runs.h"
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/options.h"
 #include "app/cli/record/run_flags.h"
-#include "app/cli/shared_options.h"
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/near_miss.h"
@@ -15,7 +15,6 @@
 #include "storage/model/quantity_text.h"
 #include "storage/recording/read/recording_reader.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -314,52 +313,52 @@ std::string footer() {
 
 Command addBench(CLI::App& root) {
     const auto options = std::make_shared<BenchOptions>();
-    CLI::App* app = root.add_subcommand("bench", "measure runs and set them beside theory");
-    app->footer(footer());
-    offer(app->add_option("kind", options->kind, "what to measure, see below")->required(), "KIND",
-          kindKeys());
+    CLI::App* app = addVerb(root, "bench", "measure runs and set them beside theory");
+    setFooter(*app, footer());
+    addOption(*app, "kind", options->kind, "what to measure, see below")
+        .required()
+        .offers("KIND", kindKeys());
     BenchRequest& request = options->request;
     const auto number = [&](const char* flag, std::int32_t& value, int least, const char* help) {
-        app->add_option(flag, value, fmt::format("{} [{}]", help, value))
-            ->type_name("NUMBER")
-            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-            ->check(CLI::Range(least, 1'000'000));
+        addOption(*app, flag, value, fmt::format("{} [{}]", help, value))
+            .takes("NUMBER")
+            .lastCounts()
+            .within(least, 1'000'000);
     };
     number("--steps", request.steps, 1, "measured steps per run");
     number("--warm-up", request.warmUp, 0, "warm-up steps before them, not measured");
-    app->add_option(
-           "--repetitions", request.repetitions,
-           "whole runs of each, in turn [as the kind says: 3, or 1 where bytes are counted]")
-        ->type_name("NUMBER")
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-        ->check(CLI::Range(1, 1'000'000));
-    app->add_option("-o,--output", options->output,
-                    "folder of recordings, tables and pictures [bench-KIND-DATE]")
-        ->type_name("FOLDER");
+    addOption(*app, "--repetitions", request.repetitions,
+              "whole runs of each, in turn [as the kind says: 3, or 1 where bytes are counted]")
+        .takes("NUMBER")
+        .lastCounts()
+        .within(1, 1'000'000);
+    addOption(*app, "-o,--output", options->output,
+              "folder of recordings, tables and pictures [bench-KIND-DATE]")
+        .takes("FOLDER");
     addForce(*app, options->force, "recordings of other settings in it");
-    app->add_flag("--dry-run", options->dryRun,
-                  "print the runs and what they need by theory; start nothing");
-    CLI::Option* markdown = app->add_flag("--markdown", options->markdown, "print Markdown");
-    CLI::Option* csv = app->add_flag("--csv", options->csv, "print CSV");
-    addJson(*app, options->json, "shardscope.bench/1")->excludes(markdown)->excludes(csv);
-    csv->excludes(markdown);
-    app->add_flag("--explain", options->explain, "print what columns mean too");
+    addFlag(*app, "--dry-run", options->dryRun,
+            "print the runs and what they need by theory; start nothing");
+    const Option markdown = addFlag(*app, "--markdown", options->markdown, "print Markdown");
+    const Option csv = addFlag(*app, "--csv", options->csv, "print CSV");
+    addJson(*app, options->json, "shardscope.bench/1").excludes(markdown).excludes(csv);
+    csv.excludes(markdown);
+    addFlag(*app, "--explain", options->explain, "print what columns mean too");
     addQuiet(*app, options->quiet);
-    app->add_option("--model", options->model,
-                    fmt::format("{}: {} [{}]", run::findRunOption("model.name")->help,
-                                fmt::join(run::modelPresetNames(), ", "), run::ModelConfig().name))
-        ->type_name("NAMES")
-        ->group(toWord(run::OptionSection::kModel));
-    app->add_option("--operations", options->operations,
-                    fmt::format("of comm: collective operations [{}]", run::measurableOperations()))
-        ->type_name("LIST");
-    app->add_option(
-           "--sizes", options->sizes,
-           fmt::format("of comm: payloads, 1MB,64MB or by doubling 1MB-64MB [{}]", kUsualPayloads))
-        ->type_name("LIST");
-    app->add_option("--shapes", options->shapes,
-                    fmt::format("of norms: inputs, rows x width [{}]", kUsualNormShapes))
-        ->type_name("LIST");
+    addOption(*app, "--model", options->model,
+              fmt::format("{}: {} [{}]", run::findRunOption("model.name")->help,
+                          fmt::join(run::modelPresetNames(), ", "), run::ModelConfig().name))
+        .takes("NAMES")
+        .under(toWord(run::OptionSection::kModel));
+    addOption(*app, "--operations", options->operations,
+              fmt::format("of comm: collective operations [{}]", run::measurableOperations()))
+        .takes("LIST");
+    addOption(
+        *app, "--sizes", options->sizes,
+        fmt::format("of comm: payloads, 1MB,64MB or by doubling 1MB-64MB [{}]", kUsualPayloads))
+        .takes("LIST");
+    addOption(*app, "--shapes", options->shapes,
+              fmt::format("of norms: inputs, rows x width [{}]", kUsualNormShapes))
+        .takes("LIST");
     options->flags.addTo(*app, mayBeGiven);
     return {app, [options] { return run(*options); }};
 }

@@ -7,12 +7,11 @@
 #include "app/cli/doctor/doctor_probe.h"
 #include "app/cli/doctor/doctor_report.h"
 #include "app/cli/hosts/run_hosts.h"
-#include "app/cli/shared_options.h"
+#include "app/cli/options.h"
 #include "app/cli/version.h"
 #include "engine/launch/process.h"
 #include "storage/model/result.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -157,25 +156,26 @@ int run(const DoctorOptions& options) {
 
 Command addDoctor(CLI::App& root) {
     auto options = std::make_shared<DoctorOptions>();
-    CLI::App* app = root.add_subcommand(
-        "doctor", "say what is present, what is missing, and the command that fixes it");
-    app->footer(
+    CLI::App* app = addVerb(root, "doctor",
+                            "say what is present, what is missing, and the command that fixes it");
+    setFooter(
+        *app,
         "Exit status: 0 training on the CPU works, 1 it does not, 4 (--device cuda) training on\n"
         "a GPU does not, or (--hosts) a host cannot run ranks.\n\nExamples:\n"
         "  shardscope doctor\n  shardscope doctor --device cuda\n"
         "  shardscope doctor --hosts node-a,node-b");
-    app->add_option("--device", options->device, "what has to work: cpu or cuda (default: cpu)")
-        ->check(CLI::IsMember({"cpu", "cuda"}));
-    app->add_option("--hosts", options->hosts.hosts,
-                    "check these hosts instead of this one: a host file or a list")
-        ->type_name("FILE|LIST");
-    app->add_option("--ssh-command", options->hosts.sshCommand,
-                    "ssh and its first arguments, as 'ssh -F FILE' [ssh]")
-        ->type_name("WORDS");
-    app->add_option("--accept-key", options->hosts.acceptKey,
-                    "(--hosts) trust the unknown host key with this fingerprint from now on")
-        ->type_name("SHA256:...")
-        ->check(isFingerprint);
+    addOption(*app, "--device", options->device, "what has to work: cpu or cuda (default: cpu)")
+        .oneOf({"cpu", "cuda"});
+    addOption(*app, "--hosts", options->hosts.hosts,
+              "check these hosts instead of this one: a host file or a list")
+        .takes("FILE|LIST");
+    addOption(*app, "--ssh-command", options->hosts.sshCommand,
+              "ssh and its first arguments, as 'ssh -F FILE' [ssh]")
+        .takes("WORDS");
+    addOption(*app, "--accept-key", options->hosts.acceptKey,
+              "(--hosts) trust the unknown host key with this fingerprint from now on")
+        .takes("SHA256:...")
+        .checkedBy(isFingerprint);
     addJson(*app, options->json, "shardscope.doctor/1");
     return {app, [options] { return run(*options); }};
 }

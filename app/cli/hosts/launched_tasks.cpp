@@ -2,12 +2,12 @@
 
 #include "app/cli/console.h"
 #include "app/cli/hosts/run_hosts.h"
+#include "app/cli/options.h"
 #include "app/cli/version.h"
 #include "engine/launch/tasks/task_member.h"
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/run_option.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -74,26 +74,26 @@ void TaskOptions::addTo(CLI::App& app) {
     const char* group = toWord(run::OptionSection::kHosts);
     std::vector<std::string> words = wordVector<launch::Launcher>();
     words.insert(words.end(), {kNone, kFormerNone});
-    app.add_option("--launched-by", launchedBy,
-                   "what started this process as one of several tasks that are one run: torchrun, "
-                   "mpirun, slurm; environment: a script or cluster that sets RANK, WORLD_SIZE, "
-                   "MASTER_ADDR and MASTER_PORT for each of them; none: it is a run by itself, "
-                   "whatever is set [by these launchers' variables]")
-        ->type_name("WHO")
-        ->check(CLI::IsMember(words))
-        ->group(group);
-    app.add_option("--task-token-file", trust.tokenFile,
-                   "file of mode 600 with the secret by which the tasks of several hosts know each "
-                   "other; else the variable SHARDSCOPE_TASK_TOKEN, or torchrun's --rdzv-id")
-        ->type_name("FILE")
-        ->check([](const std::string& name) {
+    addOption(app, "--launched-by", launchedBy,
+              "what started this process as one of several tasks that are one run: torchrun, "
+              "mpirun, slurm; environment: a script or cluster that sets RANK, WORLD_SIZE, "
+              "MASTER_ADDR and MASTER_PORT for each of them; none: it is a run by itself, "
+              "whatever is set [by these launchers' variables]")
+        .takes("WHO")
+        .oneOf(words)
+        .under(group);
+    addOption(app, "--task-token-file", trust.tokenFile,
+              "file of mode 600 with the secret by which the tasks of several hosts know each "
+              "other; else the variable SHARDSCOPE_TASK_TOKEN, or torchrun's --rdzv-id")
+        .takes("FILE")
+        .checkedBy([](const std::string& name) {
             return name.empty() ? "names no file (an empty variable?)" : "";
         })
-        ->group(group);
-    app.add_flag("--trust-network", trust.trustNetwork,
-                 "let tasks of several hosts meet without a secret: any program on their network "
-                 "can take part; the recording says so")
-        ->group(group);
+        .under(group);
+    addFlag(app, "--trust-network", trust.trustNetwork,
+            "let tasks of several hosts meet without a secret: any program on their network "
+            "can take part; the recording says so")
+        .under(group);
 }
 
 Result<std::optional<launch::TaskPlace>> ownTask(const TaskOptions& options) {

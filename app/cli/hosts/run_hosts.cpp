@@ -1,6 +1,7 @@
 #include "app/cli/hosts/run_hosts.h"
 
 #include "app/cli/hosts/ssh_hosts.h"
+#include "app/cli/options.h"
 #include "app/cli/record/run_environment.h"
 #include "engine/launch/host_facts.h"
 #include "engine/launch/process.h"
@@ -10,7 +11,6 @@
 #include "engine/run/theory/theory.h"
 #include "storage/model/host_clock.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -215,13 +215,13 @@ Result<std::string> hostText(const std::string& fileOrList) {
 
 void HostFlags::addTo(CLI::App& app) {
     const char* group = toWord(run::OptionSection::kHosts);
-    app.add_option("--include", m_include,
-                   "of --hosts only these, and only these slots of them: a@b:0,2")
-        ->type_name("HOSTS")
-        ->group(group);
-    app.add_option("--exclude", m_exclude, "of --hosts all but these, or these slots: a@b:1")
-        ->type_name("HOSTS")
-        ->group(group);
+    addOption(app, "--include", m_include,
+              "of --hosts only these, and only these slots of them: a@b:0,2")
+        .takes("HOSTS")
+        .under(group);
+    addOption(app, "--exclude", m_exclude, "of --hosts all but these, or these slots: a@b:1")
+        .takes("HOSTS")
+        .under(group);
 }
 
 Result<void> HostFlags::choose(run::RunConfig& config) const {

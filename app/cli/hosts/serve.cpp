@@ -5,14 +5,13 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/hosts/ssh_hosts.h"
-#include "app/cli/shared_options.h"
+#include "app/cli/options.h"
 #include "engine/launch/process.h"
 #include "engine/launch/ssh/connect_hosts.h"
 #include "storage/recording/file/writer_lock.h"
 #include "storage/recording/remote/calls.h"
 #include "storage/recording/remote/frames.h"
 
-#include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -203,14 +202,14 @@ int run(const ServeArguments& arguments) {
 }  // namespace
 
 Command addServe(CLI::App& root) {
-    CLI::App* app = root.add_subcommand("serve", "serve recordings to readers (internal)");
-    app->group("");  // hidden from --help
+    CLI::App* app = addVerb(root, "serve", "serve recordings to readers (internal)");
+    hide(*app);
     const auto arguments = std::make_shared<ServeArguments>();
-    auto* stdio = app->add_flag("--stdio", arguments->stdio,
-                                "answer on standard input and output, of files of this machine");
-    app->add_option("--at", arguments->at, "the same of another host, through ssh")
-        ->type_name("[USER@]HOST")
-        ->excludes(stdio);
+    const Option stdio = addFlag(*app, "--stdio", arguments->stdio,
+                                 "answer on standard input and output, of files of this machine");
+    addOption(*app, "--at", arguments->at, "the same of another host, through ssh")
+        .takes("[USER@]HOST")
+        .excludes(stdio);
     addSshCommand(*app, arguments->sshCommand);
     return {app, [arguments] { return run(*arguments); }};
 }

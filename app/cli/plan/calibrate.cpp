@@ -4,16 +4,15 @@
 #include "app/cli/console.h"
 #include "app/cli/hosts/run_hosts.h"
 #include "app/cli/interruptible.h"
+#include "app/cli/options.h"
 #include "app/cli/plan/calibration_text.h"
 #include "app/cli/record/measured_recording.h"
 #include "app/cli/record/run_flags.h"
-#include "app/cli/shared_options.h"
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/machine_figure.h"
 #include "engine/run/config/measurement_plan.h"
 #include "profiler/planning/calibration_store.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -243,13 +242,13 @@ int run(const CalibrateOptions& options) {
 
 Command addCalibrate(CLI::App& root) {
     auto options = std::make_shared<CalibrateOptions>();
-    CLI::App* app = root.add_subcommand(
-        "calibrate", "measure the machine: matrix products, memory, collectives, launches");
-    app->footer(kExamples);
-    CLI::Option* quick =
-        app->add_flag("--quick", options->quick, "fewer sizes and rounds: wider intervals");
-    app->add_flag("--show", options->show, "print what is kept of this host; measure nothing")
-        ->excludes(quick);
+    CLI::App* app = addVerb(root, "calibrate",
+                            "measure the machine: matrix products, memory, collectives, launches");
+    setFooter(*app, kExamples);
+    const Option quick =
+        addFlag(*app, "--quick", options->quick, "fewer sizes and rounds: wider intervals");
+    addFlag(*app, "--show", options->show, "print what is kept of this host; measure nothing")
+        .excludes(quick);
     options->flags.addTo(*app, isOffered);
     options->hosts.addTo(*app);
     addJson(*app, options->json, planning::kCalibrationSchema);

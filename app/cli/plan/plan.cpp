@@ -1,10 +1,9 @@
 // `shardscope plan`: what a model needs before anything is trained.
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/options.h"
 #include "app/cli/plan/plan_options.h"
 #include "app/cli/plan/plan_tables.h"
-
-#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -33,8 +32,9 @@ int run(PlanOptions& options) {
 
 Command addPlan(CLI::App& root) {
     auto options = std::make_shared<PlanOptions>();
-    CLI::App* app = root.add_subcommand("plan", "say what a model needs, before a run");
-    app->footer(
+    CLI::App* app = addVerb(root, "plan", "say what a model needs, before a run");
+    setFooter(
+        *app,
         "Of a model by its shape, named or given, by the engine's own theory; or of any model by\n"
         "the number of its parameters, then its state alone. Everything is estimated; how long\n"
         "steps take by what a recording measured, or by a device's data sheet.\n\n"

@@ -1,8 +1,8 @@
 #include "app/cli/plan/plan_options.h"
 
 #include "app/cli/console.h"
+#include "app/cli/options.h"
 #include "app/cli/plan/plan_recordings.h"
-#include "app/cli/shared_options.h"
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/run_option.h"
 #include "engine/run/config/run_rules.h"
@@ -12,7 +12,6 @@
 #include "profiler/planning/plan_times.h"
 #include "storage/model/size_limit.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -116,7 +115,7 @@ Result<void> setModel(const PlanOptions& options, run::RunConfig& config) {
 }
 
 Result<void> setRanks(const PlanOptions& options, run::RunConfig& config) {
-    if (!options.from.empty() && options.givenRanks->count() == 0) return {};
+    if (!options.from.empty() && !options.givenRanks.given()) return {};
     if (options.ranks > planning::kMostPlannedRanks)
         return failure(ErrorCode::kUsage,
                        fmt::format("--ranks: a model's shape is planned for up to {} ranks; "
@@ -139,14 +138,12 @@ Result<DivisionInput> divisionsOf(const PlanOptions& options, planning::DividedR
     input.ranks = options.ranks;
     input.memory = memory;
     if (options.ranksPerHost > 0) input.ranksOnHost = options.ranksPerHost;
-    if (!ownBatch || options.givenMicroBatch->count() > 0) run.microBatch = options.microBatch;
-    if (!ownBatch || options.givenMicroBatches->count() > 0)
-        run.microBatches = options.microBatches;
-    if (!ownBatch || options.givenKept->count() > 0)
-        run.kept = *fromWord<planning::Kept>(options.kept);
+    if (!ownBatch || options.givenMicroBatch.given()) run.microBatch = options.microBatch;
+    if (!ownBatch || options.givenMicroBatches.given()) run.microBatches = options.microBatches;
+    if (!ownBatch || options.givenKept.given()) run.kept = *fromWord<planning::Kept>(options.kept);
     run.dropout = options.dropout;
     input.run = run;
-    if (options.givenTensor->count() + options.givenPipeline->count() == 0) return input;
+    if (!options.givenTensor.given() && !options.givenPipeline.given()) return input;
     planning::Division only = options.division;
     if (const std::string why = planning::whyIndivisible(run.model, only); !why.empty())
         return failure(ErrorCode::kUsage, why);
@@ -164,115 +161,110 @@ Result<DivisionInput> divisionsOf(const PlanOptions& options, planning::DividedR
 
 void addDivisions(CLI::App& app, PlanOptions& options) {
     const std::string group = "Divided by tensors and stages, as theory";
-    const auto positive = CLI::Range(std::int64_t{1}, planning::kMostRanks);
-    app.add_flag("--divide", options.texts.divisions,
-                 "print what ranks hold and send where the model itself is divided")
-        ->group(group);
-    options.givenTensor = app.add_option("--tensor", options.division.tensor,
-                                         "ranks that divide each product [what fits]")
-                              ->type_name("NUMBER")
-                              ->check(positive)
-                              ->group(group);
-    options.givenPipeline = app.add_option("--pipeline", options.division.pipeline,
-                                           "stages that divide the layers [what fits]")
-                                ->type_name("NUMBER")
-                                ->check(positive)
-                                ->group(group);
-    options.givenSequence = app.add_flag("--sequence", options.division.sequence,
-                                         "with --tensor: divide norms and inputs by tokens")
-                                ->group(group);
+    addFlag(app, "--divide", options.texts.divisions,
+            "print what ranks hold and send where the model itself is divided")
+        .under(group);
+    options.givenTensor = addOption(app, "--tensor", options.division.tensor,
+                                    "ranks that divide each product [what fits]")
+                              .takes("NUMBER")
+                              .within(1, planning::kMostRanks)
+                              .under(group);
+    options.givenPipeline = addOption(app, "--pipeline", options.division.pipeline,
+                                      "stages that divide the layers [what fits]")
+                                .takes("NUMBER")
+                                .within(1, planning::kMostRanks)
+                                .under(group);
+    options.givenSequence = addFlag(app, "--sequence", options.division.sequence,
+                                    "with --tensor: divide norms and inputs by tokens")
+                                .under(group);
     options.givenMicroBatch =
-        app.add_option(
-               "--micro-batch", options.microBatch,
-               fmt::format("sequences of a micro-batch [{}, or --batch]", options.microBatch))
-            ->type_name("NUMBER")
-            ->check(positive)
-            ->group(group);
+        addOption(app, "--micro-batch", options.microBatch,
+                  fmt::format("sequences of a micro-batch [{}, or --batch]", options.microBatch))
+            .takes("NUMBER")
+            .within(1, planning::kMostRanks)
+            .under(group);
     options.givenMicroBatches =
-        app.add_option("--micro-batches", options.microBatches,
-                       fmt::format("of a step and data parallel rank [{}, or --accumulate]",
-                                   options.microBatches))
-            ->type_name("NUMBER")
-            ->check(positive)
-            ->group(group);
-    options.givenKept =
-        offer(app.add_option("--kept", options.kept,
-                             fmt::format("what is kept for backward: all, no scores (as "
-                                         "FlashAttention does), input [{}]",
-                                         options.kept))
-                  ->check(CLI::IsMember(wordVector<planning::Kept>())),
-              "WORD", wordVector<planning::Kept>())
-            ->group(group);
+        addOption(app, "--micro-batches", options.microBatches,
+                  fmt::format("of a step and data parallel rank [{}, or --accumulate]",
+                              options.microBatches))
+            .takes("NUMBER")
+            .within(1, planning::kMostRanks)
+            .under(group);
+    options.givenKept = addOption(app, "--kept", options.kept,
+                                  fmt::format("what is kept for backward: all, no scores (as "
+                                              "FlashAttention does), input [{}]",
+                                              options.kept))
+                            .oneOf(wordVector<planning::Kept>())
+                            .offers("WORD", wordVector<planning::Kept>())
+                            .under(group);
     options.givenDropout =
-        app.add_flag("--dropout", options.dropout, "keep its masks")->group(group);
+        addFlag(app, "--dropout", options.dropout, "keep its masks").under(group);
 }
 
 }  // namespace
 
 bool PlanOptions::givesDivision() const {
-    return givenTensor->count() + givenPipeline->count() + givenKept->count() +
-               givenMicroBatch->count() + givenMicroBatches->count() + givenSequence->count() +
-               givenDropout->count() >
-           0;
+    return givenTensor.given() || givenPipeline.given() || givenKept.given() ||
+           givenMicroBatch.given() || givenMicroBatches.given() || givenSequence.given() ||
+           givenDropout.given();
 }
 
 void PlanOptions::addTo(CLI::App& app) {
-    CLI::Option* named = app.add_option("--model", model,
-                                        fmt::format("{}: {} [{}]; or, for its state alone: {}",
-                                                    run::findRunOption("model.name")->help,
-                                                    fmt::join(run::modelPresetNames(), ", "),
-                                                    run::ModelConfig().name, knownNames()))
-                             ->type_name("NAME")
-                             ->group(toWord(run::OptionSection::kModel));
-    app.add_option("--parameters", parameters, "of a model without a shape: 7e9, 7B, 124M")
-        ->type_name("NUMBER")
-        ->excludes(named);
-    givenState = app.add_option("--state-bytes", stateBytes,
-                                fmt::format("of a model by its parameters: bytes of one, its "
-                                            "gradient and its optimizer state [{}]",
-                                            stateBytes))
-                     ->type_name("P+G+O");
+    const Option named = addOption(app, "--model", model,
+                                   fmt::format("{}: {} [{}]; or, for its state alone: {}",
+                                               run::findRunOption("model.name")->help,
+                                               fmt::join(run::modelPresetNames(), ", "),
+                                               run::ModelConfig().name, knownNames()))
+                             .takes("NAME")
+                             .under(toWord(run::OptionSection::kModel));
+    addOption(app, "--parameters", parameters, "of a model without a shape: 7e9, 7B, 124M")
+        .takes("NUMBER")
+        .excludes(named);
+    givenState = addOption(app, "--state-bytes", stateBytes,
+                           fmt::format("of a model by its parameters: bytes of one, its "
+                                       "gradient and its optimizer state [{}]",
+                                       stateBytes))
+                     .takes("P+G+O");
     givenRanks =
-        app.add_option(
-               "--ranks", ranks,
-               fmt::format("data parallel ranks, a device each [{}, or those of --from]", ranks))
-            ->type_name("NUMBER")
-            ->check(CLI::Range(std::int64_t{1}, planning::kMostRanks));
-    app.add_option("--ranks-per-host", ranksPerHost,
-                   "that share a host and its cores [as recorded]")
-        ->type_name("NUMBER")
-        ->check(CLI::Range(1, planning::kMostPlannedRanks));
-    app.add_option("--memory", memory, "of a device: 80GB, or its name: 'H100 SXM', H200")
-        ->type_name("SIZE");
-    app.add_option("--from", from,
-                   "recordings that give compute speed and link; several with commas")
-        ->delimiter(',')
-        ->type_name("FILE");
+        addOption(app, "--ranks", ranks,
+                  fmt::format("data parallel ranks, a device each [{}, or those of --from]", ranks))
+            .takes("NUMBER")
+            .within(1, planning::kMostRanks);
+    addOption(app, "--ranks-per-host", ranksPerHost,
+              "that share a host and its cores [as recorded]")
+        .takes("NUMBER")
+        .within(1, planning::kMostPlannedRanks);
+    addOption(app, "--memory", memory, "of a device: 80GB, or its name: 'H100 SXM', H200")
+        .takes("SIZE");
+    addOption(app, "--from", from,
+              "recordings that give compute speed and link; several with commas")
+        .separatedBy(',')
+        .takes("FILE");
     givenUtilisation =
-        app.add_option("--utilisation", utilisation,
-                       fmt::format("of the peak of the device that --memory names, what training "
-                                   "reaches [{}]",
-                                   utilisation))
-            ->type_name("X")
-            ->check(numberWithin(0.01, 1));
+        addOption(app, "--utilisation", utilisation,
+                  fmt::format("of the peak of the device that --memory names, what training "
+                              "reaches [{}]",
+                              utilisation))
+            .takes("X")
+            .withinReal(0.01, 1);
     flags.addTo(app, matters);
-    CLI::Option* markdown = app.add_flag("--markdown", texts.markdown, "print tables as Markdown");
-    app.add_flag("--fits-on", texts.fitsOn, "print on which devices it fits, by their data sheets");
-    app.add_option("--project", texts.mostRanks,
-                   "print how it scales from one rank to so many, powers of two; with --from or a "
-                   "device's name")
-        ->type_name("NUMBER")
-        ->check(CLI::Range(1, planning::kMostPlannedRanks));
-    app.add_flag("--limits", texts.limits,
-                 "print the largest batch and context and the fewest ranks that fit in --memory");
-    app.add_flag("--flops", texts.flops, "print FLOPs by part, and as others count them");
-    CLI::Option* explained =
-        app.add_flag("--parallelisms", parallelisms,
-                     "explain data, tensor, sequence, pipeline, expert parallelism and ZeRO")
-            ->excludes(markdown);
+    const Option markdown = addFlag(app, "--markdown", texts.markdown, "print tables as Markdown");
+    addFlag(app, "--fits-on", texts.fitsOn, "print on which devices it fits, by their data sheets");
+    addOption(app, "--project", texts.mostRanks,
+              "print how it scales from one rank to so many, powers of two; with --from or a "
+              "device's name")
+        .takes("NUMBER")
+        .within(1, planning::kMostPlannedRanks);
+    addFlag(app, "--limits", texts.limits,
+            "print the largest batch and context and the fewest ranks that fit in --memory");
+    addFlag(app, "--flops", texts.flops, "print FLOPs by part, and as others count them");
+    const Option explained =
+        addFlag(app, "--parallelisms", parallelisms,
+                "explain data, tensor, sequence, pipeline, expert parallelism and ZeRO")
+            .excludes(markdown);
     addDivisions(app, *this);
-    app.add_flag("--explain", texts.explain, "print the formulas and their sources too");
-    addJson(app, json, "shardscope.plan/1")->excludes(markdown)->excludes(explained);
+    addFlag(app, "--explain", texts.explain, "print the formulas and their sources too");
+    addJson(app, json, "shardscope.plan/1").excludes(markdown).excludes(explained);
 }
 
 Result<ParameterPlan> parameterPlan(const PlanOptions& options, const planning::KnownModel* known) {
@@ -319,7 +311,7 @@ Result<void> checkRecorded(const PlanOptions& options, const planning::ModelPlan
 }
 
 Result<planning::ModelPlanInput> modelInput(const PlanOptions& options) {
-    if (options.givenState->count() > 0)
+    if (options.givenState.given())
         return failure(
             ErrorCode::kUsage,
             "--state-bytes changes nothing: of a model with a shape the engine knows what "
@@ -354,7 +346,7 @@ Result<planning::ModelPlanInput> modelInput(const PlanOptions& options) {
     const bool recorded = input.times.has_value();
     if (!recorded && *memory)
         input.times = planning::timesOfDevice(options.memory, input.config, options.utilisation);
-    if (options.givenUtilisation->count() > 0 && (recorded || !input.times))
+    if (options.givenUtilisation.given() && (recorded || !input.times))
         return failure(ErrorCode::kUsage,
                        "--utilisation changes nothing: it is of the data sheet of the device that "
                        "--memory names, where no recording says how fast a rank computes; leave it "

@@ -1,7 +1,7 @@
 // What `shardscope plan` is asked, and what of it goes into a plan.
 #pragma once
 
-#include "app/cli/command.h"
+#include "app/cli/options.h"
 #include "app/cli/plan/plan_tables.h"
 #include "app/cli/record/run_flags.h"
 #include "profiler/planning/compute_times.h"
@@ -25,14 +25,13 @@ struct PlanOptions {
     std::vector<std::string> from;  ///< recordings
     std::int32_t ranksPerHost = 0;  ///< 0: as recorded, or as many as a host has devices, 8
     double utilisation = planning::kUsualUtilisation.expected;
-    CLI::Option *givenState = nullptr, *givenRanks = nullptr, *givenUtilisation = nullptr;
+    Option givenState, givenRanks, givenUtilisation;
     planning::Division division;  ///< --tensor and --pipeline; the rest divides data
     std::int64_t microBatch = 1, microBatches = 8;
     std::string kept = toWord(planning::Kept::kNoScores);
     bool dropout = false;
-    CLI::Option *givenTensor = nullptr, *givenPipeline = nullptr, *givenKept = nullptr;
-    CLI::Option *givenMicroBatch = nullptr, *givenMicroBatches = nullptr;
-    CLI::Option *givenSequence = nullptr, *givenDropout = nullptr;
+    Option givenTensor, givenPipeline, givenKept, givenMicroBatch, givenMicroBatches;
+    Option givenSequence, givenDropout;
     RunFlags flags;
     PlanTexts texts;
     bool json = false;

@@ -5,18 +5,17 @@
 #include "app/cli/console.h"
 #include "app/cli/hosts/run_hosts.h"
 #include "app/cli/interruptible.h"
+#include "app/cli/options.h"
 #include "app/cli/plan/tune_run.h"
 #include "app/cli/record/data_path.h"
 #include "app/cli/record/run_environment.h"
 #include "app/cli/record/run_flags.h"
-#include "app/cli/shared_options.h"
 #include "engine/run/config/run_file.h"
 #include "engine/run/config/run_option.h"
 #include "profiler/questions/answer/answer_rows.h"
 #include "profiler/questions/plan_tables.h"
 #include "storage/recording/file/output_file.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -185,8 +184,9 @@ int run(const TuneOptions& options) {
 
 Command addTune(CLI::App& root) {
     const auto options = std::make_shared<TuneOptions>();
-    CLI::App* app = root.add_subcommand("tune", "find the fastest settings of a run");
-    app->footer(
+    CLI::App* app = addVerb(root, "tune", "find the fastest settings of a run");
+    setFooter(
+        *app,
         "A first short run says how fast ranks compute and what joins them; forecasts of the "
         "other\n"
         "settings rest on it, and what they promise is run. Settings that need more memory than "
@@ -195,40 +195,39 @@ Command addTune(CLI::App& root) {
         "Examples:\n"
         "  shardscope tune run.toml --over strategy,bucket-mb,prefetch,batch --budget 5m\n"
         "  shardscope tune --model shakespeare --ranks 2 --over strategy,batch=4:8:16:32");
-    app->add_option("run-file", options->runFile, "TOML file of the run to tune [defaults]")
-        ->type_name("FILE");
-    app->add_option(
-           "--over", options->over,
-           fmt::format("options to vary, some with values: batch=4:8:16 [{}]", options->over))
-        ->type_name("LIST");
-    app->add_option("--budget", options->budget,
-                    "time after which no new run is started: 90s, 5m, 1h")
-        ->type_name("TIME");
-    app->add_option("--share", options->share,
-                    fmt::format("of the grid that is run at most [{}]", options->share))
-        ->type_name("X")
-        ->check(numberWithin(0.01, 1));
-    app->add_option("--steps", options->steps,
-                    fmt::format("measured steps per run [{}]", options->steps))
-        ->type_name("NUMBER")
-        ->check(CLI::Range(2, 1'000'000));
-    app->add_option("--warm-up", options->warmUp,
-                    fmt::format("warm-up steps before them, not measured [{}]", options->warmUp))
-        ->type_name("NUMBER")
-        ->check(CLI::Range(0, 1'000'000));
-    app->add_option("-o,--output", options->output,
-                    "folder of recordings and of best.toml [tune-DATE]")
-        ->type_name("FOLDER");
+    addOption(*app, "run-file", options->runFile, "TOML file of the run to tune [defaults]")
+        .takes("FILE");
+    addOption(*app, "--over", options->over,
+              fmt::format("options to vary, some with values: batch=4:8:16 [{}]", options->over))
+        .takes("LIST");
+    addOption(*app, "--budget", options->budget,
+              "time after which no new run is started: 90s, 5m, 1h")
+        .takes("TIME");
+    addOption(*app, "--share", options->share,
+              fmt::format("of the grid that is run at most [{}]", options->share))
+        .takes("X")
+        .withinReal(0.01, 1);
+    addOption(*app, "--steps", options->steps,
+              fmt::format("measured steps per run [{}]", options->steps))
+        .takes("NUMBER")
+        .within(2, 1'000'000);
+    addOption(*app, "--warm-up", options->warmUp,
+              fmt::format("warm-up steps before them, not measured [{}]", options->warmUp))
+        .takes("NUMBER")
+        .within(0, 1'000'000);
+    addOption(*app, "-o,--output", options->output,
+              "folder of recordings and of best.toml [tune-DATE]")
+        .takes("FOLDER");
     addAllowCommands(*app, options->allowCommands, "the run file");
     addForce(*app, options->force, "recordings of other settings in it");
-    CLI::Option* markdown = app->add_flag("--markdown", options->markdown, "print Markdown");
-    addJson(*app, options->json, questions::kTuneSchema)->excludes(markdown);
+    const Option markdown = addFlag(*app, "--markdown", options->markdown, "print Markdown");
+    addJson(*app, options->json, questions::kTuneSchema).excludes(markdown);
     addQuiet(*app, options->quiet);
-    app->add_option(
-           "--model", options->model,
-           fmt::format("{} [{}]", run::findRunOption("model.name")->help, run::ModelConfig().name))
-        ->type_name("NAME")
-        ->group(toWord(run::OptionSection::kModel));
+    addOption(
+        *app, "--model", options->model,
+        fmt::format("{} [{}]", run::findRunOption("model.name")->help, run::ModelConfig().name))
+        .takes("NAME")
+        .under(toWord(run::OptionSection::kModel));
     options->flags.addTo(*app, mayBeGiven);
     return {app, [options] { return run(*options); }};
 }

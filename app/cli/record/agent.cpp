@@ -4,12 +4,11 @@
 
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/options.h"
 #include "app/cli/version.h"
 #include "engine/launch/agent_file.h"
 #include "engine/launch/process.h"
 #include "engine/launch/tasks/task_member.h"
-
-#include <CLI/CLI.hpp>
 
 #include <csignal>
 #include <filesystem>
@@ -57,14 +56,14 @@ int runAgent(bool local, bool launched) {
 }  // namespace
 
 Command addAgent(CLI::App& root) {
-    CLI::App* app = root.add_subcommand("agent", "start ranks for a recorder (internal)");
-    app->group("");  // hidden from --help
+    CLI::App* app = addVerb(root, "agent", "start ranks for a recorder (internal)");
+    hide(*app);
     struct Flags {
         bool local = false, launched = false;
     };
     const auto flags = std::make_shared<Flags>();
-    app->add_flag("--local", flags->local, "the recorder is on this host");
-    app->add_flag("--launched", flags->launched, "of a task of torchrun, mpirun or srun");
+    addFlag(*app, "--local", flags->local, "the recorder is on this host");
+    addFlag(*app, "--launched", flags->launched, "of a task of torchrun, mpirun or srun");
     return {app, [flags] { return runAgent(flags->local, flags->launched); }};
 }
 

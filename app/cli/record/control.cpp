@@ -1,10 +1,10 @@
 // `shardscope control`: stops a run that is going on, or changes what it captures.
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/options.h"
 #include "app/cli/record/control_socket.h"
 #include "app/cli/record/data_path.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -59,28 +59,26 @@ int runControl(const ControlOptions& options) {
 }  // namespace
 
 Command addControl(CLI::App& root) {
-    CLI::App* app =
-        root.add_subcommand("control", "stop a run that is going on, or change its capture");
+    CLI::App* app = addVerb(root, "control", "stop a run that is going on, or change its capture");
     const auto options = std::make_shared<ControlOptions>();
-    app->add_option("recording", options->recording, "what the run writes")
-        ->required()
-        ->type_name("RECORDING");
-    app->add_option("command", options->verb,
-                    "stop, kill, pause (steps and metrics only), resume, level, capture")
-        ->required()
-        ->type_name("COMMAND")
-        ->check(CLI::IsMember({"stop", "kill", "pause", "resume", "level", "capture"}));
-    app->add_option("level", options->level, "after level: full, light or steps")
-        ->type_name("LEVEL");
-    app->add_option("--steps", options->steps, "after capture: these steps, 10-20,500-520")
-        ->type_name("SPANS");
-    app->add_option("--every", options->every, "after capture: and every N-th")->type_name("N");
-    app->footer(
-        "The run is one of this user on this machine; at most the capture level that it was\n"
-        "started with. A change takes effect within two steps, the same on all ranks.\n\n"
-        "Examples:\n  shardscope control run.sscope stop\n"
-        "  shardscope control run.sscope level light\n"
-        "  shardscope control run.sscope capture --steps 500-520");
+    addOption(*app, "recording", options->recording, "what the run writes")
+        .required()
+        .takes("RECORDING");
+    addOption(*app, "command", options->verb,
+              "stop, kill, pause (steps and metrics only), resume, level, capture")
+        .required()
+        .takes("COMMAND")
+        .oneOf({"stop", "kill", "pause", "resume", "level", "capture"});
+    addOption(*app, "level", options->level, "after level: full, light or steps").takes("LEVEL");
+    addOption(*app, "--steps", options->steps, "after capture: these steps, 10-20,500-520")
+        .takes("SPANS");
+    addOption(*app, "--every", options->every, "after capture: and every N-th").takes("N");
+    setFooter(*app,
+              "The run is one of this user on this machine; at most the capture level that it was\n"
+              "started with. A change takes effect within two steps, the same on all ranks.\n\n"
+              "Examples:\n  shardscope control run.sscope stop\n"
+              "  shardscope control run.sscope level light\n"
+              "  shardscope control run.sscope capture --steps 500-520");
     return {app, [options] { return runControl(*options); }};
 }
 

@@ -4,6 +4,7 @@
 #include "app/cli/hosts/launched_tasks.h"
 #include "app/cli/hosts/run_hosts.h"
 #include "app/cli/hosts/slurm_submission.h"
+#include "app/cli/options.h"
 #include "app/cli/record/data_path.h"
 #include "app/cli/record/dry_run.h"
 #include "app/cli/record/record_options.h"
@@ -18,7 +19,6 @@
 #include "engine/launch/host_facts.h"
 #include "engine/run/theory/theory.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -315,7 +315,7 @@ int runRecord(RecordOptions& options) {
 }  // namespace
 
 Command addRecord(CLI::App& root) {
-    CLI::App* app = root.add_subcommand("record", "train a model and record all of it");
+    CLI::App* app = addVerb(root, "record", "train a model and record all of it");
     const auto options = std::make_shared<RecordOptions>();
     options->addTo(*app);
     return {app, [options] { return runRecord(*options); }};

@@ -1,12 +1,11 @@
 #include "app/cli/record/record_options.h"
 
+#include "app/cli/options.h"
 #include "app/cli/record/data_path.h"
-#include "app/cli/shared_options.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/run/config/run_file.h"
 #include "engine/run/config/run_option.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -53,34 +52,33 @@ Result<void> checkResume(run::RunConfig& config, const std::optional<Checkpoint>
 }  // namespace
 
 void RecordOptions::addTo(CLI::App& app) {
-    app.footer(kExamples);
-    app.add_option("run_file", m_runFile, "TOML run file")->type_name("RUN.toml");
-    app.add_option("--model", m_model,
-                   fmt::format("{}: {} [{}]", run::findRunOption("model.name")->help,
-                               fmt::join(run::modelPresetNames(), ", "), run::ModelConfig().name))
-        ->type_name("NAME")
-        ->group(toWord(run::OptionSection::kModel))
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    setFooter(app, kExamples);
+    addOption(app, "run_file", m_runFile, "TOML run file").takes("RUN.toml");
+    addOption(app, "--model", m_model,
+              fmt::format("{}: {} [{}]", run::findRunOption("model.name")->help,
+                          fmt::join(run::modelPresetNames(), ", "), run::ModelConfig().name))
+        .takes("NAME")
+        .under(toWord(run::OptionSection::kModel))
+        .lastCounts();
     m_flags.addTo(app, [](const run::RunOption&) { return true; });
     m_hosts.addTo(app);
     taskOptions.addTo(app);
     m_slurm =
-        app.add_option(
-               "--slurm", slurm,
-               "run in a Slurm job with these options of sbatch ('--nodes 2 --ntasks-per-node "
-               "4', '' for none) and follow it; the output lies on a file system that its "
-               "nodes share")
-            ->type_name("OPTIONS")
-            ->group(toWord(run::OptionSection::kHosts));
+        addOption(app, "--slurm", slurm,
+                  "run in a Slurm job with these options of sbatch ('--nodes 2 --ntasks-per-node "
+                  "4', '' for none) and follow it; the output lies on a file system that its "
+                  "nodes share")
+            .takes("OPTIONS")
+            .under(toWord(run::OptionSection::kHosts));
     addAllowCommands(app, allowCommands, "a run file or checkpoint");
     addForce(app, force, kAnOldRecording);
-    app.add_flag("--dry-run", dryRun,
-                 "print what each rank needs and whether it fits; start nothing");
-    app.add_flag("--json", json, "print one JSON object at the end");
+    addFlag(app, "--dry-run", dryRun,
+            "print what each rank needs and whether it fits; start nothing");
+    addFlag(app, "--json", json, "print one JSON object at the end");
     addQuiet(app, quiet);
-    app.add_option("--control", control, "speak JSON lines with a program: stdio")
-        ->type_name("stdio")
-        ->check(CLI::IsMember({"stdio"}));
+    addOption(app, "--control", control, "speak JSON lines with a program: stdio")
+        .takes("stdio")
+        .oneOf({"stdio"});
 }
 
 Result<run::RunConfig> RecordOptions::config() {
@@ -168,7 +166,7 @@ std::string RecordOptions::commandLine(const run::RunConfig& config) const {
 }
 
 bool RecordOptions::bySlurm() const {
-    return m_slurm != nullptr && m_slurm->count() > 0;
+    return m_slurm.given();
 }
 
 }  // namespace shardscope::cli

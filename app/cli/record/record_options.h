@@ -1,9 +1,9 @@
 // The options of `shardscope record`, and the configuration they make.
 #pragma once
 
-#include "app/cli/command.h"
 #include "app/cli/hosts/launched_tasks.h"
 #include "app/cli/hosts/run_hosts.h"
+#include "app/cli/options.h"
 #include "app/cli/record/run_flags.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
@@ -57,7 +57,7 @@ private:
     std::string m_model;
     RunFlags m_flags;
     HostFlags m_hosts;
-    CLI::Option* m_slurm = nullptr;
+    Option m_slurm;
     run::RunConfig m_start;  ///< what flags change
 };
 

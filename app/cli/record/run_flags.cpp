@@ -1,8 +1,7 @@
 #include "app/cli/record/run_flags.h"
 
-#include "app/cli/shared_options.h"
+#include "app/cli/options.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <string>
@@ -49,11 +48,11 @@ std::string helpText(const run::RunOption& option) {
     return usual.empty() ? text : fmt::format("{} [{}]", text, usual);
 }
 
-void typed(CLI::Option* added, const run::RunOption& option) {
+void typed(const Option& added, const run::RunOption& option) {
     if (option.choices == nullptr)
-        added->type_name(option.argument);
+        added.takes(option.argument);
     else
-        offer(added, option.argument, wordsOf(option));
+        added.offers(option.argument, wordsOf(option));
 }
 
 }  // namespace
@@ -61,21 +60,21 @@ void typed(CLI::Option* added, const run::RunOption& option) {
 void RunFlags::addTo(CLI::App& app, const Filter& wanted) {
     for (const run::RunOption& option : run::runOptions()) {
         if (*option.flag == '\0' || !wanted(option)) continue;
-        CLI::Option* added =
+        const Option added =
             option.isSwitch()
-                ? app.add_flag(switchNames(option.flag), m_switches[option.key], helpText(option))
-                : app.add_option(flagNames(option), m_texts[option.key], helpText(option));
+                ? addFlag(app, switchNames(option.flag), m_switches[option.key], helpText(option))
+                : addOption(app, flagNames(option), m_texts[option.key], helpText(option));
         if (!option.isSwitch()) typed(added, option);
         // As with every compiler: the last one counts.
-        added->group(toWord(option.section))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+        added.under(toWord(option.section)).lastCounts();
         m_options[option.key] = added;
     }
-    app.set_help_all_flag("--help-all", "print the help of all options and exit");
+    addHelpAll(app);
 }
 
 bool RunFlags::given(const std::string& key) const {
     const auto option = m_options.find(key);
-    return option != m_options.end() && option->second->count() > 0;
+    return option != m_options.end() && option->second.given();
 }
 
 std::string RunFlags::text(const std::string& key) const {
@@ -86,7 +85,7 @@ Result<void> RunFlags::applySwitches(run::RunConfig& config) const {
     const run::RunConfig standard;
     for (const auto& [key, option] : m_options) {
         const run::RunOption& each = *run::findRunOption(key);
-        if (option->count() == 0 || !each.isSwitch()) continue;
+        if (!option.given() || !each.isSwitch()) continue;
         // A switch turns its field away from the default.
         auto done = each.set(config, m_switches.at(key) != std::get<bool>(each.get(standard)));
         if (!done) return done;

@@ -1,7 +1,7 @@
 // The flags that set fields of a RunConfig, for every verb that starts ranks.
 #pragma once
 
-#include "app/cli/command.h"
+#include "app/cli/options.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/config/run_option.h"
 #include "storage/model/result.h"
@@ -35,7 +35,7 @@ public:
 private:
     std::map<std::string, std::string> m_texts;  ///< by key, what followed the flag
     std::map<std::string, bool> m_switches;      ///< by key, whether it is turned from its default
-    std::map<std::string, CLI::Option*> m_options;
+    std::map<std::string, Option> m_options;
 };
 
 }  // namespace shardscope::cli

@@ -2,13 +2,13 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/hosts/run_hosts.h"
+#include "app/cli/options.h"
 #include "app/cli/record/run_flags.h"
 #include "app/cli/record/run_requests.h"
 #include "engine/control/observer.h"
 #include "engine/run/config/run_option.h"
 #include "engine/run/theory/theory.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -294,15 +294,15 @@ int runVerify(const VerifyOptions& options) {
 }  // namespace
 
 Command addVerify(CLI::App& root) {
-    CLI::App* app = root.add_subcommand("verify", "check the engine's numbers against a reference");
+    CLI::App* app = addVerb(root, "verify", "check the engine's numbers against a reference");
     const auto options = std::make_shared<VerifyOptions>();
-    app->add_option("folder", options->folder, "reference folder")->required()->type_name("DIR");
+    addOption(*app, "folder", options->folder, "reference folder").required().takes("DIR");
     options->flags.addTo(*app, leftOpen);
     options->hosts.addTo(*app);
-    app->add_flag("--json", options->json, "print one JSON object");
-    app->footer(
-        "Example:\n  shardscope verify reference_tiny --strategy zero3 --ranks 3\n\n"
-        "Exit status 1 when an error is above its limit.");
+    addFlag(*app, "--json", options->json, "print one JSON object");
+    setFooter(*app,
+              "Example:\n  shardscope verify reference_tiny --strategy zero3 --ranks 3\n\n"
+              "Exit status 1 when an error is above its limit.");
     return {app, [options] { return runVerify(*options); }};
 }
 

@@ -2,12 +2,11 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/interruptible.h"
-#include "app/cli/shared_options.h"
+#include "app/cli/options.h"
 #include "app/cli/tokenize/tokenize_work.h"
 #include "engine/launch/host_facts.h"
 #include "storage/model/quantity_text.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -132,43 +131,40 @@ Command addTokenize(CLI::App& root) {
     auto command = std::make_shared<TokenizeCommand>();
     TokenizeOptions& work = command->work;
     work.threads = static_cast<unsigned>(launch::usableCores());
-    CLI::App* app = root.add_subcommand("tokenize", "train a tokenizer, or turn text into tokens");
-    app->footer(
-        "Byte-level BPE with GPT-2's pattern. Tokenizers are Hugging Face's "
-        "tokenizer.json, which\nis also what --train writes, or GPT-2's encoder.json "
-        "and vocab.bpe. Token files are\nnanoGPT's (16-bit tokens) or llm.c's (with a "
-        "header). An --output that is not a .bin is a\nfolder: train.bin, val.bin with "
-        "what is held back, and the tokenizer.json.\n\nExamples:\n  shardscope "
-        "tokenize --train --vocabulary 8192 -o tokenizer.json texts/\n  shardscope "
-        "tokenize --tokenizer tokenizer.json -o tokens/ texts/\n  shardscope record "
-        "--data tokens/ --vocabulary 8192\n  shardscope tokenize --tokenizer gpt2/ "
-        "--format llmc --held-back 0 -o book.bin book.txt\n  shardscope tokenize "
-        "--tokenizer tokenizer.json --decode tokens/val.bin | head");
-    app->add_option("inputs", work.inputs, "text files and folders; with --decode, token files")
-        ->required();
+    CLI::App* app = addVerb(root, "tokenize", "train a tokenizer, or turn text into tokens");
+    setFooter(*app,
+              "Byte-level BPE with GPT-2's pattern. Tokenizers are Hugging Face's "
+              "tokenizer.json, which\nis also what --train writes, or GPT-2's encoder.json "
+              "and vocab.bpe. Token files are\nnanoGPT's (16-bit tokens) or llm.c's (with a "
+              "header). An --output that is not a .bin is a\nfolder: train.bin, val.bin with "
+              "what is held back, and the tokenizer.json.\n\nExamples:\n  shardscope "
+              "tokenize --train --vocabulary 8192 -o tokenizer.json texts/\n  shardscope "
+              "tokenize --tokenizer tokenizer.json -o tokens/ texts/\n  shardscope record "
+              "--data tokens/ --vocabulary 8192\n  shardscope tokenize --tokenizer gpt2/ "
+              "--format llmc --held-back 0 -o book.bin book.txt\n  shardscope tokenize "
+              "--tokenizer tokenizer.json --decode tokens/val.bin | head");
+    addOption(*app, "inputs", work.inputs, "text files and folders; with --decode, token files")
+        .required();
     addOutput(*app, work.output,
               "file or folder to write; with --decode, standard output when left out");
-    CLI::Option* train = app->add_flag("--train", command->train, "make a tokenizer of the texts");
-    app->add_flag("--decode", command->decode, "turn token files into text")->excludes(train);
-    app->add_option("--tokenizer", work.tokenizer,
-                    "tokenizer.json, or a folder with GPT-2's files");
-    app->add_option("--vocabulary", work.vocabulary, "with --train: tokens to make")
-        ->capture_default_str();
-    app->add_option("--least-count", work.leastCount,
-                    "with --train: least occurrences of a pair that becomes a token")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    app->add_option("--format", command->format, "token files: nanogpt or llmc")
-        ->check(CLI::IsMember({"nanogpt", "llmc"}))
-        ->capture_default_str();
-    app->add_option("--held-back", work.heldBack,
-                    "end of the tokens kept for validation; 0.1 in a folder")
-        ->check(numberWithin(0, 0.99));
-    app->add_option("--threads", work.threads, "encoding threads")
-        ->check(CLI::Range(1, 1024))
-        ->capture_default_str();
-    app->add_flag("--plain-text", command->plainText,
-                  "take <|endoftext|> and its like in texts for text");
+    const Option train = addFlag(*app, "--train", command->train, "make a tokenizer of the texts");
+    addFlag(*app, "--decode", command->decode, "turn token files into text").excludes(train);
+    addOption(*app, "--tokenizer", work.tokenizer,
+              "tokenizer.json, or a folder with GPT-2's files");
+    addOption(*app, "--vocabulary", work.vocabulary, "with --train: tokens to make").showsDefault();
+    addOption(*app, "--least-count", work.leastCount,
+              "with --train: least occurrences of a pair that becomes a token")
+        .positive()
+        .showsDefault();
+    addOption(*app, "--format", command->format, "token files: nanogpt or llmc")
+        .oneOf({"nanogpt", "llmc"})
+        .showsDefault();
+    addOption(*app, "--held-back", work.heldBack,
+              "end of the tokens kept for validation; 0.1 in a folder")
+        .withinReal(0, 0.99);
+    addOption(*app, "--threads", work.threads, "encoding threads").within(1, 1024).showsDefault();
+    addFlag(*app, "--plain-text", command->plainText,
+            "take <|endoftext|> and its like in texts for text");
     addForce(*app, work.overwrite, "existing token files and tokenizers");
     addJson(*app, command->json, "shardscope.tokenize/1");
     addQuiet(*app, command->quiet);
