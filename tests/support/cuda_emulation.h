@@ -1,27 +1,27 @@
-// Runs our CUDA kernels on the CPU: one std::thread a CUDA thread, blocks one after another.
+// Runs our CUDA kernels on the CPU: a fiber per CUDA thread, blocks one after another.
 //
 // Declares what nvcc would and includes engine/kernels/cuda/device_table.cuh at its end: the
 // keywords, the built-in variables, barriers, fences, warp shuffles and ballots, atomics, bf16,
-// fp16. A kernel whose threads do not all reach a barrier or shuffle hangs here as it would there.
-// Blocks come in order, or backwards where a test asks for it. Not emulated: different speeds of
-// warps, memory ordering, fused multiply-adds. Kernels with shared memory take turns: the caller
-// launches one at a time.
+// fp16. A kernel whose threads do not all reach a barrier or shuffle, which would hang there, ends
+// the program. Blocks and threads come in order, or backwards where a test asks for it. Not
+// emulated: different speeds of warps, memory ordering, fused multiply-adds. Kernels with shared
+// memory take turns: the caller launches one at a time.
 #pragma once
 
 #include "engine/comm/reduce.h"
 #include "engine/kernels/cuda/launch_limits.h"
+#include "tests/support/fibers.h"
 
 #include <array>
 #include <atomic>
-#include <barrier>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #define __global__
@@ -85,7 +85,7 @@ inline constexpr unsigned kEmulatedWarp = 32;
 
 /// The place where the threads of a warp put what they shuffle.
 struct EmulatedWarp {
-    std::barrier<> barrier{kEmulatedWarp};
+    Fibers::Barrier barrier{kEmulatedWarp};
     std::array<std::array<std::byte, 16>, kEmulatedWarp> lanes{};
 };
 
@@ -94,7 +94,7 @@ struct EmulatedBlock {
         for (unsigned i = 0; i < threads / kEmulatedWarp; ++i)
             warps.push_back(std::make_unique<EmulatedWarp>());
     }
-    std::barrier<> barrier;
+    Fibers::Barrier barrier;
     std::vector<std::unique_ptr<EmulatedWarp>> warps;
 };
 
@@ -121,7 +121,7 @@ inline std::atomic<int>& emulatedLaunches() {
 }  // namespace shardscope::testing
 
 inline void __syncthreads() {
-    shardscope::testing::emulatedBlock->barrier.arrive_and_wait();
+    shardscope::testing::Fibers::wait(shardscope::testing::emulatedBlock->barrier);
 }
 
 template <class T>
@@ -132,9 +132,9 @@ T __shfl_xor_sync(unsigned mask, T value, int laneMask) {
     auto& warp = *shardscope::testing::emulatedBlock->warps[threadIdx.x / kEmulatedWarp];
     const unsigned lane = threadIdx.x % kEmulatedWarp;
     std::memcpy(warp.lanes[lane].data(), &value, sizeof value);
-    warp.barrier.arrive_and_wait();
+    shardscope::testing::Fibers::wait(warp.barrier);
     std::memcpy(&value, warp.lanes[lane ^ static_cast<unsigned>(laneMask)].data(), sizeof value);
-    warp.barrier.arrive_and_wait();
+    shardscope::testing::Fibers::wait(warp.barrier);
     return value;
 }
 
@@ -177,20 +177,16 @@ void launch(void (*kernel)(Parameters...), Grid grid, void*,
             std::type_identity_t<Parameters>... arguments) {
     ++testing::emulatedLaunches();
     testing::EmulatedBlock block(grid.threads);
-    std::vector<std::jthread> threads;
-    for (unsigned thread = 0; thread < grid.threads; ++thread) {
-        threads.emplace_back([&, thread] {
-            testing::emulatedBlock = &block;
-            threadIdx = {thread};
-            blockDim = {grid.threads};
-            gridDim = {grid.blocks};
-            for (unsigned index = 0; index < grid.blocks; ++index) {
-                blockIdx = {testing::emulatedBackwards() ? grid.blocks - 1 - index : index};
-                kernel(arguments...);
-                block.barrier.arrive_and_wait();
-            }
-        });
+    testing::EmulatedBlock* const outer = std::exchange(testing::emulatedBlock, &block);
+    blockDim = {grid.threads};
+    gridDim = {grid.blocks};
+    for (unsigned index = 0; index < grid.blocks; ++index) {
+        blockIdx = {testing::emulatedBackwards() ? grid.blocks - 1 - index : index};
+        testing::Fibers::run(
+            grid.threads, [&](unsigned) { kernel(arguments...); },
+            [](unsigned thread) { threadIdx = {thread}; }, testing::emulatedBackwards());
     }
+    testing::emulatedBlock = outer;
 }
 
 }  // namespace shardscope::kernels::device

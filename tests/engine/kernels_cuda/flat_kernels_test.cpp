@@ -1,4 +1,4 @@
-// AdamW, accumulation and sums of squares: the CUDA kernels on CPU threads against their twins.
+// AdamW, accumulation and sums of squares: the CUDA kernels on the CPU against their twins.
 #include "engine/kernels/adamw.h"
 #include "engine/kernels/step_update.h"
 #include "tests/engine/kernels_cuda/kernel_types.h"
