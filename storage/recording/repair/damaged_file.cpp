@@ -168,11 +168,16 @@ DamagedFile::~DamagedFile() {
     }
 }
 
-TolerantScan::Reach TolerantScan::run(const char* order, std::int64_t low, std::int64_t high,
-                                      const Use& use) {
+TolerantScan::Reach TolerantScan::run(std::optional<Statement>& statement, const char* order,
+                                      std::int64_t low, std::int64_t high, const Use& use) {
     ++m_probes;
-    auto select = m_connection.prepare(m_select + " ORDER BY " + m_key + order);
-    if (!select) return {};
+    if (!statement) {
+        auto prepared = m_connection.prepare(m_select + " ORDER BY " + m_key + order);
+        if (!prepared) return {{}, false, false};
+        statement = std::move(*prepared);
+    }
+    Statement* const select = &*statement;
+    select->reset();
     select->bind(1, low).bind(2, high);
     Reach reach;
     while (true) {
@@ -199,11 +204,12 @@ void TolerantScan::noteGap(std::int64_t from, std::int64_t to) {
 void TolerantScan::read(std::int64_t low, std::int64_t high, const Use& use) {
     if (low > high) return;
     if (m_probes > kMaxProbes) return noteGap(low, high);
-    const Reach up = run(" ASC", low, high, use);
+    const Reach up = run(m_upwards, " ASC", low, high, use);
     if (up.whole) return;
+    if (!up.prepared) return noteGap(low, high);
     low = up.last ? *up.last + 1 : low;
     if (low > high) return;
-    const Reach down = run(" DESC", low, high, use);
+    const Reach down = run(m_downwards, " DESC", low, high, use);
     if (down.whole) return;
     high = down.last ? *down.last - 1 : high;
     if (low > high) return;

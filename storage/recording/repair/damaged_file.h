@@ -61,8 +61,11 @@ private:
     struct Reach {
         std::optional<std::int64_t> last;
         bool whole = false;
+        bool prepared = true;  ///< false: there is no such table, whatever the keys
     };
-    Reach run(const char* order, std::int64_t low, std::int64_t high, const Use& use);
+    /// `statement` is prepared when it is first run.
+    Reach run(std::optional<Statement>& statement, const char* order, std::int64_t low,
+              std::int64_t high, const Use& use);
     void noteGap(std::int64_t from, std::int64_t to);
 
     /// Each takes some microseconds.
@@ -71,6 +74,7 @@ private:
     Connection& m_connection;
     std::string m_select;
     std::string m_key;
+    std::optional<Statement> m_upwards, m_downwards;
     std::vector<Gap> m_gaps;
     int m_probes = 0;
 };
