@@ -233,11 +233,11 @@ TEST_F(GlooFaults, GivingUpFreesThePeersInEveryGroup) {
 
 /// In a process of its own: Gloo's threads do not survive a fork.
 TEST_F(GlooFaults, AKilledProcessIsNamedLongBeforeTheTimeout) {
-    constexpr std::size_t kSegment = std::size_t{1} << 20;
+    constexpr std::size_t kSmallSegment = std::size_t{1} << 20;
     const int fd = ::memfd_create("segment", MFD_CLOEXEC);
-    ASSERT_EQ(::ftruncate(fd, kSegment), 0);
+    ASSERT_EQ(::ftruncate(fd, kSmallSegment), 0);
     const auto join = [&](int rank) {
-        auto segment = comm::Segment::map(fd, kSegment, 2);
+        auto segment = comm::Segment::map(fd, kSmallSegment, 2);
         const auto host = comm::makeDirectCommunicator(*segment, rank, nullptr, "shared memory");
         return comm::makeGlooCommunicator({.host = host.get(), .timeout = std::chrono::minutes(4)});
     };
