@@ -23,12 +23,15 @@ def why_not() -> str:
             return f"{program} is not there"
     if not os.access(SSHD, os.X_OK):
         return "no ssh server: install openssh-server"
-    tried = subprocess.run(["ip", "netns", "add", f"shardscope-{os.getpid()}"], capture_output=True,
-                           text=True)
-    if tried.returncode != 0:
-        return "network namespaces cannot be made: " + tried.stderr.strip()
-    subprocess.run(["ip", "netns", "del", f"shardscope-{os.getpid()}"], check=True)
-    return ""
+    name = f"shardscope-{os.getpid()}"
+    made = run("ip", "netns", "add", name, check=False)
+    if made.returncode != 0:
+        return "network namespaces cannot be made: " + made.stderr.strip()
+    # In a changed root they can be made and not be entered.
+    entered = run("ip", "-n", name, "link", "set", "lo", "up", check=False)
+    run("ip", "netns", "del", name)
+    return "" if entered.returncode == 0 else \
+        "network namespaces cannot be entered: " + entered.stderr.strip()
 
 
 def run(*words, check=True, **more):
