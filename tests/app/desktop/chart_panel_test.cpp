@@ -2,6 +2,7 @@
 #include "app/desktop/widgets/chart_panel.h"
 
 #include "app/desktop/widgets/theme.h"
+#include "tests/app/desktop/double_click.h"
 
 #include <gmock/gmock.h>
 
@@ -93,7 +94,7 @@ TEST_F(ChartPanelTest, ControlAndDragZoomsAndTwoClicksShowEverything) {
     EXPECT_NEAR(m_chart.horizontal().low, 20, 0.5);
     EXPECT_NEAR(m_chart.horizontal().high, 60, 0.5);
     EXPECT_LT(m_chart.vertical().high, 40) << "y follows what is seen";
-    QTest::mouseDClick(&m_chart, Qt::LeftButton, {}, at(40));
+    doubleClick(&m_chart, at(40));
     EXPECT_EQ(m_chart.horizontal(), (AxisRange{0, 100}));
 }
 

@@ -9,6 +9,7 @@
 #include "app/desktop/shell/page_area.h"
 #include "app/desktop/shell/rail.h"
 #include "app/desktop/widgets/splitter.h"
+#include "tests/app/desktop/double_click.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <QAbstractButton>
@@ -299,9 +300,7 @@ TEST_F(LayoutTest, DividersMoveByKeysAndAreKept) {
     EXPECT_EQ(divider->sizes()[1], preferred[1] + 80);
     const PageLayout layout = area().pageLayout();
     EXPECT_EQ(layout.dividers.keys(), QStringList{u"timeline.tables"_s});
-    QTest::mouseDClick(divider->handle(1), Qt::LeftButton);
-    // Else QTest has the button pressed in the next test that moves the pointer.
-    QTest::mouseRelease(divider->handle(1), Qt::LeftButton);
+    doubleClick(divider->handle(1));
     EXPECT_EQ(divider->sizes(), preferred);
     area().apply(layout);
     EXPECT_EQ(divider->sizes()[1], preferred[1] + 80);

@@ -11,6 +11,7 @@
 #include "app/desktop/widgets/pictures/address_map.h"
 #include "app/desktop/widgets/pictures/stacked_area.h"
 #include "app/desktop/widgets/theme.h"
+#include "tests/app/desktop/double_click.h"
 #include "tests/app/desktop/window_fixture.h"
 #include "tests/support/allocator_snapshot.h"
 
@@ -161,9 +162,9 @@ TEST_F(AddressMapTest, OneStretchCanFillAllRows) {
     EXPECT_FALSE(m_map.areaOf(9).isEmpty()) << "what is picked is seen";
     QTest::keyClick(&m_map, Qt::Key_Escape);
     EXPECT_EQ(pixelsOf(8), before);
-    QTest::mouseDClick(&m_map, Qt::LeftButton, Qt::NoModifier, m_map.areaOf(9).center().toPoint());
+    doubleClick(&m_map, m_map.areaOf(9).center().toPoint());
     EXPECT_TRUE(m_map.areaOf(8).isEmpty());
-    QTest::mouseDClick(&m_map, Qt::LeftButton, Qt::NoModifier, m_map.areaOf(9).center().toPoint());
+    doubleClick(&m_map, m_map.areaOf(9).center().toPoint());
     EXPECT_FALSE(m_map.areaOf(8).isEmpty());
 }
 

@@ -1,6 +1,7 @@
 // Random walks over the window: whatever one does in whatever order, it neither crashes nor stops
 // answering. A few of them here; SHARDSCOPE_WALKS sets how many, for a run under a sanitizer.
 #include "app/desktop/pages/pages.h"
+#include "tests/app/desktop/double_click.h"
 #include "tests/app/desktop/small_trace.h"
 #include "tests/app/desktop/window_fixture.h"
 
@@ -92,7 +93,7 @@ protected:
         const QPoint place = placeIn(*at);
         const auto button = chance(0.1) ? Qt::MiddleButton : Qt::LeftButton;
         if (chance(0.15))
-            QTest::mouseDClick(at, button, {}, place);
+            doubleClick(at, place, button);
         else
             QTest::mouseClick(at, button, chance(0.2) ? Qt::ShiftModifier : Qt::NoModifier, place);
     }
