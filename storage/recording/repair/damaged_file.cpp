@@ -177,7 +177,6 @@ TolerantScan::Reach TolerantScan::run(std::optional<Statement>& statement, const
         statement = std::move(*prepared);
     }
     Statement* const select = &*statement;
-    select->reset();
     select->bind(1, low).bind(2, high);
     Reach reach;
     while (true) {
