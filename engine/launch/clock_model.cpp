@@ -1,5 +1,7 @@
 #include "engine/launch/clock_model.h"
 
+#include "storage/model/host_facts.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "engine/run/protocol/messages.h"
+#include "storage/model/host_facts.h"
 #include "storage/model/recording.h"
 #include "storage/model/recording_clock.h"
 

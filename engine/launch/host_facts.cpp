@@ -1,5 +1,7 @@
 #include "engine/launch/host_facts.h"
 
+#include "storage/model/host_facts.h"
+
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/utsname.h>

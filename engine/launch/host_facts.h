@@ -1,6 +1,7 @@
 // What this machine is, for the recording, and what of it a process may use.
 #pragma once
 
+#include "storage/model/host_facts.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 #include "storage/model/units.h"

@@ -1,6 +1,7 @@
 #include "engine/launch/run_supervisor.h"
 
 #include "engine/launch/process.h"
+#include "storage/model/host_facts.h"
 #include "storage/model/plain_text.h"
 
 #include <fmt/format.h>

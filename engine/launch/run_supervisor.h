@@ -9,6 +9,7 @@
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/hosts_start.h"
 #include "engine/run/protocol/messages.h"
+#include "storage/model/host_facts.h"
 #include "storage/model/result.h"
 
 #include <chrono>

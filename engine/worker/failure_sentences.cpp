@@ -2,6 +2,7 @@
 
 #include "engine/run/theory/theory.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
+#include "storage/model/rank_facts.h"
 
 #include <fmt/format.h>
 

@@ -7,6 +7,7 @@
 #include "engine/worker/cuda_module.h"
 #include "engine/worker/device_timeline.h"
 #include "profiler/capture/device_sink.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 

@@ -7,6 +7,7 @@
 #include "engine/worker/gpu_speed.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/lanes.h"
+#include "storage/model/rank_facts.h"
 
 #include <ATen/Context.h>
 #include <fmt/format.h>

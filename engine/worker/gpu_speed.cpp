@@ -3,6 +3,7 @@
 #include "engine/kernels/attention.h"
 #include "engine/kernels/operator_scope.h"
 #include "engine/run/theory/device_peaks.h"
+#include "storage/model/rank_facts.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>

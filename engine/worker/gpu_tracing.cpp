@@ -4,6 +4,7 @@
 #include "profiler/capture/device_annotation.h"
 #include "profiler/collectors/nccl/nccl_plugin.h"
 #include "storage/model/host_clock.h"
+#include "storage/model/rank_facts.h"
 
 #include <fmt/format.h>
 

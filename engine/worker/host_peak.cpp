@@ -4,6 +4,7 @@
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/machine_figure.h"
 #include "storage/model/new_file.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
 
 #include <ATen/Version.h>

@@ -3,6 +3,7 @@
 #include "profiler/collectors/allocator/recording_allocator.h"
 #include "profiler/collectors/host/process_usage.h"
 #include "storage/model/lanes.h"
+#include "storage/model/step_facts.h"
 
 namespace shardscope::worker {
 namespace {

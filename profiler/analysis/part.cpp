@@ -1,5 +1,7 @@
 #include "profiler/analysis/part.h"
 
+#include "storage/model/step_facts.h"
+
 #include <algorithm>
 #include <string>
 

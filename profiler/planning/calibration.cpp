@@ -1,6 +1,9 @@
 #include "profiler/planning/calibration.h"
 
 #include "profiler/analysis/findings.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

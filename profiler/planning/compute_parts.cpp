@@ -3,6 +3,7 @@
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/theory/model_theory.h"
 #include "profiler/analysis/intervals.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <cmath>

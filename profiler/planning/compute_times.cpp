@@ -6,6 +6,9 @@
 #include "profiler/analysis/communication/host_clocks.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/planning/compute_parts.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
 #include "profiler/planning/plan_times.h"
 
 #include "engine/run/theory/device_peaks.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

@@ -6,6 +6,8 @@
 #include "profiler/questions/path_steps.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/scenarios.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,8 @@
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/planning/calibration_store.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,9 +14,9 @@ namespace shardscope::questions {
 namespace {
 
 /// Gives collectives their calibrated time, and notes how many.
-class Costs {
+class LimitCosts {
 public:
-    Costs(const run::RunConfig& config, const planning::Calibration& calibration)
+    LimitCosts(const run::RunConfig& config, const planning::Calibration& calibration)
         : m_calibration(calibration),
           m_communicator(run::communicatorOf(config)),
           m_ranks(config.ranks),
@@ -52,7 +54,7 @@ std::optional<CalibratedLimit> calibratedLimit(const RecordingSummary& summary,
                                                const planning::Calibration& calibration) {
     const auto config = run::parseRunConfigJson(summary.run.configJson);
     if (!config) return std::nullopt;
-    Costs costs(*config, calibration);
+    LimitCosts costs(*config, calibration);
     std::vector<analysis::Overlap> overlaps;
     for (const RankEvents& events : ranks) {
         if (analysis::sharesDevice(summary, events.rank)) continue;

@@ -10,6 +10,7 @@
 #include "profiler/questions/question.h"
 #include "profiler/questions/read_device.h"
 #include "profiler/questions/report_reader.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

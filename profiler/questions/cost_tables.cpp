@@ -3,6 +3,7 @@
 #include "profiler/questions/answer/cells.h"
 #include "storage/model/events.h"
 #include "storage/model/lanes.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

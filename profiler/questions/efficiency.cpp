@@ -4,6 +4,8 @@
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

@@ -2,6 +2,7 @@
 #include "profiler/questions/questions.h"
 #include "profiler/questions/work_tables.h"
 #include "storage/interchange/formats/folded_stacks.h"
+#include "storage/model/rank_facts.h"
 
 #include <algorithm>
 

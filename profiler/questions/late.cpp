@@ -4,6 +4,7 @@
 #include "profiler/questions/questions.h"
 #include "profiler/questions/read_device.h"
 #include "profiler/questions/read_surroundings.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/device_work.h"
 #include "profiler/questions/questions.h"
+#include "storage/model/rank_facts.h"
 
 #include <fmt/format.h>
 

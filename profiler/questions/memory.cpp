@@ -5,6 +5,8 @@
 #include "profiler/questions/memory_tables.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

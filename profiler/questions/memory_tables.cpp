@@ -4,6 +4,7 @@
 #include "profiler/analysis/memory/reserved_memory.h"
 #include "profiler/questions/answer/cells.h"
 #include "storage/model/allocator_lanes.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

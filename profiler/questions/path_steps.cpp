@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/findings.h"
 #include "storage/model/lanes.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,7 @@
 #include "profiler/questions/question.h"
 
 #include "profiler/questions/questions.h"
+#include "storage/model/rank_facts.h"
 
 #include <algorithm>
 #include <array>

@@ -3,6 +3,7 @@
 #include "profiler/analysis/intervals.h"
 #include "profiler/questions/device_work.h"
 #include "storage/model/lanes.h"
+#include "storage/model/rank_facts.h"
 
 #include <algorithm>
 #include <cstddef>

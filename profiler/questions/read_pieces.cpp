@@ -1,6 +1,7 @@
 #include "profiler/questions/read_pieces.h"
 
 #include "profiler/questions/read_device.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <utility>

@@ -3,6 +3,7 @@
 
 #include "profiler/analysis/device/device_ledger.h"
 #include "storage/model/result.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 
 #include "profiler/questions/device_work.h"
 #include "storage/model/events.h"
+#include "storage/model/rank_facts.h"
 
 #include <nlohmann/json.hpp>
 

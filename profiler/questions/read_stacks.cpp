@@ -3,6 +3,7 @@
 #include "profiler/questions/question.h"
 #include "storage/interchange/formats/folded_stacks.h"
 #include "storage/model/lanes.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

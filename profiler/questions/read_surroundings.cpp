@@ -3,6 +3,8 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/intervals.h"
 #include "storage/model/lanes.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <array>

@@ -4,6 +4,8 @@
 #include "profiler/analysis/report/report_draft.h"
 #include "profiler/questions/read_device.h"
 #include "profiler/questions/read_surroundings.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <cstdint>

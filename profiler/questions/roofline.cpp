@@ -5,6 +5,7 @@
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/read_products.h"
 #include "profiler/questions/work_tables.h"
+#include "storage/model/rank_facts.h"
 
 #include <algorithm>
 #include <optional>

@@ -4,6 +4,7 @@
 #include "profiler/analysis/compare/scaling.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/question.h"
+#include "storage/model/rank_facts.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

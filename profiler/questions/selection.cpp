@@ -1,6 +1,8 @@
 #include "profiler/questions/selection.h"
 
 #include "profiler/analysis/part.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
 #include "profiler/analysis/steps/training_health.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -7,7 +7,10 @@
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/detail.h"
+#include "storage/model/host_facts.h"
 #include "storage/model/lanes.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

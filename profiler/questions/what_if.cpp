@@ -5,6 +5,8 @@
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/scenarios.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

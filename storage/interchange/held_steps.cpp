@@ -1,5 +1,7 @@
 #include "storage/interchange/held_steps.h"
 
+#include "storage/model/step_facts.h"
+
 namespace shardscope::interchange {
 
 HeldSteps::HeldSteps(const RecordingSummary& summary, const std::vector<RankId>& ranks,

@@ -2,6 +2,9 @@
 
 #include "storage/columns/chunk.h"
 #include "storage/interchange/builder/trace_state.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <map>

@@ -23,11 +23,18 @@ constexpr std::size_t count() {
 
 }  // namespace members
 
+/// Of a class with constructors, which cannot be counted: specialise it. A wrong number does not
+/// compile.
+template <class T>
+inline constexpr std::size_t kStatedMembers = 0;
+
 /// Calls `use` with each member.
 template <class Whole, class Use>
 // NOLINTNEXTLINE(readability-function-size): the language counts no further than it is written
 constexpr void forEachMember(Whole& whole, Use use) {
-    constexpr std::size_t kCount = members::count<std::remove_const_t<Whole>>();
+    using Plain = std::remove_const_t<Whole>;
+    constexpr std::size_t kStated = kStatedMembers<Plain>;
+    constexpr std::size_t kCount = kStated > 0 ? kStated : members::count<Plain>();
     static_assert(kCount <= 17, "write it out for one more");
     const auto each = [&](auto&... member) { (use(member), ...); };
     if constexpr (kCount == 1) {

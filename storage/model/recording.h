@@ -5,8 +5,10 @@
 #include "storage/model/detail.h"
 #include "storage/model/events.h"
 #include "storage/model/lanes.h"
+#include "storage/model/members.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,66 +51,6 @@ struct RunFacts {
     Timestamp ended;  ///< recording clock; last event when never finalised
 };
 
-struct HostFacts {
-    std::int32_t host = 0;
-    std::string name;
-    std::string cpu;
-    std::int32_t cores = 0;
-    Bytes memory;
-    std::string bootId;
-    std::int64_t clockOffsetNs = 0;  ///< recording clock = host clock + offset
-    std::int64_t clockErrorNs = 0;   ///< bound on the offset's error
-};
-
-/// A comparison of another host's clock with the recorder's, and what its ranks' times were
-/// corrected by from then on. Until the first one HostFacts::clockOffsetNs holds.
-struct ClockFacts {
-    std::int32_t host = 0;
-    Timestamp time;
-    std::int64_t offsetNs = 0;  ///< recording clock = host clock + offset at `time`
-    std::int64_t driftPpb = 0;  ///< by which the host's clock gains on the recorder's, ns a second
-    std::int64_t errorNs = 0;   ///< bound on what was measured
-    std::int64_t residualNs = 0;  ///< measured less what was in force until then
-    bool stepped = false;         ///< the clock had been set: more than drift and error explain
-};
-
-/// How the source of a peak begins that its measurements do not agree on.
-inline constexpr const char* kUnsurePeak = "unsure";
-
-struct RankFacts {
-    RankId rank;
-    std::int32_t host = 0;
-    std::int64_t pid = 0;
-    std::string device;               ///< "cpu (1 thread)"
-    std::optional<double> peakFlops;  ///< FLOP/s of this rank, measured or from the peak table
-    /// How peakFlops was found, beginning with kUnsurePeak when it is not to be relied on; the
-    /// reason when it is absent.
-    std::string peakSource;
-    std::uint64_t emitted = 0;  ///< events the rank produced (last word heard from it)
-    std::uint64_t dropped = 0;  ///< of these, lost to full queues
-    std::optional<std::int32_t> exitCode;
-    std::optional<std::int32_t> exitSignal;
-};
-
-/// The accelerator of a rank; a CPU rank has none.
-struct DeviceFacts {
-    RankId rank;
-    std::string name;      ///< "NVIDIA H200"
-    std::string uuid;      ///< "GPU-..." or "MIG-..."
-    std::string pciBusId;  ///< "0000:17:00.0"
-    Bytes memory;
-    std::string driver;                ///< "580.159.04"; empty: not known
-    std::int32_t sharedBy = 1;         ///< ranks of the run on this device
-    bool mig = false;                  ///< a slice of a device
-    std::string attention;             ///< kernel that computes attention: "cudnn", "flash"
-    std::string tracing;               ///< what traced it: "CUPTI 130001, full", or why nothing did
-    std::optional<double> vendorPeak;  ///< FLOP/s, dense, at the run's precision
-    std::string vendorPeakSource;      ///< data sheet; the reason when it is absent
-    std::optional<double> measuredPeak;  ///< FLOP/s of matrix products at the run's own shapes
-    std::string measuredPeakSource;
-    std::int64_t clockErrorNs = 0;  ///< bound on how far device events may lie off the host clock
-};
-
 struct LaneFacts {
     RankId rank;
     LaneId lane;
@@ -116,46 +58,6 @@ struct LaneFacts {
     std::string name;        ///< "compute", "operators", "communication", "memory: activations"
     std::string unit;        ///< counters only: "bytes", "ns", "1"
     std::int32_t order = 0;  ///< position within the rank, top first
-};
-
-/// One training step of one rank.
-struct StepFacts {
-    RankId rank;
-    StepIndex step;
-    Timestamp start;
-    Timestamp end;
-    std::int64_t tokens = 0;               ///< processed by this rank
-    std::int32_t expectedGathers = -1;     ///< what the strategy implies; -1: not recorded at
-    std::int32_t expectedReductions = -1;  ///< this capture level
-    std::int32_t expectedPhases = -1;
-    std::uint64_t emitted = 0;  ///< events of the rank up to the step's end
-    std::uint64_t dropped = 0;
-    std::int64_t cpuTimeNs = 0;  ///< process CPU time spent in the step
-    Bytes residentSet;           ///< RSS at the step's end
-    /// In which the step thread was ready to run and had no core; -1: not known, as of imported
-    /// traces, of files before 2.2 and where the kernel does not tell.
-    std::int64_t coreWaitNs = -1;
-    /// Processor time of all cores of the rank's host that its hypervisor gave to others, counted
-    /// to the step at whose end it was read (profiler/collectors/host/stolen_time.h); -1: not
-    /// known.
-    std::int64_t stolenNs = -1;
-
-    [[nodiscard]] TimeRange range() const { return {start, end}; }
-};
-
-/// A training metric, once a step for the whole run (rank 0's word, already reduced).
-struct MetricPoint {
-    std::string name;  ///< "loss" "validation_loss" "learning_rate" "gradient_norm" "tokens_per_s"
-    StepIndex step;
-    Timestamp time;
-    double value = 0;
-};
-
-/// What theory says a rank holds at its peak, by category.
-struct MemoryTheory {
-    RankId rank;
-    MemoryCategory category = MemoryCategory::kOther;
-    Bytes size;
 };
 
 enum class Severity : std::uint8_t { kNote = 1, kWarning = 2, kProblem = 3 };
@@ -215,6 +117,16 @@ struct LostRows {
     std::uint64_t found = 0;
 };
 
+// Rows whose columns are in headers of their own (host_facts.h, rank_facts.h, step_facts.h), so
+// that a new column compiles again only what looks at such rows.
+struct HostFacts;
+struct ClockFacts;
+struct RankFacts;
+struct DeviceFacts;
+struct StepFacts;
+struct MetricPoint;
+struct MemoryTheory;
+
 /// All rows of a recording; a few hundred kilobytes even for long runs.
 struct RecordingSummary {
     RunFacts run;
@@ -234,7 +146,17 @@ struct RecordingSummary {
     Bytes chunkBytes;                 ///< compressed event data
     std::vector<LostRows> lostRows;   ///< by table; of files of format 1.3 and later
     bool complete = false;            ///< finalised by its writer
+
+    // recording_tables.cpp
+    RecordingSummary();
+    RecordingSummary(const RecordingSummary& other);
+    RecordingSummary(RecordingSummary&& other) noexcept;
+    RecordingSummary& operator=(const RecordingSummary& other);
+    RecordingSummary& operator=(RecordingSummary&& other) noexcept;
+    ~RecordingSummary();
 };
+template <>
+inline constexpr std::size_t kStatedMembers<RecordingSummary> = 17;
 
 /// What analyses read: everything of one rank that is not an operator.
 struct RankEvents {

@@ -1,5 +1,9 @@
 #include "storage/model/recording_tables.h"
 
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
+
 namespace shardscope {
 namespace {
 
@@ -12,6 +16,14 @@ FieldIn<Row> later(const char* name, Member Row::*member) {
 }
 
 }  // namespace
+
+// Here, where all rows are known.
+RecordingSummary::RecordingSummary() = default;
+RecordingSummary::RecordingSummary(const RecordingSummary& other) = default;
+RecordingSummary::RecordingSummary(RecordingSummary&& other) noexcept = default;
+RecordingSummary& RecordingSummary::operator=(const RecordingSummary& other) = default;
+RecordingSummary& RecordingSummary::operator=(RecordingSummary&& other) noexcept = default;
+RecordingSummary::~RecordingSummary() = default;
 
 const Table& tableOf(Of<RunFacts>) {
     using R = RunFacts;

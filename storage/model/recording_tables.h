@@ -6,8 +6,11 @@
 #pragma once
 
 #include "storage/model/detail.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
 #include "storage/model/shape.h"
+#include "storage/model/step_facts.h"
 
 #include <tuple>
 

@@ -309,7 +309,7 @@ constexpr Shape make() {
         shape.kind = Shape::Kind::kArray;
         shape.of = &kShape<typename T::value_type>;
         shape.places = std::tuple_size_v<T>;
-    } else if constexpr (std::is_aggregate_v<T> && !kIsOpaque<T>) {
+    } else if constexpr ((std::is_aggregate_v<T> || (kStatedMembers<T> > 0)) && !kIsOpaque<T>) {
         shape.kind = Shape::Kind::kStruct;
         shape.fields = fieldsIn<T>;
     }

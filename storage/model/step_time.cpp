@@ -1,5 +1,7 @@
 #include "storage/model/step_time.h"
 
+#include "storage/model/step_facts.h"
+
 #include <algorithm>
 
 namespace shardscope {

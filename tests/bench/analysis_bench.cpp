@@ -11,6 +11,8 @@
 #include "profiler/analysis/communication/exposure.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/report/report.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/support/sample_recording.h"
 

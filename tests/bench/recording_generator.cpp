@@ -1,6 +1,8 @@
 #include "tests/bench/recording_generator.h"
 
 #include "storage/columns/chunk.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/write/recording_writer.h"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 //   remote_bench --read RECORDING [VIEWS]
 //
 // Over links of this program's own (delayed_link.h); who serves is a thread of it.
+#include "storage/model/rank_facts.h"
 #include "storage/recording/remote/remote_reader.h"
 #include "storage/recording/remote/serve.h"
 #include "tests/bench/delayed_link.h"

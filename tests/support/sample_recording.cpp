@@ -2,6 +2,9 @@
 
 #include "engine/run/theory/device_peaks.h"
 #include "engine/run/theory/theory.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/support/sample_run.h"
 
 #include <cmath>

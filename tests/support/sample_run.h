@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/run/config/run_config.h"
+#include "storage/model/step_facts.h"
 #include "tests/support/sample_device.h"
 #include "tests/support/sample_rank.h"
 

@@ -1,5 +1,8 @@
 #include "tests/support/timeline.h"
 
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
+
 #include <sstream>
 #include <stdexcept>
 

@@ -8,6 +8,8 @@
 #include "app/cli/record/part_words.h"
 #include "engine/run/config/near_miss.h"
 #include "profiler/questions/question.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -15,6 +15,8 @@
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/output_kind.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/model/step_time.h"
 #include "storage/recording/file/output_file.h"
 

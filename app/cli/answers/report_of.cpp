@@ -3,6 +3,9 @@
 #include "profiler/analysis/communication/host_clocks.h"
 #include "profiler/questions/hta_rows.h"
 #include "profiler/questions/report_reader.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <nlohmann/json.hpp>
 

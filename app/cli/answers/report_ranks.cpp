@@ -1,6 +1,7 @@
 #include "app/cli/answers/report_ranks.h"
 
 #include "profiler/questions/answer/cells.h"
+#include "storage/model/rank_facts.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

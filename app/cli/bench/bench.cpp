@@ -13,6 +13,8 @@
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/theory.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <fmt/chrono.h>

@@ -2,6 +2,8 @@
 
 #include "app/cli/answers/answer_text.h"
 #include "storage/interchange/output_kind.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/file/output_file.h"
 #include "storage/recording/read/recording_reader.h"
 

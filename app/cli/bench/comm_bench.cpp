@@ -7,6 +7,9 @@
 #include "engine/run/config/measurement_plan.h"
 #include "profiler/analysis/communication/transfers.h"
 #include "profiler/planning/calibration.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

@@ -9,6 +9,8 @@
 #include "engine/launch/process.h"
 #include "engine/run/config/run_commands.h"
 #include "engine/run/config/run_option.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/file/output_file.h"
 #include "storage/recording/read/recording_reader.h"
 

@@ -4,6 +4,8 @@
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/steps/step_parts.h"
 #include "profiler/questions/question.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

@@ -4,6 +4,7 @@
 #include "app/cli/record/measured_recording.h"
 #include "engine/run/config/machine_figure.h"
 #include "engine/run/config/measurement_plan.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,6 +2,8 @@
 
 #include "profiler/analysis/part.h"
 #include "profiler/questions/selection.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <algorithm>

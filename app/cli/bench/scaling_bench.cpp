@@ -5,6 +5,8 @@
 #include "engine/run/config/run_rules.h"
 #include "profiler/analysis/compare/scaling.h"
 #include "profiler/analysis/findings.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
 #include "app/cli/doctor/doctor_host.h"
 
 #include "engine/launch/host_facts.h"
+#include "storage/model/host_facts.h"
 #include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>

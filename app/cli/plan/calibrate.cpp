@@ -12,6 +12,8 @@
 #include "engine/run/config/machine_figure.h"
 #include "engine/run/config/measurement_plan.h"
 #include "profiler/planning/calibration_store.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

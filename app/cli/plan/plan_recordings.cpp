@@ -2,6 +2,7 @@
 
 #include "app/cli/open_recording.h"
 #include "profiler/questions/question.h"
+#include "storage/model/host_facts.h"
 
 #include <fmt/format.h>
 

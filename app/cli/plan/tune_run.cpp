@@ -13,6 +13,8 @@
 #include "profiler/planning/model_plan.h"
 #include "profiler/planning/tuning.h"
 #include "profiler/questions/plan_tables.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/communication/host_clocks.h"
 #include "profiler/analysis/communication/transfers.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <fmt/format.h>

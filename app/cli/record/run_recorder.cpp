@@ -4,8 +4,11 @@
 #include "profiler/analysis/report/report.h"
 #include "storage/columns/chunk.h"
 #include "storage/model/host_clock.h"
+#include "storage/model/host_facts.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/recording_clock.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <fmt/format.h>

@@ -8,6 +8,7 @@
 #include "app/cli/record/step_tally.h"
 #include "engine/launch/run_supervisor.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/write/recording_writer.h"
 #include "storage/recording/write/slow_steps.h"
 

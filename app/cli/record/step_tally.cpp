@@ -1,6 +1,7 @@
 #include "app/cli/record/step_tally.h"
 
 #include "storage/model/quantity_text.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

@@ -8,6 +8,7 @@
 #include "engine/control/observer.h"
 #include "engine/run/config/run_option.h"
 #include "engine/run/theory/theory.h"
+#include "storage/model/host_facts.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -2,6 +2,8 @@
 
 #include "app/desktop/models/format.h"
 #include "storage/interchange/formats.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/model/step_time.h"
 #include "storage/recording/read/cancellable_reader.h"
 #include "storage/recording/read/recording_reader.h"

@@ -1,6 +1,6 @@
 #include "app/desktop/loading/load_recording.h"
 
-#include "app/desktop/models/step_figures.h"
+#include "app/desktop/models/curves.h"
 #include "profiler/analysis/part.h"
 
 #include <malloc.h>

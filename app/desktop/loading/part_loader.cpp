@@ -3,6 +3,8 @@
 #include "app/desktop/loading/recording_loader.h"
 #include "profiler/analysis/part.h"
 #include "profiler/questions/report_reader.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/cancellable_reader.h"
 
 #include <utility>

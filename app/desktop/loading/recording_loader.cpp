@@ -2,6 +2,7 @@
 
 #include "app/desktop/loading/load_recording.h"
 #include "app/desktop/loading/reading.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/cancellable_reader.h"
 #include "storage/recording/remote/remote_address.h"
 

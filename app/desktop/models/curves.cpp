@@ -1,5 +1,8 @@
 #include "app/desktop/models/curves.h"
 
+#include "profiler/analysis/steps/throughput.h"
+#include "storage/model/step_facts.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -18,6 +21,23 @@ double quantileOfSorted(const std::vector<double>& sorted, double share) {
     const auto below = static_cast<std::size_t>(place);
     const std::size_t above = std::min(below + 1, sorted.size() - 1);
     return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+QVector<QPointF> stepTimes(const std::vector<StepFacts>& steps, const std::vector<RankId>& ranks) {
+    std::map<StepIndex, TimeRange> ranges;
+    for (const StepFacts& step : steps) {
+        if (!ranks.empty() && std::find(ranks.begin(), ranks.end(), step.rank) == ranks.end())
+            continue;
+        const auto [at, isNew] = ranges.try_emplace(step.step, step.range());
+        if (isNew) continue;
+        at->second.begin = std::min(at->second.begin, step.start);
+        at->second.end = std::max(at->second.end, step.end);
+    }
+    QVector<QPointF> points;
+    for (const auto& [step, range] : ranges)
+        points.push_back(
+            {static_cast<double>(step.value), static_cast<double>(range.duration().ns) / 1e6});
+    return points;
 }
 
 }  // namespace
@@ -57,6 +77,31 @@ std::optional<Histogram> histogramOf(std::vector<double> values) {
         ++histogram.counts[std::min(column, histogram.counts.size() - 1)];
     }
     return histogram;
+}
+
+const QVector<QPointF>& StepCurves::of(std::string_view metric) const {
+    static const QVector<QPointF> kNone;
+    if (metric == kThroughputMetric && !throughput.isEmpty()) return throughput;
+    const auto at = metrics.find(metric);
+    return at == metrics.end() ? kNone : at->second;
+}
+
+StepCurves stepCurves(const RecordingSummary& summary, const std::vector<RankId>& ranks) {
+    StepCurves curves;
+    for (const MetricPoint& point : summary.metrics)
+        curves.metrics[point.name].push_back({static_cast<double>(point.step.value), point.value});
+    // what ranks reported is of all of them
+    if (!ranks.empty()) curves.metrics.erase(kThroughputMetric);
+    for (const auto& [step, tokens] : analysis::throughputByStep(summary, ranks))
+        curves.throughput.push_back({static_cast<double>(step.value), tokens});
+    curves.times = stepTimes(summary.steps, ranks);
+    return curves;
+}
+
+StepFiguresPtr stepFigures(const RecordingSummary& summary,
+                           const std::vector<analysis::LedgerRow>& ledger) {
+    return std::make_shared<const StepFigures>(
+        StepFigures{stepCurves(summary), ledgerView(ledger)});
 }
 
 }  // namespace shardscope::desktop

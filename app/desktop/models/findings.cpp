@@ -1,6 +1,8 @@
 #include "app/desktop/models/findings.h"
 
 #include "app/desktop/models/format.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <QStringList>
 #include <algorithm>

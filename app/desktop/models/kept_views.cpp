@@ -1,5 +1,8 @@
 #include "app/desktop/models/kept_views.h"
 
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
+
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>

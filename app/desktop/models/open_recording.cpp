@@ -1,6 +1,8 @@
 #include "app/desktop/models/open_recording.h"
 
 #include "app/desktop/models/format.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/model/step_time.h"
 
 #include <QStringList>

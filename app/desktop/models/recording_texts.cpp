@@ -3,7 +3,9 @@
 #include "app/desktop/models/format.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/config/run_settings.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/repaired.h"
+#include "storage/model/step_facts.h"
 
 #include <QObject>
 #include <QStringList>

@@ -1,6 +1,7 @@
 #include "app/desktop/models/selected_part.h"
 
 #include "profiler/analysis/part.h"
+#include "storage/model/step_facts.h"
 
 namespace shardscope::desktop {
 

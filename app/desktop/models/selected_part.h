@@ -2,9 +2,9 @@
 // loader and GUI threads.
 #pragma once
 
+#include "app/desktop/models/curves.h"
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/selection.h"
-#include "app/desktop/models/step_figures.h"
 #include "profiler/analysis/report/report.h"
 
 #include <QString>

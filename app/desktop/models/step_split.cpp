@@ -1,6 +1,7 @@
 #include "app/desktop/models/step_split.h"
 
 #include "app/desktop/models/format.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <array>

@@ -17,8 +17,11 @@
 #include "engine/run/config/capture_schedule.h"
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
+#include "storage/model/step_facts.h"
 
 #include <cstdint>
 #include <map>

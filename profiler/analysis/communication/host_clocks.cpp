@@ -2,6 +2,9 @@
 
 #include "profiler/analysis/communication/collective_figures.h"
 #include "profiler/analysis/findings.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
 #include "profiler/analysis/findings.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <map>

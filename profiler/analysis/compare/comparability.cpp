@@ -2,6 +2,9 @@
 
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,6 +1,7 @@
 #include "profiler/analysis/compare/run_figures.h"
 
 #include "profiler/analysis/findings.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

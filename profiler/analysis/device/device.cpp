@@ -1,6 +1,8 @@
 #include "engine/run/config/run_config.h"
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/findings.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 namespace shardscope::analysis {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/steps/ledger.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
 #include "profiler/analysis/findings.h"
+#include "storage/model/rank_facts.h"
 
 namespace shardscope::analysis {
 

@@ -1,6 +1,7 @@
 #include "profiler/analysis/memory/memory_steps.h"
 
 #include "profiler/analysis/findings.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <tuple>

@@ -7,6 +7,7 @@
 #include "profiler/analysis/memory/memory_steps.h"
 #include "profiler/analysis/rules/surroundings.h"
 #include "profiler/analysis/steps/ledger.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
 
 #include <algorithm>

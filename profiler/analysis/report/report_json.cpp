@@ -1,5 +1,6 @@
 #include "engine/run/config/run_settings.h"
 #include "profiler/analysis/report/report.h"
+#include "storage/model/rank_facts.h"
 
 #include <nlohmann/json.hpp>
 

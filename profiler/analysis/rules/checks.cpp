@@ -1,7 +1,9 @@
 #include "profiler/analysis/rules/checks.h"
 
 #include "storage/model/detail.h"
+#include "storage/model/host_facts.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/repaired.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/rules/rule.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

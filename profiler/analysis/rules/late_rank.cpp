@@ -2,6 +2,8 @@
 
 #include "profiler/analysis/communication/last_arrivals.h"
 #include "profiler/analysis/findings.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <array>

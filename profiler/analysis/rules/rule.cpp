@@ -1,6 +1,7 @@
 #include "profiler/analysis/rules/rule.h"
 
 #include "profiler/analysis/findings.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <iterator>

@@ -2,6 +2,8 @@
 
 #include "profiler/analysis/rules/late_rank.h"
 #include "profiler/analysis/rules/rule.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

@@ -2,6 +2,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/rules/rule.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

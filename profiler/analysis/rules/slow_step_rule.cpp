@@ -1,5 +1,6 @@
 #include "profiler/analysis/rules/rule.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

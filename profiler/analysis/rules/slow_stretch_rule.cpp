@@ -1,6 +1,8 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/rules/rule.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

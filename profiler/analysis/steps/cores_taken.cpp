@@ -1,6 +1,8 @@
 #include "profiler/analysis/steps/cores_taken.h"
 
 #include "profiler/analysis/findings.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,7 @@
 #include "profiler/analysis/steps/ledger.h"
 
 #include "profiler/analysis/findings.h"
+#include "storage/model/step_facts.h"
 
 #include <set>
 

@@ -4,6 +4,8 @@
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/part.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 

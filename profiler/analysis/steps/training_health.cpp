@@ -3,6 +3,7 @@
 #include "profiler/analysis/compare/difference.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/steps/slow_steps.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,7 @@
 #include "storage/interchange/builder/rank_steps.h"
 
+#include "storage/model/step_facts.h"
+
 #include <set>
 #include <utility>
 

@@ -9,6 +9,8 @@
 #include "storage/interchange/event_runs.h"
 #include "storage/interchange/trace_builder.h"
 #include "storage/model/ids.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/file/output_file.h"
 #include "storage/recording/write/recording_writer.h"
 

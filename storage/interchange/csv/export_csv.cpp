@@ -4,6 +4,8 @@
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/output_kind.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <array>

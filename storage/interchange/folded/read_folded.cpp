@@ -2,6 +2,7 @@
 // draws them. A count is taken for nanoseconds: the file does not say its unit, nor any order.
 #include "storage/interchange/byte_source.h"
 #include "storage/interchange/import.h"
+#include "storage/model/rank_facts.h"
 
 #include <algorithm>
 #include <array>

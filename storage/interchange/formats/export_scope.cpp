@@ -1,5 +1,7 @@
 #include "storage/interchange/formats/export_scope.h"
 
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/model/step_time.h"
 
 #include <algorithm>

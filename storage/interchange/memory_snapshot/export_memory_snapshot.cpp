@@ -12,6 +12,7 @@
 #include "storage/interchange/memory_snapshot/snapshot_json.h"
 #include "storage/interchange/memory_snapshot/stored_snapshot.h"
 #include "storage/interchange/output_kind.h"
+#include "storage/model/rank_facts.h"
 
 #include <nlohmann/json.hpp>
 

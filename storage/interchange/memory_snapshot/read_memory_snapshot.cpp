@@ -5,6 +5,7 @@
 #include "storage/interchange/memory_snapshot/snapshot_walk.h"
 #include "storage/interchange/memory_snapshot/stored_snapshot.h"
 #include "storage/model/allocator_lanes.h"
+#include "storage/model/rank_facts.h"
 
 #include <algorithm>
 #include <map>

@@ -2,6 +2,7 @@
 
 #include "storage/interchange/decimal.h"
 #include "storage/interchange/memory_snapshot/snapshot_json.h"
+#include "storage/model/rank_facts.h"
 
 #include <nlohmann/json.hpp>
 

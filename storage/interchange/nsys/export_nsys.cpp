@@ -6,6 +6,7 @@
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/interchange/nsys/span_cells.h"
 #include "storage/interchange/output_kind.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/file/output_file.h"
 
 #include <array>

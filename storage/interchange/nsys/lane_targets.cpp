@@ -1,5 +1,7 @@
 #include "storage/interchange/nsys/lane_targets.h"
 
+#include "storage/model/rank_facts.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // The GPUs of an export's ranks. In cloud containers TARGET_INFO_GPU can be absent: then only
 // their numbers are known.
 #include "storage/interchange/nsys/import_state.h"
+#include "storage/model/rank_facts.h"
 
 #include <array>
 

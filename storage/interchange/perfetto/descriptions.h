@@ -2,6 +2,7 @@
 // and the importer knows by it that the trace is Shardscope's own.
 #pragma once
 
+#include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
 
 #include <optional>

@@ -6,6 +6,8 @@
 #include "storage/interchange/perfetto/descriptions.h"
 #include "storage/interchange/perfetto/fact_instants.h"
 #include "storage/interchange/perfetto/track_writer.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <functional>

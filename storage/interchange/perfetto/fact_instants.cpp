@@ -3,6 +3,7 @@
 #include "storage/interchange/decimal.h"
 #include "storage/interchange/formats/export_scope.h"
 #include "storage/model/recording_tables.h"
+#include "storage/model/step_facts.h"
 
 #include <nlohmann/json.hpp>
 

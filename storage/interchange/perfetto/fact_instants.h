@@ -3,6 +3,7 @@
 
 #include "storage/interchange/json_text.h"
 #include "storage/model/recording.h"
+#include "storage/model/step_facts.h"
 
 #include <functional>
 #include <optional>

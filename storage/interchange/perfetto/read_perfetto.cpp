@@ -2,6 +2,7 @@
 #include "storage/interchange/import.h"
 #include "storage/interchange/perfetto/fact_instants.h"
 #include "storage/interchange/perfetto/read_packets.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <cstring>

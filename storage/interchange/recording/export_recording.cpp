@@ -2,6 +2,7 @@
 #include "storage/interchange/export.h"
 #include "storage/interchange/formats.h"
 #include "storage/interchange/recording/recording_copy.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/file/output_file.h"
 
 #include <algorithm>

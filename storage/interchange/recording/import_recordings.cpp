@@ -3,6 +3,7 @@
 #include "storage/interchange/clock_groups.h"
 #include "storage/interchange/import.h"
 #include "storage/interchange/recording/recording_copy.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/file/output_file.h"
 
 #include <algorithm>

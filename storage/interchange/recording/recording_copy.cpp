@@ -1,6 +1,9 @@
 #include "storage/interchange/recording/recording_copy.h"
 
 #include "storage/columns/stored_kinds.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 

@@ -5,6 +5,7 @@
 
 #include "storage/interchange/argument_splitter.h"
 #include "storage/interchange/held_steps.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/write/recording_writer.h"
 

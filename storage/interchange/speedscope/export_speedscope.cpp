@@ -8,6 +8,7 @@
 #include "storage/interchange/formats/nested_tracks.h"
 #include "storage/interchange/json_text.h"
 #include "storage/interchange/output_kind.h"
+#include "storage/model/rank_facts.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,5 +1,8 @@
 #include "storage/recording/file/row_rules.h"
 
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/file/row_sql.h"
 
 #include <limits>

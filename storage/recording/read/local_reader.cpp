@@ -1,5 +1,8 @@
 #include "storage/recording/read/local_reader.h"
 
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/file/collective_bounds.h"
 #include "storage/recording/file/packed_rows.h"
 #include "storage/recording/file/recording_file.h"

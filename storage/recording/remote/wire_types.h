@@ -4,6 +4,7 @@
 // Functions stand beside their types, where storage/model/shape.h finds them.
 #pragma once
 
+#include "storage/model/rank_facts.h"
 #include "storage/model/recording_tables.h"
 #include "storage/recording/read/questions.h"
 #include "storage/recording/remote/wire.h"

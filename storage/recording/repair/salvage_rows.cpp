@@ -1,3 +1,5 @@
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/file/row_rules.h"
 #include "storage/recording/file/row_sql.h"
 #include "storage/recording/repair/damaged_file.h"

@@ -1,6 +1,9 @@
 #include "storage/recording/write/recording_writer.h"
 
+#include "storage/model/host_facts.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/file/packed_rows.h"
 #include "storage/recording/file/recording_file.h"
 #include "storage/recording/file/row_checksums.h"

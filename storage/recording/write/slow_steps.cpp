@@ -1,5 +1,7 @@
 #include "storage/recording/write/slow_steps.h"
 
+#include "storage/model/step_facts.h"
+
 #include <algorithm>
 #include <limits>
 #include <utility>

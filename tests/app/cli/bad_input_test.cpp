@@ -1,5 +1,7 @@
 // Every bad input of the recorder: its exit status, and a sentence that says what, where and
 // what to do.
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>

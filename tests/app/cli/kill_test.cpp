@@ -1,5 +1,7 @@
 // kill -9 of each process of a run at several moments: the file opens with what was received,
 // and no process of the run is left.
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>

@@ -6,6 +6,9 @@
 #include "engine/launch/tasks/task_environment.h"
 #include "engine/launch/tasks/task_meeting.h"
 #include "engine/network/network_interface.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/app/cli/program.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,7 @@
 // `shardscope record` from the outside, with a fake rank.
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>

@@ -2,6 +2,9 @@
 // without an engine.
 #include "engine/launch/ssh/host_look.h"
 #include "storage/model/host_clock.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/app/cli/program.h"
 #include "tests/engine/launch/ssh/ssh_server.h"
 

@@ -1,5 +1,7 @@
 #include "app/cli/record/step_tally.h"
 
+#include "storage/model/step_facts.h"
+
 #include <gtest/gtest.h>
 
 namespace shardscope::cli {

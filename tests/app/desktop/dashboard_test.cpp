@@ -9,6 +9,8 @@
 #include "app/desktop/widgets/picture_file.h"
 #include "app/desktop/widgets/theme.h"
 #include "engine/run/theory/theory.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/app/desktop/small_trace.h"
 #include "tests/app/desktop/window_fixture.h"
 

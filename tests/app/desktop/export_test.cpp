@@ -6,6 +6,8 @@
 #include "app/desktop/shell/export_dialog.h"
 #include "app/desktop/widgets/data_table.h"
 #include "storage/interchange/formats.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
 #include "tests/app/desktop/small_trace.h"

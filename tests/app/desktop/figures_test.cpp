@@ -17,6 +17,8 @@
 #include "profiler/questions/question.h"
 #include "profiler/questions/report_reader.h"
 #include "storage/interchange/import.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/app/desktop/small_trace.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"

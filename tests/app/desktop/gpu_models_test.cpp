@@ -12,6 +12,7 @@
 #include "app/desktop/pages/timeline/timeline_query.h"
 #include "app/desktop/pages/timeline/tracks/counter_lane.h"
 #include "app/desktop/pages/timeline/tracks/lane_painter.h"
+#include "storage/model/rank_facts.h"
 #include "tests/support/sample_device.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"

@@ -8,6 +8,7 @@
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/pages/run_fields/fold_section.h"
 #include "app/desktop/session/recorder_session.h"
+#include "storage/model/host_facts.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>

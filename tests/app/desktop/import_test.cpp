@@ -3,6 +3,7 @@
 #include "app/desktop/loading/import_cache.h"
 #include "app/desktop/loading/recording_loader.h"
 #include "app/desktop/pages/recording_page.h"
+#include "storage/model/rank_facts.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gtest/gtest.h>

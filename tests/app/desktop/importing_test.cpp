@@ -2,6 +2,7 @@
 // place, cancelled and failing without leaving anything half open.
 #include "app/desktop/pages/recording_page.h"
 #include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
+#include "storage/model/rank_facts.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gtest/gtest.h>

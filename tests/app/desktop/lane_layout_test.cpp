@@ -2,6 +2,7 @@
 #include "app/desktop/pages/timeline/lanes/lane_layout.h"
 
 #include "app/desktop/pages/timeline/lanes/lane_actions.h"
+#include "storage/model/rank_facts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,6 +7,8 @@
 #include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
 #include "app/desktop/pages/timeline/details/slice_details.h"
 #include "app/desktop/pages/timeline/lanes/lane_layout.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 
 #include <gmock/gmock.h>
 

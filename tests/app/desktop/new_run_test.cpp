@@ -3,6 +3,9 @@
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/pages/run_fields/fold_section.h"
 #include "engine/run/config/run_option.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/app/desktop/run_files.h"
 #include "tests/app/desktop/window_fixture.h"
 

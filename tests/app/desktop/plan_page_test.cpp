@@ -6,6 +6,7 @@
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
+#include "storage/model/rank_facts.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>

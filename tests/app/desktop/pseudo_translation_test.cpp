@@ -3,6 +3,7 @@
 #include "app/desktop/pages/pages.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/model/rank_facts.h"
 #include "tests/app/desktop/pseudo_language.h"
 #include "tests/app/desktop/window_fixture.h"
 

@@ -4,6 +4,8 @@
 #include "app/desktop/pages/overview/overview_model.h"
 #include "app/desktop/pages/timeline/details/communication_headline.h"
 #include "app/desktop/widgets/pictures/heat_map.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gtest/gtest.h>

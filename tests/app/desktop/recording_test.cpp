@@ -15,7 +15,9 @@
 #include "app/desktop/pages/timeline/tables/range_table.h"
 #include "app/desktop/pages/timeline/timeline_query.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/repaired.h"
+#include "storage/model/step_facts.h"
 #include "tests/support/sample_recording.h"
 
 #include <gmock/gmock.h>

@@ -6,6 +6,7 @@
 #include "app/desktop/shell/remote_dialog.h"
 #include "app/desktop/shell/status_line.h"
 #include "storage/columns/chunk.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/app/desktop/window_fixture.h"
 

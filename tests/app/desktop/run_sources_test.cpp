@@ -3,6 +3,8 @@
 
 #include "app/desktop/pages/overview/overview_model.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/app/desktop/run_files.h"
 #include "tests/support/temporary_folder.h"
 

@@ -5,6 +5,7 @@
 #include "app/desktop/pages/timeline/tables/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/widgets/data_table.h"
+#include "storage/model/rank_facts.h"
 #include "tests/app/desktop/window_fixture.h"
 #include "tests/support/result_matchers.h"
 

@@ -7,6 +7,8 @@
 #include "app/desktop/pages/timeline/tracks/lane_painter.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/columns/chunk.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/support/temporary_folder.h"
 

@@ -5,6 +5,7 @@
 #include "app/desktop/pages/timeline/canvas/timeline_viewport.h"
 #include "app/desktop/pages/timeline/timeline_query.h"
 #include "app/desktop/pages/timeline/tracks/minimap_density.h"
+#include "storage/model/rank_facts.h"
 #include "tests/support/sample_recording.h"
 
 #include <gtest/gtest.h>

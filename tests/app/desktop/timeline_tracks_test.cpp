@@ -7,6 +7,7 @@
 #include "app/desktop/pages/timeline/timeline_query.h"
 #include "app/desktop/pages/timeline/tracks/lane_painter.h"
 #include "storage/columns/chunk.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/app/desktop/window_fixture.h"
 

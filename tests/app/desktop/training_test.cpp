@@ -4,6 +4,8 @@
 #include "app/desktop/models/training_figures.h"
 #include "app/desktop/pages/training/training_page.h"
 #include "app/desktop/widgets/chart_panel.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>

@@ -10,6 +10,8 @@
 #include "app/desktop/shell/key_sheet.h"
 #include "app/desktop/shell/run_desktop.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/app/desktop/window_fixture.h"
 

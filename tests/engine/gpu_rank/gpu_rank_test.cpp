@@ -1,4 +1,5 @@
 // GPU ranks end to end on a fake device: the real programs, a module whose device is host memory.
+#include "storage/model/step_facts.h"
 #include "tests/engine/gpu_rank/fake_gpu_test.h"
 
 #include <gmock/gmock.h>

@@ -16,6 +16,7 @@
 #include "engine/run/protocol/messages.h"
 #include "storage/columns/chunk.h"
 #include "storage/model/host_clock.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/recording_clock.h"
 
 #include <fmt/format.h>

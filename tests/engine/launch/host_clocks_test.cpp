@@ -5,6 +5,7 @@
 #include "engine/launch/run_supervisor.h"
 #include "storage/columns/chunk.h"
 #include "storage/model/host_clock.h"
+#include "storage/model/host_facts.h"
 #include "tests/engine/launch/forked_agent.h"
 
 #include <fcntl.h>

@@ -3,6 +3,7 @@
 #include "engine/launch/agent.h"
 #include "engine/launch/process.h"
 #include "engine/launch/run_supervisor.h"
+#include "storage/model/host_facts.h"
 #include "tests/engine/launch/forked_agent.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,6 +1,7 @@
 #include "engine/launch/process.h"
 
 #include "engine/launch/run_supervisor.h"
+#include "storage/model/host_facts.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,6 +1,9 @@
 #include "engine/run/protocol/messages.h"
 
 #include "engine/run/protocol/progress.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

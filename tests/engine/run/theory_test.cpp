@@ -1,5 +1,7 @@
 #include "engine/run/theory/theory.h"
 
+#include "storage/model/rank_facts.h"
+
 #include <gtest/gtest.h>
 
 namespace shardscope::theory {

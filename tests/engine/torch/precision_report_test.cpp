@@ -14,7 +14,7 @@ namespace shardscope::training {
 namespace {
 
 using Types = std::map<std::string, std::set<std::string>>;
-using testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAre;
 
 /// Passes collectives on to the report.
 class Forwarding final : public control::Observer {
@@ -133,7 +133,7 @@ TEST(PrecisionReport, CountsAlikeTensorsOnceAndOrdersByRole) {
     report.tensor(control::TensorRole::kParameter, DataType::kFloat32, "b");
     report.tensor(control::TensorRole::kLogits, DataType::kBFloat16, "head");
     report.tensor(control::TensorRole::kParameter, DataType::kFloat32, "a");
-    EXPECT_THAT(report.rows(), testing::ElementsAre(PrecisionRow{"parameter", "fp32", "b", 1},
+    EXPECT_THAT(report.rows(), ::testing::ElementsAre(PrecisionRow{"parameter", "fp32", "b", 1},
                                                     PrecisionRow{"parameter", "fp32", "a", 1},
                                                     PrecisionRow{"logits", "bf16", "head", 2}));
 }

@@ -1,4 +1,5 @@
 #include "engine/worker/failure_sentences.h"
+#include "storage/model/rank_facts.h"
 
 #include <gmock/gmock.h>
 

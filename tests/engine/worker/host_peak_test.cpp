@@ -2,6 +2,7 @@
 #include "engine/worker/host_peak.h"
 
 #include "engine/worker/gpu_speed.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
 #include "tests/support/temporary_folder.h"
 

@@ -3,6 +3,8 @@
 #include "app/cli/record/measured_recording.h"
 #include "engine/run/config/measurement_plan.h"
 #include "profiler/planning/calibration_store.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,7 @@
 // `shardscope record`, `report` and `verify` with the real shardscope-rank.
 #include "engine/run/config/run_config.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>

@@ -3,6 +3,7 @@
 
 #include "engine/control/captured_graph.h"
 #include "profiler/capture/device_annotation.h"
+#include "storage/model/step_facts.h"
 #include "tests/engine/worker/kept_session.h"
 #include "tests/engine/worker/scripted_device.h"
 

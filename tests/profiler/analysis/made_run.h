@@ -2,6 +2,7 @@
 #pragma once
 
 #include "storage/model/recording.h"
+#include "storage/model/step_facts.h"
 
 #include <cstdint>
 #include <functional>

@@ -3,6 +3,8 @@
 
 #include "profiler/analysis/graph/critical_path.h"
 #include "profiler/analysis/graph/step_activities.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/support/random_events.h"
 #include "tests/support/timeline.h"
 

@@ -1,6 +1,10 @@
 // What becomes of a measuring run's recording: rates, alpha and beta with their intervals, JSON.
 #include "profiler/planning/calibration.h"
 
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
+
 #include <gmock/gmock.h>
 
 #include <cmath>

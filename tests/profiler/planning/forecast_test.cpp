@@ -3,6 +3,8 @@
 #include "engine/run/theory/model_theory.h"
 #include "profiler/planning/compute_times.h"
 #include "profiler/planning/model_plan.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/profiler/planning/played_recording.h"
 
 #include <gmock/gmock.h>

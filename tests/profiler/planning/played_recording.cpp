@@ -3,6 +3,9 @@
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/theory/theory.h"
 #include "profiler/planning/step_schedule.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <map>

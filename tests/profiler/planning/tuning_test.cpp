@@ -1,6 +1,7 @@
 #include "profiler/planning/tuning.h"
 
 #include "profiler/planning/forecast.h"
+#include "storage/model/rank_facts.h"
 #include "tests/profiler/planning/played_recording.h"
 
 #include <gmock/gmock.h>

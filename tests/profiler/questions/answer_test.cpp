@@ -2,6 +2,8 @@
 #include "profiler/questions/answer/answer.h"
 
 #include "profiler/questions/selection.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/timeline.h"
 

@@ -2,6 +2,9 @@
 // cannot be told.
 #include "profiler/questions/question.h"
 #include "storage/columns/chunk.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/profiler/questions/sound.h"
 #include "tests/support/random_events.h"

@@ -6,6 +6,9 @@
 #include "profiler/planning/calibration_store.h"
 #include "profiler/questions/calibrated_limit.h"
 #include "profiler/questions/report_reader.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/profiler/questions/asking.h"
 
 #include <gmock/gmock.h>

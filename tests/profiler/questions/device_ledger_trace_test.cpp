@@ -2,6 +2,8 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/questions/question.h"
 #include "profiler/questions/read_device.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/storage/interchange/kineto_samples.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,9 @@
 
 #include "profiler/questions/read_surroundings.h"
 #include "storage/columns/chunk.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"

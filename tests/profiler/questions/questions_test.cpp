@@ -2,6 +2,8 @@
 #include "profiler/questions/compare.h"
 #include "profiler/questions/question.h"
 #include "profiler/questions/scaling.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/profiler/questions/asking.h"
 #include "tests/profiler/questions/sound.h"
 #include "tests/support/result_matchers.h"

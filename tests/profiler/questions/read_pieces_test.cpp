@@ -3,6 +3,8 @@
 #include "profiler/analysis/report/report.h"
 #include "profiler/questions/read_stacks.h"
 #include "profiler/questions/report_reader.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/profiler/questions/asking.h"
 #include "tests/support/sample_recording.h"

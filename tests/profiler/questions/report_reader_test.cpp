@@ -2,6 +2,8 @@
 #include "profiler/questions/report_reader.h"
 
 #include "profiler/questions/read_surroundings.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/file/row_checksums.h"
 #include "storage/sqlite/connection.h"
 #include "tests/profiler/questions/asking.h"

@@ -2,6 +2,8 @@
 #include "profiler/questions/occurrences.h"
 #include "profiler/questions/read_device.h"
 #include "profiler/questions/read_stacks.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/profiler/questions/asking.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/cancellable_reader.h"
 #include "tests/profiler/questions/asking.h"
 

@@ -2,6 +2,7 @@
 #include "storage/interchange/builder/pending_flows.h"
 #include "storage/interchange/builder/rank_lanes.h"
 #include "storage/interchange/builder/rank_steps.h"
+#include "storage/model/step_facts.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,8 @@
 // The one list of formats, as who offers them all goes over it.
 #include "storage/interchange/formats.h"
 
+#include "storage/model/rank_facts.h"
+
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,4 +1,6 @@
 // Files, ranks and what is no trace.
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/verify/verify_recording.h"
 #include "tests/storage/interchange/kineto_samples.h"
 

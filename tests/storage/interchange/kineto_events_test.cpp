@@ -1,4 +1,7 @@
 // What becomes of each phase and category of a Kineto trace.
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/storage/interchange/kineto_samples.h"
 
 #include <gtest/gtest.h>

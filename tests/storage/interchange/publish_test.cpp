@@ -1,5 +1,7 @@
 // A recording that is read while it is imported: what is there holds, and the end is as without.
 #include "storage/interchange/trace_builder.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/verify/verify_recording.h"
 #include "tests/storage/interchange/kineto_samples.h"
 

@@ -1,4 +1,6 @@
 // A trace of PyTorch's own profiler, with the numbers that Holistic Trace Analysis gives for it.
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/storage/interchange/kineto_samples.h"
 
 #include <gtest/gtest.h>

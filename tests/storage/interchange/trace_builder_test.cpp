@@ -2,6 +2,8 @@
 
 #include "storage/interchange/builder/trace_state.h"
 #include "storage/interchange/pending_events.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/support/result_matchers.h"

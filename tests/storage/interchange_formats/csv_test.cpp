@@ -1,4 +1,5 @@
 #include "storage/interchange/export.h"
+#include "storage/model/rank_facts.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
 #include "tests/support/csv_rows.h"
 #include "tests/support/formats.h"

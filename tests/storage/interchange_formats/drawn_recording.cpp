@@ -1,6 +1,7 @@
 #include "tests/storage/interchange_formats/drawn_recording.h"
 
 #include "storage/columns/chunk.h"
+#include "storage/model/rank_facts.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,8 @@
 // A recording with every enumerator there is, through writer, reader, SQL, checks, repair, copies
 // and other formats: what is appended to an enumeration and forgotten somewhere fails here.
 #include "storage/columns/chunk.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/repair/salvage_recording.h"
 #include "storage/recording/verify/verify_recording.h"

@@ -1,6 +1,9 @@
 // Selected steps in formats of other tools: ranks do not begin and end them at the same time.
 #include "storage/columns/chunk.h"
 #include "storage/interchange/import.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/support/formats.h"

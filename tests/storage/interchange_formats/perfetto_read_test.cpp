@@ -1,6 +1,8 @@
 // Perfetto traces of our own, back into recordings: everything that the file holds is equal.
 #include "storage/interchange/export.h"
 #include "storage/interchange/import.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
 #include "tests/support/formats.h"
 #include "tests/support/random_events.h"

@@ -1,5 +1,7 @@
 // Perfetto traces, read back with a small decoder of the wire format that is written here.
 #include "storage/interchange/export.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/storage/interchange_formats/drawn_recording.h"
 #include "tests/support/formats.h"
 #include "tests/support/random_events.h"

@@ -1,4 +1,5 @@
 // Made exports of schema 2 and 3 into recordings.
+#include "storage/model/rank_facts.h"
 #include "tests/storage/interchange_nsys/made_export.h"
 
 #include <gmock/gmock.h>

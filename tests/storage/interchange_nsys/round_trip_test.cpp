@@ -1,4 +1,6 @@
 // nsys -> recording -> nsys -> recording.
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/storage/interchange_nsys/made_export.h"
 #include "tests/support/sample_recording.h"
 

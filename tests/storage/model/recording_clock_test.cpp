@@ -1,5 +1,6 @@
 #include "storage/model/recording_clock.h"
 
+#include "storage/model/step_facts.h"
 #include "storage/model/step_time.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // What a finalised file says of its collectives, so that nobody need go through them to open it.
 #include "storage/recording/file/collective_bounds.h"
 
+#include "storage/model/step_facts.h"
 #include "storage/recording/file/row_checksums.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/repair/salvage_recording.h"

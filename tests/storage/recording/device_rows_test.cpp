@@ -1,5 +1,6 @@
 // What GPU ranks add to a recording: devices, kernels, energy, collectives without arrivals.
 #include "storage/columns/chunk.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/write/recording_writer.h"
 #include "storage/sqlite/connection.h"

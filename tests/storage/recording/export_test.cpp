@@ -2,6 +2,9 @@
 #include "storage/interchange/export.h"
 
 #include "storage/columns/chunk.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/verify/verify_recording.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/support/formats.h"

@@ -1,5 +1,6 @@
 // What can be wrong with a file, a disk or a process, and what is still there after.
 #include "storage/columns/chunk.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
 #include "storage/recording/write/recording_writer.h"

@@ -1,6 +1,8 @@
 // Flows and instants through writer, reader, SQL, verify, salvage and copies.
 #include "storage/columns/chunk.h"
 #include "storage/interchange/export.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/read/flow_arrows.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/repair/salvage_recording.h"

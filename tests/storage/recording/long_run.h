@@ -3,6 +3,9 @@
 #pragma once
 
 #include "storage/columns/chunk.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
 #include "storage/recording/write/memory_balance.h"

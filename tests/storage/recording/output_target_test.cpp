@@ -1,6 +1,7 @@
 // What may be replaced, and what never. Only files, FIFOs, sockets and a terminal of the test's
 // own.
 
+#include "storage/model/step_facts.h"
 #include "storage/recording/file/output_file.h"
 #include "storage/recording/file/part_files.h"
 #include "storage/recording/file/writer_lock.h"

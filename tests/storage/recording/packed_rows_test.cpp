@@ -1,6 +1,7 @@
 // Rows that a small finalised recording keeps as columns: everyone who reads sees tables.
 #include "storage/recording/file/packed_rows.h"
 
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/repair/salvage_recording.h"
 #include "storage/recording/verify/verify_recording.h"

@@ -1,3 +1,4 @@
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"

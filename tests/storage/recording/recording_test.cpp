@@ -1,5 +1,7 @@
 #include "storage/columns/chunk.h"
 #include "storage/columns/pyramid.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/support/random_events.h"

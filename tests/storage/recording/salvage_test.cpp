@@ -1,5 +1,8 @@
 // Damage of every sort, and what is saved of it: the result is always sound.
 #include "storage/columns/chunk.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/file/recording_file.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/repair/salvage_recording.h"

@@ -2,6 +2,9 @@
 #include "storage/recording/write/slow_steps.h"
 
 #include "storage/columns/chunk.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
 #include "tests/support/result_matchers.h"

@@ -1,4 +1,7 @@
 // Tables as they are declared in C++, as the .sql files make them and as FORMAT.md describes them.
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/file/argument_form.h"
 #include "storage/recording/file/row_rules.h"
 #include "storage/recording/file/row_sql.h"

@@ -1,6 +1,9 @@
 // Recordings that stay within a size: what is left is sound, and what is not there is declared.
 #include "storage/interchange/export.h"
 #include "storage/interchange/import.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/repair/salvage_recording.h"
 #include "storage/recording/verify/verify_recording.h"

@@ -3,6 +3,7 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/ledger_view.h"
 #include "app/desktop/pages/communication/layer_columns.h"
+#include "storage/model/rank_facts.h"
 
 #include <QObject>
 #include <QStringList>

@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/rank_facts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,6 +2,7 @@
 
 #include "app/desktop/loading/part_loader.h"
 #include "profiler/questions/compare.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <string_view>

@@ -4,7 +4,7 @@
 
 #include "app/desktop/loading/other_recordings.h"
 #include "app/desktop/models/answer_table.h"
-#include "app/desktop/models/step_figures.h"
+#include "app/desktop/models/curves.h"
 #include "profiler/analysis/compare/comparability.h"
 #include "profiler/analysis/steps/training_health.h"
 #include "profiler/questions/answer/answer.h"

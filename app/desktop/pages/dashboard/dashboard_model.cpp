@@ -7,6 +7,8 @@
 #include "app/desktop/models/theory_bars.h"
 #include "app/desktop/models/training_figures.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <set>

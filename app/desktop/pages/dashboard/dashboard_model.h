@@ -7,6 +7,7 @@
 #include "app/desktop/models/step_split.h"
 #include "app/desktop/models/targets.h"
 #include "app/desktop/widgets/pictures/gauges.h"
+#include "storage/model/step_facts.h"
 
 #include <QString>
 #include <memory>

@@ -2,6 +2,8 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/recording_texts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <QObject>
 #include <algorithm>

@@ -1,6 +1,8 @@
 #include "app/desktop/pages/memory/memory_query.h"
 
 #include "app/desktop/pages/memory/memory_model.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <map>

@@ -19,6 +19,8 @@
 #include "engine/run/config/run_commands.h"
 #include "engine/run/config/run_option.h"
 #include "engine/run/config/run_rules.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 
 #include <QApplication>
 #include <QClipboard>

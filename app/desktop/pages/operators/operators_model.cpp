@@ -1,6 +1,7 @@
 #include "app/desktop/pages/operators/operators_model.h"
 
 #include "app/desktop/models/format.h"
+#include "storage/model/rank_facts.h"
 
 #include <QObject>
 #include <algorithm>

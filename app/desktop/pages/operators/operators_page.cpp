@@ -7,6 +7,7 @@
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/model/rank_facts.h"
 
 #include <QComboBox>
 #include <QGridLayout>

@@ -1,6 +1,8 @@
 // The six cards of another tool's trace: what its devices did.
 #include "app/desktop/models/recording_texts.h"
 #include "app/desktop/pages/overview/overview_model.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <cmath>
 

@@ -3,6 +3,8 @@
 #include "app/desktop/models/targets.h"
 #include "app/desktop/models/training_figures.h"
 #include "app/desktop/pages/overview/overview_model.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <cmath>
 

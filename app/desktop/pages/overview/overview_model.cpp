@@ -3,6 +3,9 @@
 #include "app/desktop/models/recording_texts.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/config/run_settings.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <QDateTime>
 #include <QLocale>

@@ -13,6 +13,8 @@
 #include "app/desktop/widgets/pictures/stacked_bars.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/cancellable_reader.h"
 
 #include <QComboBox>

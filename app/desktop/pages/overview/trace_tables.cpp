@@ -2,6 +2,7 @@
 
 #include "app/desktop/loading/part_loader.h"
 #include "profiler/questions/question.h"
+#include "storage/model/rank_facts.h"
 
 #include <QObject>
 #include <algorithm>

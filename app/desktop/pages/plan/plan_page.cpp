@@ -16,6 +16,7 @@
 #include "engine/run/config/run_rules.h"
 #include "profiler/planning/calibration_store.h"
 #include "profiler/questions/question.h"
+#include "storage/model/rank_facts.h"
 
 #include <QCheckBox>
 #include <QComboBox>

@@ -5,9 +5,12 @@
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/detail_list.h"
 #include "app/desktop/widgets/finding_list.h"
+#include "app/desktop/widgets/plain_layout.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 #include "profiler/questions/question.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/cancellable_reader.h"
 
 #include <QApplication>
@@ -32,13 +35,6 @@ using namespace Qt::StringLiterals;
 /// Of more rows a table scrolls by itself.
 constexpr std::size_t kMostFittedRows = 32;
 constexpr int kScrolledHeight = 320;
-
-QVBoxLayout* plainLayout(QWidget* of) {
-    auto* layout = new QVBoxLayout(of);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(kGap);
-    return layout;
-}
 
 void clear(QVBoxLayout& layout) {
     while (QLayoutItem* item = layout.takeAt(0)) {

@@ -6,6 +6,7 @@
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/remote/remote_address.h"
 
 #include <QApplication>

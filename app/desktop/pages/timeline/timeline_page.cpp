@@ -11,6 +11,8 @@
 #include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/splitter.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/remote/remote_address.h"
 
 #include <QApplication>

@@ -7,6 +7,7 @@
 #include "app/desktop/pages/timeline/tables/range_kind.h"
 #include "app/desktop/pages/timeline/tables/range_table.h"
 #include "storage/model/flow_words.h"
+#include "storage/model/rank_facts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -10,6 +10,8 @@
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <QCheckBox>

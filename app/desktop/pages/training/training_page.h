@@ -4,7 +4,7 @@
 
 #include "app/desktop/loading/other_recordings.h"
 #include "app/desktop/loading/topic.h"
-#include "app/desktop/models/step_figures.h"
+#include "app/desktop/models/curves.h"
 #include "app/desktop/models/targets.h"
 #include "app/desktop/models/training_figures.h"
 #include "app/desktop/pages/recording_page.h"

@@ -4,6 +4,8 @@
 #include "storage/interchange/import.h"
 #include "storage/interchange/kineto/in/event_stream.h"
 #include "storage/interchange/kineto/in/trace_mapper.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 
 #include <simdjson.h>
 

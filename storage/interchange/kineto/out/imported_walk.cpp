@@ -5,6 +5,7 @@
 #include "storage/interchange/kineto/out/event_writer.h"
 #include "storage/interchange/kineto/out/kineto_trace.h"
 #include "storage/model/flow_words.h"
+#include "storage/model/rank_facts.h"
 
 #include <deque>
 #include <map>

@@ -3,6 +3,8 @@
 #include "storage/interchange/decimal.h"
 #include "storage/interchange/event_text.h"
 #include "storage/interchange/json_text.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,6 +2,7 @@
 
 #include "storage/interchange/formats/nested_tracks.h"
 #include "storage/interchange/kineto/out/trace_events.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,6 +5,7 @@
 #include "storage/interchange/kineto/out/trace_events.h"
 #include "storage/model/argument_words.h"
 #include "storage/model/flow_words.h"
+#include "storage/model/rank_facts.h"
 
 namespace shardscope::interchange::kineto_out {
 namespace {

@@ -6,6 +6,8 @@
 #include "storage/interchange/kineto/out/recorded_rank.h"
 #include "storage/interchange/kineto/out/trace_events.h"
 #include "storage/interchange/step_marks.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,8 @@
 #include "profiler/analysis/communication/last_arrivals.h"
 
 #include "profiler/analysis/communication/collective_figures.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 #include "tests/support/random_events.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,7 @@
 // What a schedule could hide at most, on timelines small enough to be worked out by hand.
 #include "profiler/analysis/findings.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <gtest/gtest.h>
 

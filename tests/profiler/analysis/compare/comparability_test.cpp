@@ -2,6 +2,8 @@
 
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/compare/run_figures.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/support/result_matchers.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,8 @@
 #include "profiler/analysis/compare/observer_effect.h"
 
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
+
 #include <gmock/gmock.h>
 
 #include <random>

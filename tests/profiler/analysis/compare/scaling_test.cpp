@@ -1,5 +1,7 @@
 #include "profiler/analysis/compare/scaling.h"
 
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/support/word_list_test.h"
 
 #include <gmock/gmock.h>

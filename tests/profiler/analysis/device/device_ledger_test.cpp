@@ -1,6 +1,8 @@
 #include "profiler/analysis/device/device_ledger.h"
 
 #include "profiler/analysis/findings.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/support/random_events.h"
 #include "tests/support/timeline.h"
 

@@ -1,6 +1,7 @@
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/report/report.h"
+#include "storage/model/rank_facts.h"
 #include "tests/support/timeline.h"
 
 #include <gtest/gtest.h>

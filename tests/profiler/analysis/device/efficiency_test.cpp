@@ -1,6 +1,8 @@
 #include "profiler/analysis/device/efficiency.h"
 
 #include "profiler/analysis/device/roofline.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/support/timeline.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,8 @@
 // Paths of drawn steps, and their properties in random ones.
 #include "profiler/analysis/graph/critical_path.h"
 
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 #include "tests/profiler/analysis/step_samples.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #include "profiler/analysis/memory/memory_steps.h"
+#include "storage/model/step_facts.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,7 @@
 #include "profiler/analysis/memory/reserved_memory.h"
 
 #include "profiler/analysis/memory/memory_steps.h"
+#include "storage/model/step_facts.h"
 
 #include <gtest/gtest.h>
 

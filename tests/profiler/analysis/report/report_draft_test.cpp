@@ -3,6 +3,8 @@
 
 #include "profiler/analysis/communication/exposure.h"
 #include "profiler/analysis/steps/slow_steps.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 #include "tests/support/random_events.h"
 
 #include <gtest/gtest.h>

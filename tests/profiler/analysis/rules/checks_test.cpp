@@ -1,7 +1,10 @@
 #include "profiler/analysis/rules/checks.h"
 
 #include "profiler/analysis/rules/notices.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/repaired.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"

@@ -3,6 +3,8 @@
 #include "profiler/analysis/rules/late_rank.h"
 
 #include "profiler/analysis/findings.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/profiler/analysis/made_run.h"
 
 #include <gtest/gtest.h>

@@ -2,6 +2,8 @@
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/rules/rule.h"
 #include "profiler/analysis/rules/run_findings.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/profiler/analysis/made_run.h"
 #include "tests/support/word_list_test.h"
 

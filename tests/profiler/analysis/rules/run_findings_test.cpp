@@ -2,6 +2,8 @@
 // others.
 #include "profiler/analysis/rules/run_findings.h"
 
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/profiler/analysis/made_run.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,8 @@
 #include "tests/profiler/analysis/rules/simulated_run.h"
 
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,7 @@
 // Findings of runs whose truth is known: what was simulated decides, not the program.
 #include "profiler/analysis/rules/run_findings.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/profiler/analysis/rules/simulated_run.h"
 
 #include <gtest/gtest.h>

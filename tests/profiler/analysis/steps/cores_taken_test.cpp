@@ -1,5 +1,8 @@
 #include "profiler/analysis/steps/cores_taken.h"
 
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
+
 #include <gtest/gtest.h>
 
 #include <cstddef>

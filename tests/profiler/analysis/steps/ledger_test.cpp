@@ -1,5 +1,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/report/report.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/support/random_events.h"
 #include "tests/support/timeline.h"
 

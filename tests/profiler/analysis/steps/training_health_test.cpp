@@ -1,5 +1,7 @@
 #include "profiler/analysis/steps/training_health.h"
 
+#include "storage/model/step_facts.h"
+
 #include <gmock/gmock.h>
 
 #include <cmath>

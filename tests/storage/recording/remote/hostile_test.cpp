@@ -1,5 +1,6 @@
 // Strangers at either end of the stream: a sentence, never a crash and never a wait without end.
 #include "storage/columns/byte_io.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/remote/remote_address.h"
 #include "tests/storage/recording/remote/served_here.h"
 #include "tests/support/random_events.h"

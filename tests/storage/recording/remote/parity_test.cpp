@@ -1,6 +1,8 @@
 // A recording that is read from afar is what it is here: every question, every kind of recording.
 #include "storage/columns/arguments.h"
 #include "storage/interchange/trace_builder.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/storage/recording/remote/served_here.h"
 #include "tests/support/random_events.h"
 #include "tests/support/sample_recording.h"

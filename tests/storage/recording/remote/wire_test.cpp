@@ -1,4 +1,5 @@
 // Values as bytes and back, none of their members left out.
+#include "storage/model/rank_facts.h"
 #include "storage/recording/remote/calls.h"
 #include "tests/support/random_events.h"
 

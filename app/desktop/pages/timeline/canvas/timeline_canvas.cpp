@@ -7,6 +7,7 @@
 #include "app/desktop/pages/timeline/canvas/timeline_overlay.h"
 #include "app/desktop/pages/timeline/details/slice_details.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/model/rank_facts.h"
 
 #include <QEvent>
 #include <QMenu>

@@ -6,6 +6,8 @@
 #include "app/desktop/pages/timeline/tracks/lane_painter.h"
 #include "app/desktop/pages/timeline/tracks/row_slices.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 
 #include <QFontMetricsF>
 #include <QStringList>

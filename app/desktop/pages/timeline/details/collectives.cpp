@@ -3,6 +3,7 @@
 #include "app/desktop/pages/timeline/timeline_query.h"
 #include "profiler/analysis/communication/collective_figures.h"
 #include "profiler/analysis/intervals.h"
+#include "storage/model/rank_facts.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,7 @@
 #include "app/desktop/pages/timeline/lanes/lane_actions.h"
 
+#include "storage/model/rank_facts.h"
+
 #include <QObject>
 #include <algorithm>
 #include <iterator>

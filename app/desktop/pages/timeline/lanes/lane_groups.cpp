@@ -1,5 +1,7 @@
 #include "app/desktop/pages/timeline/lanes/lane_groups.h"
 
+#include "storage/model/rank_facts.h"
+
 #include <algorithm>
 #include <utility>
 

@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "storage/model/flow_words.h"
+#include "storage/model/rank_facts.h"
 
 #include <QRegularExpression>
 #include <QStringList>

@@ -3,6 +3,8 @@
 #include "app/desktop/pages/timeline/lanes/lane_layout.h"
 #include "app/desktop/pages/timeline/lanes/track_levels.h"
 #include "app/desktop/pages/timeline/tracks/counter_lane.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 
 #include <QStringList>
 #include <algorithm>

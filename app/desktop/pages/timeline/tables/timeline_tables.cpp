@@ -8,6 +8,7 @@
 #include "app/desktop/pages/timeline/tables/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_query.h"
 #include "app/desktop/widgets/data_table.h"
+#include "storage/model/rank_facts.h"
 #include "storage/recording/remote/remote_address.h"
 
 #include <QMenu>

@@ -5,6 +5,7 @@
 #include "app/desktop/pages/timeline/canvas/timeline_geometry.h"
 #include "app/desktop/widgets/painting.h"
 #include "app/desktop/widgets/theme.h"
+#include "storage/model/step_facts.h"
 
 #include <QImage>
 #include <QKeyEvent>
