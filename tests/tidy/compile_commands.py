@@ -1,4 +1,5 @@
 """What the scripts of this folder share: how a source is compiled, and what changed."""
+import itertools
 import json
 import os
 import pathlib
@@ -31,13 +32,22 @@ def without(flags, dropped):
     return [flag for flag in flags if not re.fullmatch(dropped, flag)]
 
 
+def each_source(entry):
+    """The entry, or those that the sources of a batch (SHARDSCOPE_BATCHES) would have alone."""
+    if "/Unity/unity_" not in entry["file"]:
+        return [entry]
+    text = pathlib.Path(entry["directory"], entry["file"]).read_text()
+    return [{**entry, "file": source, "command": entry["command"].replace(entry["file"], source)}
+            for source in re.findall(r'^#include "([^"]+)"', text, re.M)]
+
+
 def database(build):
     """Entry of compile_commands.json by a source's path from the root of the tree."""
     path = build / "compile_commands.json"
     if not path.is_file():
         raise SystemExit(f"{path} is not there; configure first: cmake --preset release")
     entries = {}
-    for entry in json.loads(path.read_text()):
+    for entry in itertools.chain.from_iterable(map(each_source, json.loads(path.read_text()))):
         file = os.path.normpath(os.path.join(entry["directory"], entry["file"]))
         relative = os.path.relpath(file, ROOT)
         if relative.endswith(".cpp") and not relative.startswith(".."):

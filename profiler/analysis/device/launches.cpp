@@ -63,7 +63,7 @@ LaunchTotals launchTotals(const std::vector<LaunchedWork>& work) {
         totals.longestDelay = std::max(totals.longestDelay, delay);
         totals.shortWork += call <= kSlowCall && each.time.duration() < call;
         totals.slowCalls += call > kSlowCall;
-        totals.lateStarts += delay > kLateStart;
+        totals.lateStarts += delay > kLateLaunch;
         delays.push_back(delay);
     }
     if (!delays.empty()) totals.medianDelay = medianOf(std::move(delays));

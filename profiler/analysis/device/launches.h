@@ -26,7 +26,7 @@ namespace shardscope::analysis {
 
 inline constexpr Duration kShortGap{30'000};      ///< consecutive_kernel_delay
 inline constexpr Duration kSlowCall{50'000};      ///< runtime_cutoff
-inline constexpr Duration kLateStart{100'000};    ///< launch_delay_cutoff
+inline constexpr Duration kLateLaunch{100'000};    ///< launch_delay_cutoff
 inline constexpr std::int64_t kFullQueue = 1024;  ///< calls that launch block from there on
 
 /// What a stream did.
@@ -59,7 +59,7 @@ struct LaunchTotals {
     Duration medianDelay, longestDelay;
     std::int64_t shortWork = 0;   ///< shorter than its call, which is not a slow one
     std::int64_t slowCalls = 0;   ///< longer than kSlowCall
-    std::int64_t lateStarts = 0;  ///< delayed by more than kLateStart
+    std::int64_t lateStarts = 0;  ///< delayed by more than kLateLaunch
 };
 /// Of what has a call.
 [[nodiscard]] LaunchTotals launchTotals(const std::vector<LaunchedWork>& work);

@@ -13,7 +13,7 @@ namespace shardscope::storage {
 namespace {
 
 /// "sscR": so that nothing but such a file is ever written to.
-constexpr std::int64_t kApplicationId = 0x73736352;
+constexpr std::int64_t kKeptId = 0x73736352;
 constexpr std::int64_t kVersion = 1;
 
 /// What changes whenever the file is written, or another takes its place, whatever its date and
@@ -53,7 +53,7 @@ Found lookAt(const std::string& path) {
 bool isOfThisKind(Connection& connection) {
     const auto id = connection.integer("PRAGMA application_id");
     const auto version = connection.integer("PRAGMA user_version");
-    return id && version && *id == kApplicationId && *version == kVersion;
+    return id && version && *id == kKeptId && *version == kVersion;
 }
 
 bool make(Connection& connection) {
@@ -63,7 +63,7 @@ bool make(Connection& connection) {
             "program TEXT NOT NULL, result TEXT NOT NULL, "
             "PRIMARY KEY(question)) STRICT;"
             "PRAGMA application_id=" +
-            std::to_string(kApplicationId) + ";PRAGMA user_version=" + std::to_string(kVersion))
+            std::to_string(kKeptId) + ";PRAGMA user_version=" + std::to_string(kVersion))
         .has_value();
 }
 

@@ -16,8 +16,8 @@ TaskPlace placeWith(const std::string& secret, const std::string& identity = "ru
     return {Launcher::kTorchrun, 1, 2, "", "node-a", 29500, identity, secret};
 }
 const TaskSecret& secret() {
-    static const TaskSecret kSecret = TaskSecret::of(placeWith("a secret of sixteen letters"));
-    return kSecret;
+    static const TaskSecret kOwn = TaskSecret::of(placeWith("a secret of sixteen letters"));
+    return kOwn;
 }
 const TaskSecret& otherSecret() {
     static const TaskSecret kOther = TaskSecret::of(placeWith("another secret of enough letters"));
