@@ -81,9 +81,10 @@ set(SHARDSCOPE_QT_DEFINITIONS QT_NO_KEYWORDS QT_NO_CAST_FROM_ASCII QT_NO_FOREACH
 
 # One library per folder. Includes are written from the root of the tree. PRECOMPILED: model (the
 # default), rank, torch, qt_core, qt (ShardscopePrecompiled.cmake) or none. LEVEL: of optimisation in
-# release builds; 3, the default, for what has to be fast.
+# release builds; 3, the default, for what has to be fast. ALONE: no batches, in which g++ inlines
+# less: of the readers of traces they take a tenth of the speed.
 function(shardscope_library NAME)
-    cmake_parse_arguments(ARG "" "PRECOMPILED;LEVEL" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+    cmake_parse_arguments(ARG "ALONE" "PRECOMPILED;LEVEL" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
     add_library(${NAME} STATIC ${ARG_SOURCES})
     target_include_directories(${NAME} PUBLIC ${CMAKE_SOURCE_DIR})
     target_link_libraries(${NAME} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} shardscope_warnings)
@@ -96,7 +97,9 @@ function(shardscope_library NAME)
     if(ARG_LEVEL)
         target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-O${ARG_LEVEL}>)
     endif()
-    shardscope_batch(${NAME})
+    if(NOT ARG_ALONE)
+        shardscope_batch(${NAME})
+    endif()
 endfunction()
 
 # One test program a folder. LABELS: unit qt torch gpu fast. Every TEST becomes a ctest test, but not
