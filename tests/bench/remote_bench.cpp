@@ -123,6 +123,7 @@ private:
     }
 
     static void reportAll(const std::string& what, std::vector<Cost> costs) {
+        if (costs.empty()) return;  // fewer views than one such
         std::sort(costs.begin(), costs.end(),
                   [](const Cost& a, const Cost& b) { return a.seconds < b.seconds; });
         double sum = 0;

@@ -247,7 +247,8 @@ TEST_F(ImportingTest, CancelledNothingIsOpenAndNothingIsLeft) {
     EXPECT_EQ(label(u"Under the pointer"_s), u"Cancelled; nothing was imported"_s);
     EXPECT_EQ(frame(u"overview"_s).state(), PageFrame::State::kEmpty);
     EXPECT_EQ(m_window->windowTitle(), u"Shardscope"_s);
-    EXPECT_TRUE(QTest::qWaitFor([this] { return kept().isEmpty(); }, 20'000));
+    EXPECT_TRUE(QTest::qWaitFor([this] { return kept().isEmpty(); }, 20'000))
+        << kept().join(u' ').toStdString();
     settle();
     EXPECT_EQ(recording(), nullptr);
 }
