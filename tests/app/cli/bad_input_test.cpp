@@ -1,5 +1,6 @@
 // Every bad input of the recorder: its exit status, and a sentence that says what, where and
 // what to do.
+#include "engine/launch/host_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "tests/app/cli/program.h"
@@ -227,8 +228,10 @@ TEST_F(BadInput, ARankThatEndsSilentlyHasNotFinished) {
 TEST_F(BadInput, ADamagedChunkIsADiagnosticNotTheEnd) {
     environment["FAKE_RANK_MODE"] = "chunk";
     expectRecord({}, 0, HasSubstr("rank 1 sent events that cannot be read"));
-    ASSERT_EQ(recorded().diagnostics.size(), 1u);
-    EXPECT_EQ(recorded().diagnostics[0].code, "chunk-damaged");
+    const auto diagnostics = recorded().diagnostics;
+    // Before it that two ranks share a core, where they do.
+    ASSERT_EQ(diagnostics.size(), launch::usableCores() < 2 ? 2u : 1u);
+    EXPECT_EQ(diagnostics.back().code, "chunk-damaged");
 }
 
 TEST_F(BadInput, AFullDiskStopsTheRunAndKeepsWhatWasWritten) {

@@ -1,4 +1,5 @@
 // `shardscope record` from the outside, with a fake rank.
+#include "engine/launch/host_facts.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
@@ -74,7 +75,8 @@ TEST_F(Record, StoresTheWholeRun) {
     EXPECT_EQ(summary.events.spans, 40u);
     EXPECT_EQ(summary.events.collectives, 10u);
     EXPECT_EQ(summary.memoryTheory.size(), 2u);
-    EXPECT_TRUE(summary.diagnostics.empty());
+    // That two ranks share a core is said.
+    EXPECT_EQ(summary.diagnostics.size(), launch::usableCores() < 2 ? 1u : 0u);
 }
 
 TEST_F(Record, NobodySpeaksForAnotherRank) {
@@ -190,7 +192,9 @@ TEST_F(Record, PrintsOneJsonObjectAtTheEnd) {
     EXPECT_EQ(all[0].at("steps_done"), 5);
     EXPECT_EQ(all[0].at("loss_first"), 5.0);
     EXPECT_EQ(all[0].at("events"), 50);
-    EXPECT_EQ(program->err(), "");
+    if (launch::usableCores() > 1) {
+        EXPECT_EQ(program->err(), "");
+    }
 }
 
 TEST_F(Record, ASecondRunDoesNotReplaceOneThatIsBeingWritten) {

@@ -1,6 +1,7 @@
 // What info --verify finds, one kind of fault after the other.
 #include "storage/columns/chunk.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
