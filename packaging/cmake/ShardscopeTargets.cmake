@@ -28,7 +28,6 @@ if(SHARDSCOPE_SANITIZE)
     add_compile_options(-fsanitize=${SHARDSCOPE_SANITIZE} -fno-omit-frame-pointer)
     add_link_options(-fsanitize=${SHARDSCOPE_SANITIZE})
 endif()
-option(SHARDSCOPE_FUZZ "Build the fuzzers of tests/fuzz; needs clang" OFF)
 
 find_program(SHARDSCOPE_CCACHE ccache)
 set(SHARDSCOPE_KEEP_WARNINGS ${CMAKE_CURRENT_LIST_DIR}/keep-warnings)

@@ -26,7 +26,7 @@ namespace shardscope::analysis {
 
 inline constexpr Duration kShortGap{30'000};      ///< consecutive_kernel_delay
 inline constexpr Duration kSlowCall{50'000};      ///< runtime_cutoff
-inline constexpr Duration kLateLaunch{100'000};    ///< launch_delay_cutoff
+inline constexpr Duration kLateLaunch{100'000};   ///< launch_delay_cutoff
 inline constexpr std::int64_t kFullQueue = 1024;  ///< calls that launch block from there on
 
 /// What a stream did.

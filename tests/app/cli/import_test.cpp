@@ -1,7 +1,6 @@
 // `shardscope import` as a program: how it ends, and what it leaves.
-#include "tests/app/cli/program.h"
-
 #include "storage/model/rank_facts.h"
+#include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

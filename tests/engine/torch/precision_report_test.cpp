@@ -134,8 +134,8 @@ TEST(PrecisionReport, CountsAlikeTensorsOnceAndOrdersByRole) {
     report.tensor(control::TensorRole::kLogits, DataType::kBFloat16, "head");
     report.tensor(control::TensorRole::kParameter, DataType::kFloat32, "a");
     EXPECT_THAT(report.rows(), ::testing::ElementsAre(PrecisionRow{"parameter", "fp32", "b", 1},
-                                                    PrecisionRow{"parameter", "fp32", "a", 1},
-                                                    PrecisionRow{"logits", "bf16", "head", 2}));
+                                                      PrecisionRow{"parameter", "fp32", "a", 1},
+                                                      PrecisionRow{"logits", "bf16", "head", 2}));
 }
 
 }  // namespace
