@@ -3,6 +3,11 @@
 #include "storage/sqlite/sqlite_api.h"
 #include "storage/sqlite/sqlite_error.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 namespace shardscope::storage {
 namespace {
 
@@ -46,10 +51,32 @@ int readsOnly(void*, int action, const char* first, const char* second, const ch
     }
 }
 
+/// Of a database that is only read and was removed meanwhile; else empty.
+std::string removedFileOf(sqlite3* database) {
+    if (sqlite3_db_readonly(database, "main") != 1) return {};
+    const char* name = sqlite3_db_filename(database, "main");
+    struct stat facts {};
+    if (name == nullptr || *name == '\0' || stat(name, &facts) == 0 || errno != ENOENT) return {};
+    return name;
+}
+
+/// A reader that opened the file before its removal and read it first after that has made a new,
+/// empty log, which SQLite leaves behind. A log with content is not a reader's.
+void removeEmptyLog(const std::string& path) {
+    struct stat facts {};
+    const std::string log = path + "-wal";
+    if (stat(log.c_str(), &facts) != 0 || facts.st_size != 0) return;
+    unlink(log.c_str());
+    unlink((path + "-shm").c_str());
+}
+
 }  // namespace
 
 void Connection::Closer::operator()(sqlite3* database) const {
-    if (owned) sqlite3_close_v2(database);
+    if (!owned) return;
+    const std::string removed = removedFileOf(database);
+    sqlite3_close_v2(database);
+    if (!removed.empty()) removeEmptyLog(removed);
 }
 
 Connection Connection::borrow(sqlite3* database, std::string path) {

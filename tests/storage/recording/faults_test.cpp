@@ -366,6 +366,24 @@ TEST(KilledWriter, LeavesAJournalThatAReaderApplies) {
     EXPECT_THAT(verifyRecording(path), IsOk());
 }
 
+TEST(Removed, BetweenOpeningAndReadingLeavesNoLogBehind) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("written");
+    auto writer = Connection::open(path, Connection::Mode::kCreate);
+    ASSERT_THAT(writer->execute("PRAGMA journal_mode=WAL; CREATE TABLE t(a);"
+                                "PRAGMA wal_checkpoint(TRUNCATE)"),
+                IsOk());
+    {
+        auto reader = Connection::open(path, Connection::Mode::kReadOnly);
+        ASSERT_THAT(reader, IsOk());
+        for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path + suffix);
+        static_cast<void>(reader->integer("SELECT count(*) FROM t"));
+        EXPECT_TRUE(fs::exists(path + "-wal")) << "SQLite no longer makes one: nothing to remove";
+    }
+    EXPECT_FALSE(fs::exists(path + "-wal"));
+    EXPECT_FALSE(fs::exists(path + "-shm"));
+}
+
 TEST(Kept, IsWhatIsInTheFile) {
     const test::TemporaryFolder folder;
     const std::string path = folder.file("run.sscope");
