@@ -4,6 +4,7 @@
 // list between them. Safe to copy between threads.
 #pragma once
 
+#include "storage/model/members.h"
 #include "storage/model/units.h"
 
 #include <algorithm>
@@ -63,5 +64,8 @@ private:
     std::uint32_t m_size = 0, m_lastPlace = 0;
     Timestamp m_last;  ///< here: analyses ask for nothing else, and of each collective
 };
+
+template <>
+inline constexpr bool shapes::kIsOpaque<Arrivals> = true;
 
 }  // namespace shardscope

@@ -28,6 +28,12 @@ constexpr std::size_t count() {
 template <class T>
 inline constexpr std::size_t kStatedMembers = 0;
 
+namespace shapes {
+/// Specialise it for a class whose shape (shape.h) is kOther: what walks over it knows the type.
+template <class T>
+inline constexpr bool kIsOpaque = false;
+}  // namespace shapes
+
 /// Calls `use` with each member.
 template <class Whole, class Use>
 // NOLINTNEXTLINE(readability-function-size): the language counts no further than it is written

@@ -141,9 +141,6 @@ template <class T>
 inline constexpr bool kIsArray = false;
 template <class T, std::size_t N>
 inline constexpr bool kIsArray<std::array<T, N>> = true;
-/// Specialise it for an aggregate that is kOther.
-template <class T>
-inline constexpr bool kIsOpaque = false;
 
 template <class T>
 constexpr Shape::Kind numberKind() {
@@ -312,6 +309,9 @@ constexpr Shape make() {
     } else if constexpr ((std::is_aggregate_v<T> || (kStatedMembers<T> > 0)) && !kIsOpaque<T>) {
         shape.kind = Shape::Kind::kStruct;
         shape.fields = fieldsIn<T>;
+    } else {
+        static_assert(kIsOpaque<T>,
+                      "not an aggregate: specialise kStatedMembers (members.h) or kIsOpaque");
     }
     return shape;
 }

@@ -17,9 +17,11 @@
 #include <variant>
 
 namespace shardscope {
-/// It has a JSON of its own.
+/// They have a JSON of their own.
 template <>
 inline constexpr bool shapes::kIsOpaque<run::RunConfig> = true;
+template <>
+inline constexpr bool shapes::kIsOpaque<std::map<std::string, std::string>> = true;
 }  // namespace shardscope
 
 namespace shardscope::run {
