@@ -13,6 +13,14 @@ foreach(header result units ids words events)
     list(APPEND model_headers <storage/model/${header}.h>)
 endforeach()
 
+# On x86 g++ 14 refuses a set at -O1 that was compiled at a higher level, for two options that it sets
+# by the level: they are the same at all.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13 AND
+   CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64|AMD64")
+    target_compile_options(shardscope_warnings INTERFACE
+        $<$<COMPILE_LANGUAGE:CXX>:-munroll-only-small-loops> $<$<COMPILE_LANGUAGE:CXX>:-mvzeroupper>)
+endif()
+
 # shardscope_precompiled(NAME LIBRARIES... HEADERS...), compiled with the flags of those libraries.
 function(shardscope_precompiled NAME)
     cmake_parse_arguments(ARG "" "" "LIBRARIES;HEADERS" ${ARGN})
