@@ -41,6 +41,8 @@ std::string agentLine(const SshHost& host, const Token& token, const Payload& pa
 }
 
 constexpr int kMostTries = 6;
+/// With which ssh itself ends when it failed.
+constexpr int kStatusOfSsh = 255;
 constexpr std::size_t kMostWords = 64 * 1024;
 
 /// ns since the epoch, as `date` has it.
@@ -85,7 +87,7 @@ void HostConnector::turn() {
     if (m_master) m_master->turn();
     switch (m_progress.state) {
         case ConnectState::kWaiting:
-            if (Clock::now() >= m_until) connect();
+            if (Clock::now() >= m_until) m_master ? look() : connect();
             return;
         case ConnectState::kConnecting:
             m_keyProbe ? askForKey() : awaitConnection();
@@ -219,6 +221,7 @@ void HostConnector::awaitLook() {
         return;
     }
     if (found.whole) return afterLook();
+    if (waitsForASession()) return;
     m_master->turn();
     fail({ErrorCode::kLaunch,
           fmt::format("{} let us in and then did not run /bin/sh to its end: it {}; try: {}",
@@ -335,10 +338,24 @@ void HostConnector::awaitAgent() {
         m_master.reset();
         return enter(ConnectState::kReady);
     }
-    if (m_session->hasEnded())
+    if (m_session->hasEnded()) {
+        if (waitsForASession()) return;
         return fail(
             remoteError(m_host, m_connection.look.folder, *m_session, "starting the agent on"));
+    }
     keepsAnswering(*m_session);
+}
+
+/// A server that allows one session at a time may not have ended the one before yet.
+bool HostConnector::waitsForASession() {
+    const bool refused =
+        m_session->endedWith(kStatusOfSsh) && failureOf(m_session->words()) == SshFailure::kDropped;
+    if (!refused || m_master->hasEnded() || m_tries >= kMostTries) return false;
+    m_session.reset();
+    m_until = Clock::now() + pauseBefore(++m_tries);
+    enter(ConnectState::kWaiting,
+          "its ssh server allows no further session yet; another try follows");
+    return true;
 }
 
 }  // namespace shardscope::launch

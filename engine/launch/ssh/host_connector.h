@@ -61,6 +61,8 @@ private:
     void awaitFetching();
     void startAgent();
     void awaitAgent();
+    /// Whether the session was refused and another try follows.
+    bool waitsForASession();
     bool keepsAnswering(SshSession& session);
 
     const SshHost& m_host;
