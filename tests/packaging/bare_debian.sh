@@ -57,6 +57,8 @@ enter() { # Debian, user, home, wheels or nothing, result file, command
     local null
     mount -t proc proc "$1/proc"
     mount -t sysfs -o ro sysfs "$1/sys"
+    # As on a whole system; Slurm's daemons do not start without.
+    if [[ -d /sys/fs/cgroup ]]; then mount --rbind /sys/fs/cgroup "$1/sys/fs/cgroup"; fi
     mount -t tmpfs -o mode=755 tmpfs "$1/dev"
     mkdir "$1/dev/pts" "$1/dev/shm"
     mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$1/dev/pts"
