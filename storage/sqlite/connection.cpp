@@ -60,12 +60,12 @@ std::string removedFileOf(sqlite3* database) {
     return name;
 }
 
-/// A reader that opened the file before its removal and read it first after that has made a new,
-/// empty log, which SQLite leaves behind. A log with content is not a reader's.
+/// A reader whose first reading fell together with the removal has made an empty log or its index
+/// anew, which SQLite leaves behind. A log with content is not a reader's.
 void removeEmptyLog(const std::string& path) {
     struct stat facts {};
     const std::string log = path + "-wal";
-    if (stat(log.c_str(), &facts) != 0 || facts.st_size != 0) return;
+    if (stat(log.c_str(), &facts) == 0 && facts.st_size != 0) return;
     unlink(log.c_str());
     unlink((path + "-shm").c_str());
 }
