@@ -150,10 +150,12 @@ private:
         }
         const std::int64_t ns =
             theory::modelledNs(m_link, work.report.operation, size(), work.report.sizeBytes);
-        m_freeNs = std::max(beginNs + ns, moved.report.endNs);
-        // Who waits is woken a little later; the next one begins where this one ended.
-        work.report.endNs = m_freeNs;
-        m_sleeper.until(m_freeNs);
+        // Of arrivals and the formula alone, which all ranks know alike: when the bytes were really
+        // there each rank knows for itself, and ranks would disagree on the next one's arrivals.
+        m_freeNs = beginNs + ns;
+        // Who waits is woken a little later.
+        work.report.endNs = std::max(m_freeNs, moved.report.endNs);
+        m_sleeper.until(work.report.endNs);
     }
 
     const std::unique_ptr<Communicator> m_inner;

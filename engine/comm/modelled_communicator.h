@@ -3,7 +3,8 @@
 // one host can show what a network would do.
 //
 // Each communicator is a link of its own, on which operations take turns: one begins when all
-// ranks have arrived and the one before is through, and ends no earlier than its formula later.
+// ranks have arrived and the one before is through by its formula, and ends no earlier than its own
+// formula later. All ranks reckon with the same times, so that they agree on arrivals.
 // The rest of the time its thread sleeps; the CPU is the caller's. The bytes themselves move as
 // soon as they can. Reports say "modelled" (algorithm) and which link (protocol); start and
 // arrivals are when the operation came to the link, end is when the link is done.
