@@ -364,17 +364,18 @@ Result<void> Import::finish() {
     if (auto worth = checkYield(); !worth) return worth;
     noteClocks();
     for (const std::string& note : m_builder->stepNotes()) m_account.notes.push_back(note);
+    const bool cutOff = m_account.rejections.contains(kCutOff);
     if (m_account.rejected() > 0)
         m_builder->addDiagnostic(
             {Severity::kWarning,
              "events-rejected",
-             std::to_string(m_account.rejected()) + " of " + std::to_string(m_account.read) +
+             (cutOff ? "the imported trace ends early, and what came after is missing: " : "") +
+                 std::to_string(m_account.rejected()) + " of " + std::to_string(m_account.read) +
                  " events of the imported trace could not be read (" +
                  m_account.rejections.begin()->first + ")",
-             m_account.rejections.contains(kCutOff)
-                 ? "the file ends early and what came after is missing: fetch it again, or record "
-                   "again; import with --strict to refuse such traces"
-                 : "the rest is complete; import with --strict to refuse such traces",
+             cutOff ? "fetch the file again, or record again; import with --strict to refuse such "
+                      "traces"
+                    : "the rest is complete; import with --strict to refuse such traces",
              std::nullopt,
              {},
              static_cast<std::int64_t>(m_account.rejected())});
