@@ -89,7 +89,7 @@ protected:
         painter.setFont(textFont(kSmallPixels));
         QStringList facts{m_file.title};
         if (!m_file.throughput.isEmpty()) facts << m_file.throughput;
-        facts << whenText(m_file.opened);
+        facts << tr("opened %1").arg(whenText(m_file.opened));
         const QString line = m_exists
                                  ? facts.join(u" · "_s)
                                  : tr("Not found any more: moved or deleted. Click to locate it…");
