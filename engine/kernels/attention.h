@@ -22,9 +22,10 @@ constexpr auto wordsOf(AttentionKind) {
         {{AttentionKind::kFlash, "flash"}, {AttentionKind::kBlocked, "blocked"}});
 }
 
-/// Times forward and backward of both at these shapes; uses the matmul library in force.
-[[nodiscard]] AttentionKind fasterAttention(std::int64_t rows, std::int64_t context,
-                                            std::int64_t heads, std::int64_t headDim);
+/// Time of forward and backward at these shapes, blocked over flash, by the matmul library in
+/// force.
+[[nodiscard]] double blockedOverFlash(std::int64_t rows, std::int64_t context, std::int64_t heads,
+                                      std::int64_t headDim);
 /// Chosen once before the first step.
 void useAttention(AttentionKind kind);
 [[nodiscard]] AttentionKind attentionInUse();

@@ -184,6 +184,10 @@ void useNarrowProducts(NarrowProducts way) {
     g_narrow = way;
 }
 
+NarrowProducts narrowProductsInUse() {
+    return g_narrow;
+}
+
 void matmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out, bool accumulate) {
     if (g_narrow == NarrowProducts::kWidened && a.is_cpu() && a.scalar_type() != at::kFloat)
         return widenedProduct(a, b, out, accumulate);
@@ -215,8 +219,8 @@ void batchedMatmul(const at::Tensor& a, const at::Tensor& b, const at::Tensor& o
     if (!done) at::bmm_out(result, a, b);
 }
 
-MatmulLibrary fasterMatmulLibrary(std::int64_t tokens, std::int64_t hidden) {
-    if (oneDnn() == nullptr) return MatmulLibrary::kMkl;
+double oneDnnOverMkl(std::int64_t tokens, std::int64_t hidden) {
+    if (oneDnn() == nullptr) return INFINITY;
     const at::Tensor a = at::randn({std::min<std::int64_t>(tokens, 1024), hidden});
     const at::Tensor b = at::randn({hidden, 4 * hidden});
     const at::Tensor out = at::empty({a.size(0), 4 * hidden});
@@ -231,7 +235,7 @@ MatmulLibrary fasterMatmulLibrary(std::int64_t tokens, std::int64_t hidden) {
         }
     }
     useMatmulLibrary(before);
-    return seconds[1] < seconds[0] ? MatmulLibrary::kOneDnn : MatmulLibrary::kMkl;
+    return seconds[1] / seconds[0];
 }
 
 Slowdown slowdownOf(at::ScalarType type, std::int64_t tokens, std::int64_t hidden) {

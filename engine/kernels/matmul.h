@@ -21,12 +21,16 @@ constexpr auto wordsOf(MatmulLibrary) {
         {{MatmulLibrary::kMkl, "MKL"}, {MatmulLibrary::kOneDnn, "oneDNN"}});
 }
 
-/// Times both on a (tokens, hidden) x (hidden, 4 hidden) product; a few milliseconds. MKL where
-/// oneDNN is not there.
-[[nodiscard]] MatmulLibrary fasterMatmulLibrary(std::int64_t tokens, std::int64_t hidden);
+/// Time by oneDNN over time by MKL of a (tokens, hidden) x (hidden, 4 hidden) product; a few
+/// milliseconds. Infinite where oneDNN is not there.
+[[nodiscard]] double oneDnnOverMkl(std::int64_t tokens, std::int64_t hidden);
 /// How a CPU multiplies bf16 and fp16: by LibTorch's operators, fast where there are instructions
 /// for it and up to 90 times slower than fp32 where there are none; or widened (see below).
 enum class NarrowProducts : std::uint8_t { kNative = 0, kWidened = 1 };
+constexpr auto wordsOf(NarrowProducts) {
+    return wordList<Word<NarrowProducts>>(
+        {{NarrowProducts::kNative, "native"}, {NarrowProducts::kWidened, "widened"}});
+}
 /// How many times longer a product in `type` (bf16, fp16) takes on this CPU than an fp32 one by the
 /// library in use: well below 1 with AMX.
 struct Slowdown {
@@ -42,6 +46,7 @@ struct Slowdown {
 [[nodiscard]] Slowdown slowdownOf(at::ScalarType type, std::int64_t tokens, std::int64_t hidden);
 /// Chosen once before the first step.
 void useNarrowProducts(NarrowProducts way);
+[[nodiscard]] NarrowProducts narrowProductsInUse();
 /// From this slowdown on a run is warned of its precision.
 inline constexpr double kSlowPrecision = 2;
 /// Chosen once before the first step; all later products of the process use it. MKL is used

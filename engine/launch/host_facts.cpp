@@ -1,6 +1,7 @@
 #include "engine/launch/host_facts.h"
 
 #include "storage/model/host_facts.h"
+#include "storage/model/plain_text.h"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <system_error>
 #include <vector>
 
 namespace shardscope::launch {
@@ -104,6 +106,17 @@ void tighten(std::optional<double>& quota, const fs::path& mount, fs::path group
     }
 }
 
+/// Empty where the kernel does not say.
+std::string numaNodes(const std::string& root) {
+    std::error_code error;
+    int nodes = 0;
+    for (const auto& entry : fs::directory_iterator(root + "/sys/devices/system/node", error)) {
+        const std::string name = entry.path().filename().string();
+        nodes += name.starts_with("node") && name.size() > 4 && name[4] >= '0' && name[4] <= '9';
+    }
+    return nodes > 0 ? std::to_string(nodes) : std::string();
+}
+
 }  // namespace
 
 std::optional<Bytes> freeMemory() {
@@ -124,6 +137,26 @@ HostFacts hostFacts() {
                          static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE))};
     facts.bootId = firstLine("/proc/sys/kernel/random/boot_id");
     return facts;
+}
+
+std::vector<FactRow> hostFactRows(const std::string& root) {
+    std::vector<FactRow> rows;
+    const auto add = [&rows](Fact fact, std::string value) {
+        if (!value.empty()) rows.push_back({toWord(fact), 0, -1, std::move(value)});
+    };
+    utsname names{};
+    if (::uname(&names) == 0)
+        add(Fact::kKernel, fmt::format("{} {}", names.sysname, names.release));
+    add(Fact::kOnlineCores, std::to_string(::sysconf(_SC_NPROCESSORS_ONLN)));
+    const auto quota = processorQuota(root);
+    add(Fact::kQuota, quota ? fmt::format("{:g} cores", *quota) : "none");
+    const std::string governor =
+        firstLine(fs::path(root + "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
+    add(Fact::kGovernor, governor.empty() ? "unknown" : printableLine(governor));
+    add(Fact::kNumaNodes, numaNodes(root));
+    const std::string load = firstLine(fs::path(root + "/proc/loadavg"));
+    add(Fact::kLoad, load.substr(0, load.find(' ')));
+    return rows;
 }
 
 Result<void> checkProcessor() {

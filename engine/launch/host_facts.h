@@ -4,14 +4,18 @@
 #include "storage/model/host_facts.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/units.h"
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace shardscope::launch {
 
 [[nodiscard]] HostFacts hostFacts();
+/// What is not in those, of this moment. Files are read below `root`, "" for this machine.
+[[nodiscard]] std::vector<FactRow> hostFactRows(const std::string& root = "");
 
 /// Memory that new processes can have without swapping, as the kernel estimates it; nothing where
 /// that is unknown.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 namespace shardscope::worker {
@@ -140,10 +141,13 @@ std::string notFiniteSentence(const training::StepResult& result,
     if (known)
         where = fmt::format("; the first output that is not finite is that of {} in micro-step {}",
                             layerWord(place), place.microStep);
-    return fmt::format(
-        "the loss became {} (gradient norm {}) in step {}{}; lower the learning rate or raise the "
-        "warm-up",
-        result.loss, result.gradientNorm, place.step, where);
+    const std::string what =
+        std::isfinite(result.loss)
+            ? fmt::format("the gradient norm became {} (loss {})", result.gradientNorm, result.loss)
+            : fmt::format("the loss became {} (gradient norm {})", result.loss,
+                          result.gradientNorm);
+    return fmt::format("{} in step {}{}; lower the learning rate or raise the warm-up", what,
+                       place.step, where);
 }
 
 std::optional<std::string> outOfMemorySentence(const run::RunConfig& config,

@@ -111,6 +111,7 @@ public:
     /// Times cuDNN's against FlashAttention's kernel at the run's shapes; true: cuDNN.
     [[nodiscard]] bool cudnnIsFaster();
     void useAttention(bool cudnn);
+    [[nodiscard]] const std::string& attention() const { return m_device.facts().attention; }
 
     /// The vendor's figure for the run's precision; when `measure`, matrix products at the run's
     /// own shapes as well.

@@ -34,6 +34,17 @@ Json readStore(const std::string& path) {
     return json.is_object() ? json : Json::object();
 }
 
+bool isRecent(std::int64_t keptS, std::int64_t nowS) {
+    return keptS <= nowS && nowS - keptS <= kPeakKeptS;
+}
+
+/// This processor with the instructions that the run may use.
+std::string processor() {
+    const std::string held = run::heldInstructions();
+    return fmt::format("{}, {}{}{}", launch::hostFacts().cpu, at::get_cpu_capability(),
+                       held.empty() ? "" : ", ", held);
+}
+
 std::string dayOf(std::int64_t unixS) {
     return fmt::format("{:%Y-%m-%d}", fmt::gmtime(static_cast<std::time_t>(unixS)));
 }
@@ -63,8 +74,7 @@ std::optional<HostPeak> PeakStore::find(const std::string& key, std::int64_t now
         const Json& entry = store.at(key);
         const HostPeak peak{entry.at("flops").get<double>(), entry.at("stable").get<bool>(),
                             entry.at("unix_s").get<std::int64_t>()};
-        const std::int64_t age = nowS - peak.unixS;
-        if (peak.flops > 0 && age >= 0 && age <= kPeakKeptS) return peak;
+        if (peak.flops > 0 && isRecent(peak.unixS, nowS)) return peak;
     } catch (const Json::exception&) {
         // As if it had never been kept.
     }
@@ -72,14 +82,40 @@ std::optional<HostPeak> PeakStore::find(const std::string& key, std::int64_t now
 }
 
 void PeakStore::keep(const std::string& key, const HostPeak& peak) const {
+    write(key, Json{{"flops", peak.flops}, {"stable", peak.stable}, {"unix_s", peak.unixS}}.dump());
+}
+
+std::optional<bool> PeakStore::findChoice(const std::string& key, std::int64_t nowS) const {
+    if (m_path.empty()) return std::nullopt;
+    try {
+        const Json store = readStore(m_path);
+        const Json& entry = store.at(key);
+        if (isRecent(entry.at("unix_s").get<std::int64_t>(), nowS))
+            return entry.at("second").get<bool>();
+    } catch (const Json::exception&) {
+        // As if it had never been kept.
+    }
+    return std::nullopt;
+}
+
+void PeakStore::keepChoice(const std::string& key, bool second, std::int64_t nowS) const {
+    write(key, Json{{"second", second}, {"unix_s", nowS}}.dump());
+}
+
+void PeakStore::write(const std::string& key, std::string_view entry) const {
     if (m_path.empty()) return;
     std::error_code error;
     fs::create_directories(fs::path(m_path).parent_path(), error);
     Json store = readStore(m_path);
-    store[key] = {{"flops", peak.flops}, {"stable", peak.stable}, {"unix_s", peak.unixS}};
+    store[key] = Json::parse(entry);
     // In one step: runs beside this one read it too.
     const std::string text = store.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
     [[maybe_unused]] const int kept = replaceOwnFile(m_path, text);  // else it is measured again
+}
+
+bool takesSecond(std::optional<bool> kept, double ratio) {
+    if (!kept) return ratio < 1;
+    return *kept ? ratio <= 1 / kClearlyFaster : ratio < kClearlyFaster;
 }
 
 bool isPlausible(const HostPeak& together, double oneThread, int threads) {
@@ -114,10 +150,12 @@ ChosenPeak choosePeak(const std::optional<HostPeak>& kept, const HostPeak& measu
 
 std::string hostPeakKey(run::Precision precision, int threads) {
     // A run that may use less of the processor has another peak.
-    const std::string held = run::heldInstructions();
-    return fmt::format("{}, {} {}, {} threads, {}{}{}", launch::hostFacts().cpu,
-                       toWord(kernels::matmulLibraryInUse()), toWord(precision), threads,
-                       at::get_cpu_capability(), held.empty() ? "" : ", ", held);
+    return fmt::format("{}, {} {}, {} threads", processor(), toWord(kernels::matmulLibraryInUse()),
+                       toWord(precision), threads);
+}
+
+std::string choiceKey(std::string_view what, int threads, int localRanks) {
+    return fmt::format("{}, {} ranks of {} threads, {}", processor(), localRanks, threads, what);
 }
 
 }  // namespace shardscope::worker

@@ -12,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace shardscope::worker {
 
@@ -40,8 +41,15 @@ inline constexpr double kLeastScaling = 0.6;
 /// `oneThread`: FLOP/s of one thread alone.
 [[nodiscard]] bool isPlausible(const HostPeak& together, double oneThread, int threads);
 
-/// Figures of earlier runs in one small JSON file. A file that is missing or damaged holds none;
-/// one that cannot be written keeps none: a run goes on without.
+/// A kernel that was chosen in an earlier run is taken again, unless another takes less than this
+/// of its time: where two are about as fast, runs of equal settings would otherwise take one or the
+/// other by chance, and differ in time and memory.
+inline constexpr double kClearlyFaster = 0.75;
+/// Of two kernels whether the second is to be taken. `ratio`: the second's time over the first's.
+[[nodiscard]] bool takesSecond(std::optional<bool> kept, double ratio);
+
+/// Figures and choices of earlier runs in one small JSON file. A file that is missing or damaged
+/// holds none; one that cannot be written keeps none: a run goes on without.
 class PeakStore {
 public:
     /// Empty path: nothing is kept.
@@ -49,8 +57,12 @@ public:
 
     [[nodiscard]] std::optional<HostPeak> find(const std::string& key, std::int64_t nowS) const;
     void keep(const std::string& key, const HostPeak& peak) const;
+    /// Whether the second of two kernels was chosen; kept as long as a peak.
+    [[nodiscard]] std::optional<bool> findChoice(const std::string& key, std::int64_t nowS) const;
+    void keepChoice(const std::string& key, bool second, std::int64_t nowS) const;
 
 private:
+    void write(const std::string& key, std::string_view entry) const;
     std::string m_path;
 };
 
@@ -66,10 +78,12 @@ struct ChosenPeak {
 [[nodiscard]] ChosenPeak choosePeak(const std::optional<HostPeak>& kept, const HostPeak& measured,
                                     const std::string& what);
 
-// Under which name a peak of this host is kept (host_peak.h): the processor, how its products are
-// made, and how many threads make them.
+// Under which name a figure of this host is kept.
 
-/// By the matrix library in use.
+/// The processor, how its products are made by the matrix library in use, how many threads make
+/// them.
 [[nodiscard]] std::string hostPeakKey(run::Precision precision, int threads);
+/// `what` of ranks with so many threads each, so many of them on this host.
+[[nodiscard]] std::string choiceKey(std::string_view what, int threads, int localRanks);
 
 }  // namespace shardscope::worker

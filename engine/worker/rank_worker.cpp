@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <ctime>
 #include <span>
 
 namespace shardscope::worker {
@@ -91,6 +92,7 @@ Result<void> RankWorker::openDevice() {
 
 Result<void> RankWorker::prepare() {
     const run::RunConfig& config = m_start.config;
+    m_hostFacts = launch::hostFactRows();  // before ranks are a load themselves
     auto schedule = run::CaptureSchedule::of(config);
     if (!schedule) return failure(schedule);
     m_schedule = std::move(*schedule);
@@ -156,6 +158,28 @@ void RankWorker::chooseKernels() {
     } else {
         chooseHostKernels();
     }
+    reportFacts();
+}
+
+/// What decides how fast this rank computes and how much it holds, and is in no option.
+void RankWorker::reportFacts() {
+    run::FactsReported report;
+    const auto add = [&report](Fact fact, std::string value) {
+        report.facts.push_back({toWord(fact), 0, 0, std::move(value)});
+    };
+    if (m_gpu) {
+        add(Fact::kProducts, "cuBLAS");
+        add(Fact::kAttention, m_gpu->attention());
+    } else {
+        add(Fact::kProducts, toWord(kernels::matmulLibraryInUse()));
+        add(Fact::kAttention, toWord(kernels::attentionInUse()));
+        add(Fact::kInstructionSet, at::get_cpu_capability());
+        if (training::placementOf(m_start.config, m_device).copies())
+            add(Fact::kNarrowProducts, toWord(kernels::narrowProductsInUse()));
+    }
+    if (m_start.localRank() == 0)
+        report.facts.insert(report.facts.end(), m_hostFacts.begin(), m_hostFacts.end());
+    m_outbox.post(report);
 }
 
 /// On many CPUs bf16 and fp16 are a trap: warned of where slower than fp32.
@@ -182,18 +206,40 @@ bool RankWorker::choosesBlockedAttention(bool narrow) {
     if (config.attention != run::Attention::kAuto)
         return config.attention == run::Attention::kBlocked;
     const run::ModelConfig& model = config.model;
-    return majority(!narrow && kernels::fasterAttention(config.batch, model.context, model.heads,
-                                                        model.hidden / model.heads) ==
-                                   kernels::AttentionKind::kBlocked);
+    if (narrow) return majority(false);
+    return chosen(
+        fmt::format("blocked attention with {}, {}x{}x{}x{}", toWord(kernels::matmulLibraryInUse()),
+                    config.batch, model.context, model.heads, model.hidden),
+        kernels::blockedOverFlash(config.batch, model.context, model.heads,
+                                  model.hidden / model.heads));
+}
+
+/// Of two kernels whether the second is taken by all ranks, `ratio` its time over the first's here.
+bool RankWorker::chosen(const std::string& what, double ratio) {
+    const PeakStore store(peakStorePath());
+    const std::string key = choiceKey(what, m_start.config.threads, m_start.localSize());
+    const auto nowS = static_cast<std::int64_t>(std::time(nullptr));
+    const std::optional<bool> kept = store.findChoice(key, nowS);
+    const bool second = majority(takesSecond(kept, ratio));
+    if (m_start.localRank() == 0 && kept != second) store.keepChoice(key, second, nowS);
+    return second;
 }
 
 void RankWorker::chooseMatmulLibrary() {
     const run::RunConfig& config = m_start.config;
-    const auto library =
-        kernels::fasterMatmulLibrary(config.batch * config.model.context, config.model.hidden);
-    const bool oneDnn = majority(library == kernels::MatmulLibrary::kOneDnn);
+    const std::int64_t tokens = config.batch * config.model.context, hidden = config.model.hidden;
+    const bool oneDnn = config.products == run::Products::kAuto
+                            ? chosen(fmt::format("products by oneDNN, {}x{}", tokens, hidden),
+                                     kernels::oneDnnOverMkl(tokens, hidden))
+                            : config.products == run::Products::kOneDnn;
     kernels::useMatmulLibrary(oneDnn ? kernels::MatmulLibrary::kOneDnn
                                      : kernels::MatmulLibrary::kMkl);
+    if (config.products == run::Products::kOneDnn &&
+        kernels::matmulLibraryInUse() != kernels::MatmulLibrary::kOneDnn)
+        m_outbox.raise(Severity::kWarning, "products-missing",
+                       "oneDNN's library libdnnl.so.3 is not installed here: matrix products are "
+                       "by MKL",
+                       "Install it again with packaging/fetch-libtorch, or use --products mkl.");
 }
 
 void RankWorker::chooseHostKernels() {
@@ -206,7 +252,7 @@ void RankWorker::chooseHostKernels() {
                                   : kernels::AttentionKind::kFlash);
     if (m_start.rank != 0) return;
     m_outbox.post(run::LogLine{
-        "info", fmt::format("the faster here: matrix products by {}, {} attention",
+        "info", fmt::format("matrix products by {}, {} attention",
                             toWord(kernels::matmulLibraryInUse()), blocked ? "blocked" : "flash")});
 }
 
@@ -369,6 +415,7 @@ Result<void> RankWorker::train() {
 
 Result<void> RankWorker::measure() {
     if (!m_gpu) chooseMatmulLibrary();
+    reportFacts();
     return MeasuringRun(runParts()).run();
 }
 

@@ -20,6 +20,7 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 namespace shardscope::worker {
 
@@ -43,11 +44,13 @@ private:
     Result<void> openDevice();
     void tellActivity();
     bool majority(bool vote);
+    bool chosen(const std::string& what, double ratio);
     void chooseKernels();
     void chooseHostKernels();
     void chooseMatmulLibrary();
     [[nodiscard]] bool choosesBlockedAttention(bool narrow);
     void chooseNarrowProducts();
+    void reportFacts();
     void calibrate();
     double ofOwnHost(double said);
     [[nodiscard]] ChosenPeak hostPeak(int threads) const;
@@ -57,6 +60,7 @@ private:
     void changeCapture();
 
     const run::RankStart m_start;
+    std::vector<FactRow> m_hostFacts;  ///< before this rank was a load itself
     at::Device m_device = at::kCPU;
     CommandReader& m_commands;
     Outbox m_outbox;

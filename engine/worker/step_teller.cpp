@@ -2,6 +2,7 @@
 
 #include "profiler/collectors/allocator/recording_allocator.h"
 #include "profiler/collectors/host/process_usage.h"
+#include "storage/model/host_clock.h"
 #include "storage/model/lanes.h"
 #include "storage/model/step_facts.h"
 
@@ -72,10 +73,9 @@ void StepTeller::tell(const EndedStep& step) {
 }
 
 void StepAccount::begin() {
-    if (!m_coreWait) {
-        m_coreWait.emplace();
-        static_cast<void>(m_stolen.take(0));
-    }
+    if (!m_coreWait) m_coreWait.emplace();
+    // What went on between steps is of no step.
+    m_hostCores.skip(hostNow());
     m_waitedNs = m_coreWait->read();
     m_cpuNs = collectors::processUsage().cpuTimeNs;
 }
@@ -91,7 +91,10 @@ void StepAccount::expect(StepFacts& facts, bool skipped) const {
 void StepAccount::tellWithoutCore(StepFacts& facts, std::int64_t nowNs) {
     const auto waited = m_coreWait ? m_coreWait->read() : std::nullopt;
     if (waited && m_waitedNs) facts.coreWaitNs = *waited - *m_waitedNs;
-    facts.stolenNs = m_stolen.take(nowNs).value_or(facts.stolenNs);
+    const auto cores = m_hostCores.take(nowNs);
+    if (!cores) return;
+    facts.stolenNs = cores->stolen;
+    facts.busyNs = cores->used;
 }
 
 run::StepDone StepAccount::end(const control::StepReport& report) {

@@ -98,7 +98,7 @@ private:
     std::int64_t m_cpuNs = 0;                        ///< of the process when the step began
     std::optional<collectors::CoreWait> m_coreWait;  ///< of the step thread, from its first step on
     std::optional<std::int64_t> m_waitedNs;          ///< for a core when the step began
-    collectors::StolenTime m_stolen;
+    collectors::HostCores m_hostCores;
 };
 
 }  // namespace shardscope::worker

@@ -292,6 +292,8 @@ Result<void> TrainingRun::notFinite(const training::StepResult& result,
     const auto found = trainer.findNonFinite(place.step);
     const bool known = found && found->microStep >= 0;
     if (known) place = *found;
+    m_parts.observer.metric(control::Metric::kLoss, result.step, result.loss);
+    m_parts.observer.metric(control::Metric::kGradientNorm, result.step, result.gradientNorm);
     run::RankFailed failed;
     failed.code = "non-finite-loss";
     failed.message = notFiniteSentence(result, place, known);

@@ -21,8 +21,10 @@ struct ExportOptions {
     std::optional<TimeRange> range;   ///< nothing: all
     /// First and last, where `range` is theirs: of each rank only the time of its own is written.
     std::optional<std::pair<StepIndex, StepIndex>> steps;
-    std::vector<RankId> ranks;             ///< empty: all
-    bool integerMicroseconds = false;      ///< kineto: for HTA, which rounds fractions
+    std::vector<RankId> ranks;  ///< empty: all
+    /// kineto: for HTA, which rounds fractions and counts all of a trace: of a run of ours from its
+    /// first step on, where no range is given.
+    bool integerMicroseconds = false;
     std::string view;                      ///< csv: "kernels", "operators", ...
     std::function<bool(double)> progress;  ///< returns false to cancel
 };

@@ -41,7 +41,7 @@ constexpr void forEachMember(Whole& whole, Use use) {
     using Plain = std::remove_const_t<Whole>;
     constexpr std::size_t kStated = kStatedMembers<Plain>;
     constexpr std::size_t kCount = kStated > 0 ? kStated : members::count<Plain>();
-    static_assert(kCount <= 17, "write it out for one more");
+    static_assert(kCount <= 18, "write it out for one more");
     const auto each = [&](auto&... member) { (use(member), ...); };
     if constexpr (kCount == 1) {
         auto& [a] = whole;
@@ -94,6 +94,9 @@ constexpr void forEachMember(Whole& whole, Use use) {
     } else if constexpr (kCount == 17) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = whole;
         each(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
+    } else if constexpr (kCount == 18) {
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = whole;
+        each(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
     }
 }
 

@@ -126,6 +126,7 @@ struct DeviceFacts;
 struct StepFacts;
 struct MetricPoint;
 struct MemoryTheory;
+struct FactRow;
 
 /// All rows of a recording; a few hundred kilobytes even for long runs.
 struct RecordingSummary {
@@ -138,6 +139,7 @@ struct RecordingSummary {
     std::vector<StepFacts> steps;      ///< by step, rank
     std::vector<MetricPoint> metrics;  ///< by time
     std::vector<MemoryTheory> memoryTheory;
+    std::vector<FactRow> facts;  ///< by name, host, rank
     std::vector<Diagnostic> diagnostics;
     std::vector<DetailFacts> detail;  ///< by rank, first step; none: nothing was left out
     EventCounts events;               ///< stored
@@ -156,7 +158,7 @@ struct RecordingSummary {
     ~RecordingSummary();
 };
 template <>
-inline constexpr std::size_t kStatedMembers<RecordingSummary> = 17;
+inline constexpr std::size_t kStatedMembers<RecordingSummary> = 18;
 
 /// What analyses read: everything of one rank that is not an operator.
 struct RankEvents {

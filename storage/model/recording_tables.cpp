@@ -2,6 +2,7 @@
 
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 
 namespace shardscope {
@@ -154,7 +155,8 @@ const Table& tableOf(Of<StepFacts>) {
                                          {"cpu_time_ns", &R::cpuTimeNs},
                                          {"resident_set_bytes", &R::residentSet},
                                          later<R>("core_wait_ns", &R::coreWaitNs),
-                                         later<R>("stolen_ns", &R::stolenNs)}};
+                                         later<R>("stolen_ns", &R::stolenNs),
+                                         later<R>("busy_ns", &R::busyNs)}};
     return table;
 }
 
@@ -176,6 +178,18 @@ const Table& tableOf(Of<MemoryTheory>) {
          .keyedByRank = true,
          .row = "category {category} of rank {rank}"},
         FieldsOf<R>{{"rank", &R::rank}, {"category", &R::category}, {"size_bytes", &R::size}}};
+    return table;
+}
+
+const Table& tableOf(Of<FactRow>) {
+    using R = FactRow;
+    static const Table table{
+        {.name = "facts",
+         .order = "name, host, rank",
+         .since = 3,
+         .row = "the fact {name} of host {host}"},
+        FieldsOf<R>{
+            {"name", &R::name}, {"host", &R::host}, {"rank", &R::rank}, {"value", &R::value}}};
     return table;
 }
 

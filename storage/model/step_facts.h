@@ -29,6 +29,9 @@ struct StepFacts {
     /// to the step at whose end it was read (profiler/collectors/host/stolen_time.h); -1: not
     /// known.
     std::int64_t stolenNs = -1;
+    /// Processor time that all programs together used on all cores of the rank's host, read and
+    /// counted likewise; -1: not known, as of files before 2.3.
+    std::int64_t busyNs = -1;
 
     [[nodiscard]] TimeRange range() const { return {start, end}; }
 };

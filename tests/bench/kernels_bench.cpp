@@ -199,7 +199,7 @@ BENCHMARK(plainHead)->Apply(headSizes);
 
 int main(int count, char** words) {
     at::set_num_threads(1);
-    useMatmulLibrary(fasterMatmulLibrary(1024, 384));
+    useMatmulLibrary(oneDnnOverMkl(1024, 384) < 1 ? MatmulLibrary::kOneDnn : MatmulLibrary::kMkl);
     benchmark::Initialize(&count, words);
     benchmark::RunSpecifiedBenchmarks();
 }

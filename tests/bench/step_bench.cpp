@@ -43,10 +43,14 @@ run::RunConfig configOf(int count, char** words) {
 /// The faster library and attention, as a rank chooses them.
 void chooseKernels(const run::RunConfig& config) {
     const run::ModelConfig& m = config.model;
-    const auto library = kernels::fasterMatmulLibrary(config.batch * m.context, m.hidden);
+    const auto library = kernels::oneDnnOverMkl(config.batch * m.context, m.hidden) < 1
+                             ? kernels::MatmulLibrary::kOneDnn
+                             : kernels::MatmulLibrary::kMkl;
     kernels::useMatmulLibrary(library);
     const auto attention =
-        kernels::fasterAttention(config.batch, m.context, m.heads, m.hidden / m.heads);
+        kernels::blockedOverFlash(config.batch, m.context, m.heads, m.hidden / m.heads) < 1
+            ? kernels::AttentionKind::kBlocked
+            : kernels::AttentionKind::kFlash;
     kernels::useAttention(attention);
     fmt::print("{}, attention {}\n", toWord(library), toWord(attention));
 }

@@ -4,6 +4,7 @@
 #include "engine/run/theory/theory.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 #include "tests/support/sample_run.h"
 
@@ -69,6 +70,11 @@ Result<void> declareRank(RecordingWriter& writer, const SampleOptions& options,
     for (int category = 0; category < kMemoryCategoryCount; ++category) {
         auto done = writer.addMemoryTheory({rank, static_cast<MemoryCategory>(category),
                                             theory[static_cast<std::size_t>(category)]});
+        if (!done) return done;
+    }
+    for (const auto& [fact, value] :
+         {std::pair{Fact::kProducts, "MKL"}, std::pair{Fact::kAttention, "flash"}}) {
+        auto done = writer.putFact({toWord(fact), 0, static_cast<std::int32_t>(rank.value), value});
         if (!done) return done;
     }
     return {};

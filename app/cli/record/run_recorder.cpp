@@ -8,6 +8,7 @@
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/recording_clock.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 
@@ -196,8 +197,7 @@ void RunRecorder::on(RankId rank, const run::RankActivity& activity) {
 
 void RunRecorder::on(RankId, const run::MetricReported& reported) {
     const MetricPoint& point = reported.point;
-    // SQLite has no NaN: the rank's own failure message reports a loss that is not a number.
-    if (std::isfinite(point.value) && storesSteps()) wrote(m_writer.addMetric(point));
+    if (storesSteps()) wrote(m_writer.addMetric(point));
     if (point.name == "validation_loss") {
         m_progress.validation(point.step.value, point.value);
         return;
@@ -217,6 +217,16 @@ void RunRecorder::on(RankId rank, const run::SampleWritten& written) {
 void RunRecorder::on(RankId, const run::TheoryReported& reported) {
     for (const MemoryTheory& each : reported.categories) {
         if (canWrite()) wrote(m_writer.addMemoryTheory(each));
+    }
+}
+
+void RunRecorder::on(RankId rank, const run::FactsReported& reported) {
+    const auto own = static_cast<std::int32_t>(rank.value);
+    if (own >= m_config.ranks) return;
+    for (FactRow fact : reported.facts) {
+        fact.host = m_places.hostOf(own);
+        fact.rank = fact.rank < 0 ? -1 : own;
+        if (canWrite()) wrote(m_writer.putFact(fact));
     }
 }
 

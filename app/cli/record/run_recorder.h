@@ -56,6 +56,7 @@ private:
     void on(RankId rank, const run::MetricReported& reported);
     void on(RankId rank, const run::SampleWritten& written);
     void on(RankId rank, const run::TheoryReported& reported);
+    void on(RankId rank, const run::FactsReported& reported);
     void on(RankId rank, const run::DiagnosticRaised& raised);
     void on(RankId rank, const run::LogLine& line);
     void on(RankId rank, const run::RankFinished& finished);

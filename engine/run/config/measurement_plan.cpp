@@ -53,6 +53,7 @@ Result<std::vector<Bytes>> doubled(std::string_view from, std::string_view to) {
                        fmt::format("{} is more than {}; write the smaller size first", from, to));
     std::vector<Bytes> sizes;
     for (Bytes size = *first; size <= *last; size.count *= 2) sizes.push_back(size);
+    if (sizes.back() < *last) sizes.push_back(*last);  // both ends are asked for
     return sizes;
 }
 

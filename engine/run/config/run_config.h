@@ -56,6 +56,7 @@ struct RunConfig {
     Precision precision = Precision::kFloat32;
     GradientType reduceIn = GradientType::kFloat32;
     Attention attention = Attention::kAuto;
+    Products products = Products::kAuto;  ///< CPUs
 
     /// Text file or folder, token file (.bin), or "synthetic": random tokens; empty: the project's
     /// own source tree.

@@ -389,6 +389,9 @@ std::vector<RunOption> ofDevice() {
         option<&C::attention>("attention", "--attention", "WORD", S::kDevice, "Attention kernel",
                               "kernel of causal attention; fix it to compare runs kernel by kernel")
             .seldom(),
+        option<&C::products>("products", "--products", "WORD", S::kDevice, "Matrix products by",
+                             "library of fp32 matrix products on CPUs; fix it to compare runs")
+            .seldom(),
         option<&C::lossScale>("loss_scale", "--loss-scale", "X", S::kDevice, "Initial loss scale",
                               "initial loss scale of fp16; halved on overflow, doubled after "
                               "2,000 steps without")

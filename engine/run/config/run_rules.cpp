@@ -309,6 +309,11 @@ std::string attentionExists(const RunConfig& c) {
     return {};
 }
 
+std::string productsAreOfCpus(const RunConfig& c) {
+    if (c.products == Products::kAuto || !onGpu(c)) return {};
+    return "{products} is for CPUs: a GPU multiplies by cuBLAS; use {products} auto";
+}
+
 std::string captureIsPossible(const RunConfig& c) {
     if (c.alternateCapture && (c.captureEvery > 0 || !c.captureSteps.empty()))
         return "{alternate_capture} is a schedule by itself; leave it out, or {capture_steps} and "
@@ -427,12 +432,12 @@ std::string validationHasData(const RunConfig& c) {
     return "nothing is held out for validation; use {held_back} 0.1 or {evaluate_every} 0";
 }
 
-constexpr Rule kRules[] = {brokenLimit,      headsDivideHidden,    rotaryNeedsPairs,
-                           tf32NeedsGpu,     attentionExists,      captureIsPossible,
-                           sizesArePossible, singleIsOneRank,      ranksFitOnHosts,
-                           brokenCondition,  measuresSomething,    groupsDivideRanks,
-                           piecesHaveTokens, shardsAreNotTiny,     offloadedGradientsAreShards,
-                           ratesDescend,     vocabularyHoldsBytes, validationHasData};
+constexpr Rule kRules[] = {
+    brokenLimit,       headsDivideHidden,    rotaryNeedsPairs,  tf32NeedsGpu,
+    attentionExists,   productsAreOfCpus,    captureIsPossible, sizesArePossible,
+    singleIsOneRank,   ranksFitOnHosts,      brokenCondition,   measuresSomething,
+    groupsDivideRanks, piecesHaveTokens,     shardsAreNotTiny,  offloadedGradientsAreShards,
+    ratesDescend,      vocabularyHoldsBytes, validationHasData};
 
 /// Calls `use` with the key of each {option} in a sentence, and whether there is such an option.
 template <class Use>

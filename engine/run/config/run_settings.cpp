@@ -29,6 +29,12 @@ std::vector<Setting> settingsOf(const RunConfig& config) {
     return settings;
 }
 
+RunConfig withChosenKernels(RunConfig config, const std::vector<FactRow>& facts) {
+    const auto attention = fromWord<Attention>(factText(facts, Fact::kAttention));
+    if (config.attention == Attention::kAuto && attention) config.attention = *attention;
+    return config;
+}
+
 std::string modelledLink(const RunConfig& config) {
     if (config.linkGigabytesPerSecond <= 0) return {};
     return fmt::format("modelled: {} us, {} GB/s", config.linkLatencyMicroseconds,

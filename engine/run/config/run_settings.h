@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/run/config/run_config.h"
+#include "storage/model/run_facts.h"
 
 #include <string>
 #include <vector>
@@ -16,6 +17,10 @@ struct Setting {
 /// Batch, precision, data, seed, threads and capture level; the link where it is modelled; of a run
 /// that measures, that it does. Model, strategy and ranks are columns of the recording (RunFacts).
 [[nodiscard]] std::vector<Setting> settingsOf(const RunConfig& config);
+
+/// With the kernels that the run chose at its start where it was free to choose, so that theory is
+/// of these. Nothing changes where none is known, or ranks differ.
+[[nodiscard]] RunConfig withChosenKernels(RunConfig config, const std::vector<FactRow>& facts);
 
 // What is said of a link that is not there.
 

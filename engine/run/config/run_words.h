@@ -125,6 +125,14 @@ constexpr auto wordsOf(Attention) {
          {Attention::kBlocked, "blocked", "blocked", "our own for fp32 on CPUs"},
          {Attention::kCudnn, "cudnn", "cuDNN", "on GPUs"}});
 }
+/// The library of fp32 matrix products on CPUs; automatic: the faster, timed at the run's start.
+enum class Products : std::uint8_t { kAuto = 1, kMkl = 2, kOneDnn = 3 };
+constexpr auto wordsOf(Products) {
+    return wordList<Choice<Products>>(
+        {{Products::kAuto, "auto", "auto", "the faster, timed at the start"},
+         {Products::kMkl, "mkl", "MKL", "with LibTorch"},
+         {Products::kOneDnn, "onednn", "oneDNN", "where its library is installed"}});
+}
 /// Learning rate after the warm-up: a half cosine, a line, or level.
 enum class Schedule : std::uint8_t { kCosine = 1, kLinear = 2, kConstant = 3 };
 constexpr auto wordsOf(Schedule) {

@@ -196,6 +196,10 @@ FieldsOf<TheoryReported> fieldsOf(Of<TheoryReported>) {
     using M = TheoryReported;
     return {{"categories", &M::categories}};
 }
+FieldsOf<FactsReported> fieldsOf(Of<FactsReported>) {
+    using M = FactsReported;
+    return {{"facts", &M::facts}};
+}
 FieldsOf<DiagnosticRaised> fieldsOf(Of<DiagnosticRaised>) {
     using M = DiagnosticRaised;
     return {{"diagnostic", &M::diagnostic}};
@@ -229,15 +233,15 @@ using Messages = Alternatives<Message>;
 
 /// The word under "type", by alternative of Message.
 constexpr Messages::Words kTypes{
-    "agent_hello",     "prepare_request",  "host_prepared",   "data_request",
-    "data_checked",    "peers_request",    "peers_checked",   "clock_asked",
-    "clock_told",      "clock_correction", "backlog",         "taken",
-    "launch_request",  "task_terms",       "rank_start",      "command",
-    "heartbeat",       "rank_started",     "rank_exited",     "agent_done",
-    "log_line",        "rank_hello",       "peak_measured",   "device_reported",
-    "lane_declared",   "strings_declared", "step_done",       "rank_activity",
-    "metric_reported", "sample_written",   "theory_reported", "diagnostic_raised",
-    "rank_finished",   "rank_failed",      "verify_result"};
+    "agent_hello",       "prepare_request",  "host_prepared",   "data_request",
+    "data_checked",      "peers_request",    "peers_checked",   "clock_asked",
+    "clock_told",        "clock_correction", "backlog",         "taken",
+    "launch_request",    "task_terms",       "rank_start",      "command",
+    "heartbeat",         "rank_started",     "rank_exited",     "agent_done",
+    "log_line",          "rank_hello",       "peak_measured",   "device_reported",
+    "lane_declared",     "strings_declared", "step_done",       "rank_activity",
+    "metric_reported",   "sample_written",   "theory_reported", "facts_reported",
+    "diagnostic_raised", "rank_finished",    "rank_failed",     "verify_result"};
 static_assert(kTypes.back() != nullptr);
 
 /// From the recorder or a task of this user's: what was asked for here.

@@ -10,8 +10,8 @@
 //                       RankExited, Backlog, AgentDone, LogLine, Heartbeat
 //   rank -> recorder    RankHello, DeviceReported, PeakMeasured, LaneDeclared, StringsDeclared,
 //   StepDone, RankActivity, MetricReported, SampleWritten,
-//                       TheoryReported, DiagnosticRaised, LogLine, RankFinished, RankFailed,
-//                       VerifyResult
+//                       TheoryReported, FactsReported, DiagnosticRaised, LogLine, RankFinished,
+//                       RankFailed, VerifyResult
 #pragma once
 
 #include "engine/run/config/capture_schedule.h"
@@ -21,6 +21,7 @@
 #include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 
 #include <cstdint>
@@ -249,6 +250,12 @@ struct TheoryReported {
     std::vector<MemoryTheory> categories;
 };
 
+/// How the rank computes; of the first rank of a host also what the host is like. Rank and host are
+/// those of who reports.
+struct FactsReported {
+    std::vector<FactRow> facts;
+};
+
 struct DiagnosticRaised {
     Diagnostic diagnostic;
 };
@@ -286,7 +293,8 @@ using Message =
                  LaunchRequest, TaskTerms, RankStart, Command, Heartbeat, RankStarted, RankExited,
                  AgentDone, LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared,
                  StringsDeclared, StepDone, RankActivity, MetricReported, SampleWritten,
-                 TheoryReported, DiagnosticRaised, RankFinished, RankFailed, VerifyResult>;
+                 TheoryReported, FactsReported, DiagnosticRaised, RankFinished, RankFailed,
+                 VerifyResult>;
 
 std::string encode(const Message& message);
 /// What agents and ranks say has no control characters afterwards; newlines and tabs only in last

@@ -73,7 +73,7 @@ FlopsByPart forwardFlopsPerToken(const run::ModelConfig& m, AttentionCount atten
 double flopsPerToken(const run::ModelConfig& m, FlopsVariant variant) {
     const std::int64_t n = parameterCount(m);
     const std::int64_t positions = positionCount(m);
-    const std::int64_t looked = m.tieHead ? 0 : m.vocabulary * m.hidden + positions;
+    const std::int64_t looked = positions + (m.tieHead ? 0 : m.vocabulary * m.hidden);
     switch (variant) {
         case FlopsVariant::kSixN:
             return 6.0 * real(n);

@@ -1,10 +1,12 @@
-// Processor time that the hypervisor gave to other machines while this one wanted it: of all its
-// cores together. None is counted on a machine that is no guest.
+// Processor time of all cores of this machine together: what all programs used, and what the
+// hypervisor gave to other machines while this one wanted it. None is stolen on a machine that is
+// no guest.
 //
-// Field "steal" of the line "cpu" of /proc/stat (proc(5)), in clock ticks, of 10 ms as a rule. The
-// kernel prints a line a core and more whenever the file is read, however little of it is taken:
-// with 4 cores 8 us. It is read at most every tick and so rarely that reading takes at most a
-// thousandth of the time.
+// Fields of the line "cpu" of /proc/stat (proc(5)), in clock ticks, of 10 ms as a rule: "steal",
+// and of use "user", "nice", "system", "irq" and "softirq" (guests are part of "user"). The kernel
+// prints a line a core and more whenever the file is read, however little of it is taken: with 4
+// cores 8 us. It is read at most every tick and so rarely that reading takes at most a thousandth
+// of the time.
 #pragma once
 
 #include <array>
@@ -50,26 +52,34 @@ template <std::size_t kCount>
     return numbers;
 }
 
-class StolenTime {
+struct CoreTimes {
+    std::int64_t used = 0, stolen = 0;  ///< in ticks or ns
+};
+
+class HostCores {
 public:
-    explicit StolenTime(const char* path = "/proc/stat");
+    explicit HostCores(const char* path = "/proc/stat");
 
     /// ns since the last call that read it; 0 where it is too early to read it again, and of the
     /// first call. Nothing where the kernel does not tell. `nowNs`: of any clock that goes on.
-    std::optional<std::int64_t> take(std::int64_t nowNs);
+    std::optional<CoreTimes> take(std::int64_t nowNs);
+    /// What went on since the last reading is not asked for; but where the last take() came too
+    /// early, what it left is still to be reported, and this does nothing.
+    void skip(std::int64_t nowNs);
 
 private:
-    [[nodiscard]] std::optional<std::int64_t> read();
+    [[nodiscard]] std::optional<CoreTimes> read();
 
     KernelFile m_file;
     std::int64_t m_tickNs;
     std::int64_t m_costNs;  ///< least that reading took
-    std::optional<std::int64_t> m_last;
+    std::optional<CoreTimes> m_last;
     std::int64_t m_nextNs = 0;
+    bool m_left = false;  ///< the last take() came too early
 };
 
 /// Ticks in the first line of such a file.
-[[nodiscard]] std::optional<std::int64_t> stolenTicksIn(std::string_view text);
+[[nodiscard]] std::optional<CoreTimes> coreTicksIn(std::string_view text);
 
 /// For how long a thread was ready to run and had no core: others ran on those it may run on.
 ///

@@ -49,6 +49,13 @@ double expectedEvents(const RecordingSummary& summary, std::size_t ranks, TimeRa
     return std::max(events, 1.0);
 }
 
+std::optional<Timestamp> firstStep(const RecordingSummary& summary) {
+    std::optional<Timestamp> first;
+    for (const StepFacts& step : summary.steps)
+        first = std::min(first.value_or(step.start), step.start);
+    return first;
+}
+
 }  // namespace
 
 Result<ExportScope> ExportScope::of(storage::RecordingReader& reader,
@@ -65,6 +72,10 @@ Result<ExportScope> ExportScope::of(storage::RecordingReader& reader,
     const TimeRange bounds = scope.m_summary.bounds;
     // An event may lie on the very last nanosecond.
     scope.m_range = options.range.value_or(TimeRange{bounds.begin, bounds.end + Duration{1}});
+    // HTA counts all of a trace; the start of a run of ours, in which ranks wait for the one that
+    // measures the machine, is no training.
+    if (options.integerMicroseconds && !options.range && !scope.m_summary.run.model.empty())
+        if (const auto first = firstStep(scope.m_summary)) scope.m_range.begin = *first;
     if (scope.m_range.empty())
         return failure(ErrorCode::kUsage,
                        "the range to export is empty: its end must lie after "

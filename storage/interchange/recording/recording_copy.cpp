@@ -3,6 +3,7 @@
 #include "storage/columns/stored_kinds.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 
 #include <algorithm>
@@ -89,6 +90,14 @@ Result<void> RecordingCopy::writeFacts() {
     for (const MemoryTheory& theory : m_all.memoryTheory)
         if (wanted(theory.rank))
             if (auto done = m_writer.addMemoryTheory(theory); !done) return done;
+    for (FactRow fact : m_all.facts) {
+        const auto host = m_hosts.find(fact.host);
+        const bool ofRank = fact.rank >= 0;
+        if (host == m_hosts.end() || (ofRank && !wanted({static_cast<std::uint32_t>(fact.rank)})))
+            continue;
+        fact.host = host->second;
+        if (auto done = m_writer.putFact(fact); !done) return done;
+    }
     for (MetricPoint metric : m_all.metrics) {
         if (!m_held.has(metric, m_scope.range)) continue;
         metric.time = metric.time + m_scope.shift;

@@ -2,6 +2,7 @@
 
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/file/row_sql.h"
 
@@ -126,6 +127,13 @@ TableRules ofCollectives() {
              {outside("end_ns", -kTimeLimit, kTimeLimit), "has end_ns {end_ns}"}}};
 }
 
+/// Those of a host are of rank -1.
+TableRules ofFacts() {
+    TableRules facts = rulesOf<FactRow>();
+    facts.ofRanks = false;
+    return facts;
+}
+
 /// One may be about a rank that never said a word.
 TableRules ofDiagnostics() {
     TableRules diagnostics = rulesOf<Diagnostic>();
@@ -150,6 +158,7 @@ const std::vector<TableRules>& tableRules() {
         ofCollectives(),
         rulesOf<MetricPoint>(),
         rulesOf<MemoryTheory>(),
+        ofFacts(),
         ofDiagnostics()};
     return kAll;
 }

@@ -58,6 +58,7 @@ Result<void> readTables(Connection& connection, RecordingSummary& summary) {
     if (auto done = readInto(connection, summary.steps); !done) return done;
     if (auto done = readInto(connection, summary.metrics); !done) return done;
     if (auto done = readInto(connection, summary.memoryTheory); !done) return done;
+    if (auto done = readInto(connection, summary.facts); !done) return done;
     if (auto done = readInto(connection, summary.diagnostics); !done) return done;
     std::erase_if(summary.memoryTheory,
                   [](const MemoryTheory& theory) { return !isOne(theory.category); });

@@ -3,6 +3,7 @@
 #include "storage/model/host_facts.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/file/packed_rows.h"
 #include "storage/recording/file/recording_file.h"
@@ -161,6 +162,9 @@ Result<void> RecordingWriter::addMetric(const MetricPoint& metric) {
 }
 Result<void> RecordingWriter::addMemoryTheory(const MemoryTheory& theory) {
     return m_state->store([&] { return m_state->rows.put(theory); });
+}
+Result<void> RecordingWriter::putFact(const FactRow& fact) {
+    return m_state->store([&] { return m_state->rows.put(fact); });
 }
 Result<void> RecordingWriter::addDiagnostic(const Diagnostic& diagnostic) {
     return m_state->store([&] { return m_state->rows.put(diagnostic); });

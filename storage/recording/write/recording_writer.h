@@ -57,6 +57,7 @@ public:
     Result<void> removeHost(std::int32_t host);
     Result<void> addMetric(const MetricPoint& metric);
     Result<void> addMemoryTheory(const MemoryTheory& theory);
+    Result<void> putFact(const FactRow& fact);
     Result<void> addDiagnostic(const Diagnostic& diagnostic);
 
     /// Stores one encoded chunk (storage/columns/chunk.h) after checking that it decodes, and

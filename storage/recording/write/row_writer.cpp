@@ -12,7 +12,8 @@ enum Insert : std::size_t {
     kRun,
     kFinish,
     kRemoveSteps,
-    kRemoveHost
+    kRemoveHost,
+    kRemoveFacts
 };
 
 bool isOfTheEnd(const Field& column) {
@@ -36,7 +37,8 @@ std::vector<std::string> statements() {
             updateRunSql(),
             "UPDATE run SET status=?, ended_ns=?, finalised=?",
             "DELETE FROM steps WHERE rank=?",
-            "DELETE FROM hosts WHERE host=?"};
+            "DELETE FROM hosts WHERE host=?",
+            "DELETE FROM facts WHERE host=?"};
 }
 
 template <class... Row>
@@ -84,6 +86,8 @@ Result<void> RowWriter::removeSteps(RankId rank) {
 }
 
 Result<void> RowWriter::removeHost(std::int32_t host) {
+    if (auto done = m_statements[kRemoveFacts].bind(1, std::int64_t{host}).run(); !done)
+        return done;
     return m_statements[kRemoveHost].bind(1, std::int64_t{host}).run();
 }
 

@@ -39,7 +39,8 @@ std::vector<Message> everyMessage() {
                    33,
                    Bytes{4096},
                    55,
-                   66};
+                   66,
+                   77};
     MetricPoint point{"loss", StepIndex{3}, Timestamp{20}, 2.5};
     Diagnostic diagnostic{Severity::kProblem, "code",       "message", "remedy",
                           RankId{1},          Timestamp{5}, 3};
@@ -89,6 +90,7 @@ std::vector<Message> everyMessage() {
             MetricReported{point},
             SampleWritten{StepIndex{3}, Timestamp{20}, "text"},
             TheoryReported{{MemoryTheory{RankId{1}, MemoryCategory::kGradient, Bytes{8}}}},
+            FactsReported{{FactRow{"products", 1, 2, "MKL"}}},
             DiagnosticRaised{diagnostic},
             RankFinished{10, 1, true},
             RankFailed{"loss is nan", "non-finite-loss", 4, "head", 2},
@@ -128,6 +130,7 @@ TEST(Messages, EveryFieldIsCarried) {
     EXPECT_EQ(step.step.expectedPhases, 7);
     EXPECT_EQ(step.step.coreWaitNs, 55);
     EXPECT_EQ(step.step.stolenNs, 66);
+    EXPECT_EQ(step.step.busyNs, 77);
     EXPECT_EQ(step.exposedCommunication.ns, 6);
 }
 

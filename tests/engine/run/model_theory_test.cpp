@@ -75,8 +75,9 @@ TEST(ModelTheory, CountsTheReferenceModelInEveryVariant) {
         return mega(flopsPerToken(ref, *fromWord<FlopsVariant>(word)));
     };
     EXPECT_EQ(counted("6N"), "1218.2");
-    for (const char* word : {"palm", "foundry", "titan"}) EXPECT_EQ(counted(word), "1293.7");
-    EXPECT_EQ(counted("nanogpt"), "1290.6");
+    for (const char* word : {"palm", "foundry"}) EXPECT_EQ(counted(word), "1293.7");
+    // Its head is the token table, which multiplies; positions do not.
+    for (const char* word : {"nanogpt", "titan"}) EXPECT_EQ(counted(word), "1290.6");
     EXPECT_EQ(counted("meg21"), "1290.2");
     EXPECT_EQ(counted("llmc"), "1256.0");
     EXPECT_EQ(counted("megnow"), "1252.8");

@@ -39,6 +39,20 @@ TEST(RunSettings, SayWhatARunWasSetToDo) {
     EXPECT_EQ(textOf(config, "work"), "measuring the machine: nothing was trained");
 }
 
+TEST(ChosenKernels, AreThoseOfTheRunWhereItWasFreeToChoose) {
+    const auto of = [](Attention wanted, const std::vector<FactRow>& facts) {
+        RunConfig config;
+        config.attention = wanted;
+        return withChosenKernels(config, facts).attention;
+    };
+    const FactRow blocked{"attention", 0, 0, "blocked"}, flash{"attention", 0, 1, "flash"};
+    EXPECT_EQ(of(Attention::kAuto, {blocked}), Attention::kBlocked);
+    EXPECT_EQ(of(Attention::kFlash, {blocked}), Attention::kFlash);
+    EXPECT_EQ(of(Attention::kAuto, {blocked, flash}), Attention::kAuto) << "ranks differ";
+    EXPECT_EQ(of(Attention::kAuto, {{"attention", 0, 0, "efficient"}}), Attention::kAuto);
+    EXPECT_EQ(of(Attention::kAuto, {}), Attention::kAuto);
+}
+
 TEST(ModelledLink, IsSaidOnlyOfALinkThatIsNotThere) {
     RunConfig config;
     EXPECT_EQ(modelledLink(config), "");

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 namespace shardscope::worker {
 namespace {
@@ -105,6 +106,29 @@ TEST_F(Store, ThatCannotBeWrittenKeepsNothing) {
         store.keep("a", {1e9, true, 1'000});
         EXPECT_EQ(store.find("a", 2'000), std::nullopt);
     }
+}
+
+TEST_F(Store, KeepsAChoiceBesideAPeak) {
+    EXPECT_EQ(m_store.findChoice("a", 2'000), std::nullopt);
+    m_store.keep("peak", {1e9, true, 1'000});
+    m_store.keepChoice("a", true, 1'000);
+    EXPECT_EQ(m_store.findChoice("a", 2'000), true);
+    EXPECT_EQ(m_store.findChoice("a", 1'001 + kPeakKeptS), std::nullopt);
+    EXPECT_EQ(m_store.findChoice("peak", 2'000), std::nullopt) << "is no choice";
+    EXPECT_EQ(m_store.find("a", 2'000), std::nullopt) << "is no peak";
+    EXPECT_TRUE(m_store.find("peak", 2'000));
+    m_store.keepChoice("a", false, 1'500);
+    EXPECT_EQ(m_store.findChoice("a", 2'000), false);
+}
+
+TEST(KernelChoice, IsTheFasterAtFirstAndStaysUntilTheOtherIsClearlyFaster) {
+    EXPECT_TRUE(takesSecond(std::nullopt, 0.99));
+    EXPECT_FALSE(takesSecond(std::nullopt, 1.01));
+    EXPECT_FALSE(takesSecond(false, 0.8)) << "by chance as likely as not";
+    EXPECT_TRUE(takesSecond(false, 0.7));
+    EXPECT_TRUE(takesSecond(true, 1.3));
+    EXPECT_FALSE(takesSecond(true, 1.4));
+    EXPECT_FALSE(takesSecond(true, std::numeric_limits<double>::infinity())) << "not installed";
 }
 
 DeviceFacts h200() {

@@ -1,6 +1,7 @@
 // `shardscope record`, `report` and `verify` with the real shardscope-rank.
 #include "engine/run/config/run_config.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 #include "tests/app/cli/program.h"
 
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/mount.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -306,6 +308,26 @@ TEST_F(RealRank, NonFiniteLossEndsTheRunInWordsAndKeepsTheRecording) {
     EXPECT_TRUE(summary.complete);
     EXPECT_FALSE(summary.steps.empty());
     ASSERT_FALSE(summary.diagnostics.empty());
+    // The failing step's own loss and norm are there, and are a finding.
+    const auto found = report().at("findings");
+    const auto notFinite = std::find_if(found.begin(), found.end(), [](const json& each) {
+        return each.at("code") == "not-finite";
+    });
+    ASSERT_NE(notFinite, found.end());
+    EXPECT_EQ(notFinite->at("severity"), "problem");
+}
+
+/// What ranks compute with is chosen by options, and is in the recording either way.
+TEST_F(RealRank, SaysWhatItComputesWith) {
+    ASSERT_EQ(record({"--products", "mkl", "--attention", "blocked"})->wait(), 0);
+    const RecordingSummary summary = recorded();
+    EXPECT_EQ(factText(summary.facts, Fact::kProducts), "MKL");
+    EXPECT_EQ(factText(summary.facts, Fact::kAttention), "blocked");
+    EXPECT_FALSE(factText(summary.facts, Fact::kInstructionSet).empty());
+    EXPECT_FALSE(factText(summary.facts, Fact::kLoad).empty());
+    EXPECT_FALSE(factText(summary.facts, Fact::kOnlineCores).empty());
+    for (const StepFacts& step : summary.steps) EXPECT_GE(step.busyNs, 0);
+    EXPECT_GT(report().at("cores").at("own_share"), 0);
 }
 
 /// Every strategy's recording says of itself that nothing is missing, and hides what it may.

@@ -96,6 +96,8 @@ TEST_F(SalvageTest, OfAnOlderRecordingKeepsItsSteps) {
     auto connection = Connection::open(m_good, Connection::Mode::kCreate);
     ASSERT_THAT(connection->execute("ALTER TABLE steps DROP COLUMN core_wait_ns;"
                                     "ALTER TABLE steps DROP COLUMN stolen_ns;"
+                                    "ALTER TABLE steps DROP COLUMN busy_ns;"
+                                    "DROP TABLE facts;"
                                     "PRAGMA user_version=2001"),
                 IsOk());
     ASSERT_TRUE(salvage(contentsOf(m_good), "older").has_value());

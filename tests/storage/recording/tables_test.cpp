@@ -46,8 +46,9 @@ protected:
     std::optional<Connection> m_connection;
 };
 
-using Rows = testing::Types<RunFacts, HostFacts, RankFacts, DeviceFacts, LaneFacts, StepFacts,
-                            MetricPoint, MemoryTheory, DetailFacts, Diagnostic, ClockFacts>;
+using Rows =
+    testing::Types<RunFacts, HostFacts, RankFacts, DeviceFacts, LaneFacts, StepFacts, MetricPoint,
+                   MemoryTheory, DetailFacts, Diagnostic, ClockFacts, FactRow>;
 TYPED_TEST_SUITE(Tables, Rows);
 
 TYPED_TEST(Tables, HaveTheColumnsOfTheSqlFiles) {
@@ -126,6 +127,8 @@ TEST(RowSql, ColumnsThatCameLaterKeepTheirDefaults) {
     auto connection = Connection::open(path, Connection::Mode::kCreate);
     ASSERT_THAT(connection->execute("ALTER TABLE steps DROP COLUMN core_wait_ns;"
                                     "ALTER TABLE steps DROP COLUMN stolen_ns;"
+                                    "ALTER TABLE steps DROP COLUMN busy_ns;"
+                                    "DROP TABLE facts;"
                                     "PRAGMA user_version=2001"),
                 IsOk());
     const auto steps = readRows<StepFacts>(*connection);
@@ -135,6 +138,7 @@ TEST(RowSql, ColumnsThatCameLaterKeepTheirDefaults) {
         EXPECT_NE(now->steps[i].coreWaitNs, -1);
         EXPECT_EQ((*steps)[i].coreWaitNs, -1);
         EXPECT_EQ((*steps)[i].stolenNs, -1);
+        EXPECT_EQ((*steps)[i].busyNs, -1);
         EXPECT_EQ((*steps)[i].residentSet, now->steps[i].residentSet);
     }
     const auto before = (*openRecording(path))->summary();

@@ -137,6 +137,7 @@ TEST(Verify, NamesTheTableWhoseRowsWereChanged) {
           std::pair{"packed", "UPDATE packed SET bytes=bytes+1"},
           std::pair{"metrics", "DELETE FROM metrics"},
           std::pair{"memory_theory", "UPDATE memory_theory SET size_bytes=1"},
+          std::pair{"facts", "UPDATE facts SET value='another'"},
           std::pair{"diagnostics", "INSERT INTO diagnostics VALUES(99,1,'c','m','r',NULL,0,1)"},
           std::pair{"meta", "UPDATE meta SET value='another' WHERE key='format'"},
           std::pair{"chunks", "UPDATE chunks SET id=id+1000"}}) {
@@ -160,7 +161,7 @@ std::string contentOf(const std::string& path) {
     std::string text;
     for (const char* table :
          {"meta", "run", "hosts", "ranks", "devices", "lanes", "strings", "steps", "collectives",
-          "packed", "metrics", "memory_theory", "diagnostics"}) {
+          "packed", "metrics", "memory_theory", "facts", "diagnostics"}) {
         auto select = connection->prepare(std::string("SELECT * FROM ") + table);
         if (!select) return text + table;
         while (true) {

@@ -18,53 +18,74 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-class StolenTimeTest : public testing::Test {
+class HostCoresTest : public testing::Test {
 protected:
-    void steal(int ticks) {
-        std::ofstream(m_path) << "cpu  10 2 30 400 5 0 7 " << ticks << " 0 0\ncpu0 1 2 3 4 5 6 7 8";
+    void write(int user, int steal) {
+        std::ofstream(m_path) << "cpu  " << user << " 2 30 400 5 6 7 " << steal
+                              << " 0 0\ncpu0 1 2 3 4 5 6 7 8";
     }
     test::TemporaryFolder m_folder;
     std::string m_path = m_folder.file("stat");
     const std::int64_t m_tick = kSecond / sysconf(_SC_CLK_TCK);
 };
 
-TEST_F(StolenTimeTest, IsTheEighthNumberOfAllCores) {
-    EXPECT_EQ(stolenTicksIn("cpu  238659 230 29289 182670 1665 0 134 151 0 0\ncpu0 1 2"), 151);
-    EXPECT_EQ(stolenTicksIn("cpu  1 2 3 4 5 6 7"), std::nullopt) << "a kernel before 2.6.11";
-    EXPECT_EQ(stolenTicksIn("cpu0 1 2 3 4 5 6 7 8 9 10"), std::nullopt);
-    EXPECT_EQ(stolenTicksIn(""), std::nullopt);
+TEST_F(HostCoresTest, AreInTheLineOfAllCores) {
+    const auto ticks = coreTicksIn("cpu  1000 200 30 4000 50 6 7 151 0 0\ncpu0 1 2");
+    ASSERT_TRUE(ticks);
+    EXPECT_EQ(ticks->stolen, 151);
+    EXPECT_EQ(ticks->used, 1000 + 200 + 30 + 6 + 7) << "neither idle nor waiting for a disk";
+    EXPECT_FALSE(coreTicksIn("cpu  1 2 3 4 5 6 7")) << "a kernel before 2.6.11";
+    EXPECT_FALSE(coreTicksIn("cpu0 1 2 3 4 5 6 7 8 9 10"));
+    EXPECT_FALSE(coreTicksIn(""));
 }
 
-TEST_F(StolenTimeTest, IsWhatWasStolenSinceItWasReadLast) {
-    steal(151);
-    StolenTime stolen(m_path.c_str());
-    EXPECT_EQ(stolen.take(0), 0) << "how much before does not matter";
-    steal(154);
-    EXPECT_EQ(stolen.take(1000 * kSecond), 3 * m_tick);
-    EXPECT_EQ(stolen.take(2000 * kSecond), 0);
-    steal(150);
-    EXPECT_EQ(stolen.take(3000 * kSecond), 0) << "it never goes back";
+TEST_F(HostCoresTest, TellWhatWentOnSinceTheyWereReadLast) {
+    write(1000, 151);
+    HostCores cores(m_path.c_str());
+    EXPECT_EQ(cores.take(0)->stolen, 0) << "how much before does not matter";
+    write(1007, 154);
+    const auto since = cores.take(1000 * kSecond);
+    EXPECT_EQ(since->stolen, 3 * m_tick);
+    EXPECT_EQ(since->used, 7 * m_tick);
+    EXPECT_EQ(cores.take(2000 * kSecond)->used, 0);
+    write(900, 150);
+    EXPECT_EQ(cores.take(3000 * kSecond)->stolen, 0) << "it never goes back";
+    EXPECT_EQ(cores.take(4000 * kSecond)->used, 0);
 }
 
-TEST_F(StolenTimeTest, IsNotReadAgainWithinATick) {
-    steal(100);
-    StolenTime stolen(m_path.c_str());
-    EXPECT_EQ(stolen.take(0), 0);
-    steal(102);
-    EXPECT_EQ(stolen.take(m_tick - 1), 0);
-    EXPECT_EQ(stolen.take(1000 * kSecond), 2 * m_tick) << "nothing is lost";
+TEST_F(HostCoresTest, AreNotReadAgainWithinATick) {
+    write(100, 100);
+    HostCores cores(m_path.c_str());
+    EXPECT_EQ(cores.take(0)->stolen, 0);
+    write(101, 102);
+    EXPECT_EQ(cores.take(m_tick - 1)->stolen, 0);
+    EXPECT_EQ(cores.take(1000 * kSecond)->stolen, 2 * m_tick) << "nothing is lost";
 }
 
-TEST_F(StolenTimeTest, IsNotKnownWithoutTheFile) {
-    StolenTime stolen("/proc/no/such/file");
-    EXPECT_EQ(stolen.take(0), std::nullopt);
-    EXPECT_EQ(stolen.take(kSecond), std::nullopt);
+TEST_F(HostCoresTest, LeaveOutWhatIsSkippedButNotWhatIsStillToBeReported) {
+    write(100, 100);
+    HostCores cores(m_path.c_str());
+    EXPECT_EQ(cores.take(0)->used, 0);
+    write(105, 100);
+    cores.skip(1000 * kSecond);
+    write(107, 100);
+    EXPECT_EQ(cores.take(2000 * kSecond)->used, 2 * m_tick) << "not what was skipped";
+    write(110, 100);
+    EXPECT_EQ(cores.take(2000 * kSecond + 1)->used, 0) << "too early";
+    cores.skip(3000 * kSecond);
+    EXPECT_EQ(cores.take(4000 * kSecond)->used, 3 * m_tick) << "was still to be reported";
 }
 
-TEST_F(StolenTimeTest, IsKnownOfThisMachine) {
-    StolenTime stolen;
-    ASSERT_EQ(stolen.take(0), 0);
-    EXPECT_GE(stolen.take(1000 * kSecond).value(), 0);
+TEST_F(HostCoresTest, AreNotKnownWithoutTheFile) {
+    HostCores cores("/proc/no/such/file");
+    EXPECT_FALSE(cores.take(0));
+    EXPECT_FALSE(cores.take(kSecond));
+}
+
+TEST_F(HostCoresTest, AreKnownOfThisMachine) {
+    HostCores cores;
+    ASSERT_TRUE(cores.take(0));
+    EXPECT_GE(cores.take(1000 * kSecond)->stolen, 0);
 }
 
 TEST(CoreWait, IsTheSecondNumberOfTheThreadsFile) {
