@@ -14,7 +14,8 @@ constexpr const char* kFooter = R"(Examples:
   shardscope COMMAND --help
 
 Exit status: 0 ok, 1 failure, 2 usage, 3 input unreadable, 4 launch failed,
-5 a training rank failed, 130 interrupted.)";
+5 a training rank failed, 6 compare --gate: a rule was broken, 7 none was and
+some could not be judged, 130 interrupted.)";
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -131,14 +132,24 @@ using RecordedSteps = std::map<StepIndex, RecordedCounts>;
 [[nodiscard]] std::optional<double> measuredPeakUse(const RecordingSummary& summary,
                                                     std::optional<double> tokensPerSecond);
 
+/// Whether a step in which a rank does this is not compared with others: it takes longer of
+/// necessity.
+[[nodiscard]] constexpr bool setsAside(Phase phase) {
+    return phase == Phase::kEvaluation || phase == Phase::kCheckpoint || phase == Phase::kSample;
+}
+/// Steps within which some rank did. One that is followed by it, as in runs of ours, is as any
+/// other.
+[[nodiscard]] std::set<StepIndex> stepsSetAside(const RecordingSummary& summary,
+                                                const std::vector<RankEvents>& ranks);
 /// A step over all ranks.
 struct WholeStep {
     TimeRange range;  ///< from the first rank's beginning to the last one's end
     std::int64_t tokens = 0;
     std::int32_t ranks = 0;
 };
-/// Steps that speak for a run: finished by all ranks, behind the warm-up where there are enough,
-/// without validation passes unless all have one.
+/// Steps that speak for a run, the same for everything that is said of it: finished by all ranks,
+/// behind the warm-up where there are enough, and with no validation, checkpoint or sample within
+/// them unless all have one.
 struct SteadySteps {
     std::map<StepIndex, WholeStep> steps;
     std::int32_t warmupStepsLeftOut = 0;
@@ -146,8 +157,17 @@ struct SteadySteps {
 [[nodiscard]] SteadySteps steadySteps(const RecordingSummary& summary,
                                       const std::vector<RankEvents>& ranks);
 
+/// Of these, those that have phases and collectives on every rank: of the others it is known how
+/// long they took, and nothing of what in.
+[[nodiscard]] SteadySteps steadyWithDetail(const RecordingSummary& summary,
+                                           const std::vector<RankEvents>& ranks);
+
 struct Throughput {
-    std::optional<double> tokensPerSecond;  ///< absent where steps do not say how many they have
+    /// Median over the steps of tokens / time; absent where they do not say how many they have.
+    std::optional<double> tokensPerSecond;
+    /// Of all whole steps, warm-up and validation too, over the time from the first one's beginning
+    /// to the last one's end.
+    std::optional<double> wholeTokensPerSecond;
     std::optional<double> stepSecondsMedian;
     std::int32_t warmupStepsLeftOut = 0;
     std::int32_t steps = 0;  ///< that it is of

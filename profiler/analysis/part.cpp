@@ -1,8 +1,11 @@
 #include "profiler/analysis/part.h"
 
+#include "storage/model/detail.h"
 #include "storage/model/step_facts.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <string>
 
 namespace shardscope::analysis {
@@ -28,6 +31,24 @@ std::size_t stepsBefore(const RecordingSummary& summary) {
         std::min_element(summary.steps.begin(), summary.steps.end(),
                          [](const auto& a, const auto& b) { return a.step < b.step; });
     return static_cast<std::size_t>(std::max(0, first->step.value));
+}
+
+DetailedPart detailedPart(const RecordingSummary& summary) {
+    DetailedPart part;
+    part.basis.leftOut = detailPhrases(summary.detail);
+    const StepDetail detail(summary.detail);
+    std::set<StepIndex> all, poor;
+    for (const StepFacts& step : summary.steps) {
+        all.insert(step.step);
+        if (detail.of(step.rank, step.step) < CaptureLevel::kLight) poor.insert(step.step);
+    }
+    part.basis.steps = static_cast<std::int32_t>(all.size());
+    part.basis.detailed = static_cast<std::int32_t>(all.size() - poor.size());
+    if (poor.empty()) return part;
+    part.summary = summary;
+    std::erase_if(part.summary->steps,
+                  [&](const StepFacts& step) { return poor.contains(step.step); });
+    return part;
 }
 
 void keepAllSteps(RecordingSummary& summary) {

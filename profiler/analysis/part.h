@@ -5,6 +5,7 @@
 #include "profiler/analysis/report/report.h"
 
 #include <cstddef>
+#include <optional>
 
 namespace shardscope::analysis {
 
@@ -16,6 +17,14 @@ inline constexpr const char* kSelectedRanks = "selected-ranks";
 [[nodiscard]] bool isSelected(const RecordingSummary& summary);
 /// How many of the run's steps lie before the first of `summary`, as far as it tells.
 [[nodiscard]] std::size_t stepsBefore(const RecordingSummary& summary);
+
+/// How many of its steps have phases and collectives on every rank; and a copy with these alone,
+/// where that is another one.
+struct DetailedPart {
+    StepBasis basis;
+    std::optional<RecordingSummary> summary;
+};
+[[nodiscard]] DetailedPart detailedPart(const RecordingSummary& summary);
 
 /// For callers that have left the warm-up out: every remaining step counts as steady.
 void keepAllSteps(RecordingSummary& summary);

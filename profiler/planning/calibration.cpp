@@ -170,18 +170,19 @@ std::int32_t threadsOf(const run::RunConfig& config, std::int32_t cores) {
     return std::max(1, cores / config.ranks);
 }
 
-/// Of each operation what was measured among most ranks.
+/// Of each operation and number of ranks.
 std::optional<LinkTimes> linkOf(const Calibration& calibration, const run::RunConfig& config) {
     const run::CommunicatorKind wanted = run::communicatorOf(config);
-    std::map<CollectiveOp, const CollectiveCost*> chosen;
+    std::optional<LinkTimes> link;
     for (const CollectiveCost& each : calibration.collectives) {
         if (each.communicator != wanted || each.hosts != 1 || each.ranks < 2) continue;
-        const CollectiveCost*& kept = chosen[each.operation];
-        if (kept == nullptr || each.ranks > kept->ranks) kept = &each;
+        if (!link)
+            link.emplace(theory::LinkModel{},
+                         fmt::format("{} as calibrated", entryOf(wanted)->name));
+        analysis::AlphaBeta fit = each.fit;
+        fit.most = each.largest;
+        link->set(each.operation, each.ranks, fit);
     }
-    if (chosen.empty()) return std::nullopt;
-    LinkTimes link({}, fmt::format("{} as calibrated", entryOf(wanted)->name));
-    for (const auto& [operation, cost] : chosen) link.set(operation, cost->ranks, cost->fit);
     return link;
 }
 

@@ -5,18 +5,23 @@
 #include "engine/run/theory/model_theory.h"
 #include "profiler/analysis/communication/host_clocks.h"
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/steps/cores_taken.h"
+#include "profiler/analysis/steps/slow_steps.h"
 #include "profiler/planning/compute_parts.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace shardscope::planning {
@@ -24,39 +29,93 @@ namespace {
 
 using analysis::medianOf;
 
+constexpr std::size_t kLeastForMiddle = 8;
+/// Of a run: by how far their medians lie apart, runs do.
+constexpr std::size_t kStretches = 5;
+/// Runs of equal settings differ by this much on a machine of their own.
+constexpr double kLeastSpread = 0.015;
+
 Duration computingOf(const Parts& parts) {
     Duration sum;
     for (const Duration each : parts) sum += each;
     return sum;
 }
 
+/// The middle half of the steps by how long they took; all of few.
+std::set<StepIndex> middleOf(const analysis::SteadySteps& steady) {
+    std::vector<std::pair<Duration, StepIndex>> byTime;
+    for (const auto& [index, step] : steady.steps)
+        byTime.emplace_back(step.range.duration(), index);
+    std::sort(byTime.begin(), byTime.end());
+    const std::size_t quarter = byTime.size() >= kLeastForMiddle ? byTime.size() / 4 : 0;
+    std::set<StepIndex> middle;
+    for (std::size_t i = quarter; i < byTime.size() - quarter; ++i) middle.insert(byTime[i].second);
+    return middle;
+}
+
 class Learner {
 public:
+    explicit Learner(std::set<StepIndex> steps) : m_steps(std::move(steps)) {}
+
     void add(const std::map<StepIndex, Parts>& steps) {
-        std::array<std::vector<Duration>, static_cast<std::size_t>(Part::kCount)> times;
-        std::vector<double> computing;
+        Parts sum{};
+        std::int64_t count = 0;
         for (const auto& [step, parts] : steps) {
-            for (std::size_t i = 0; i < parts.size(); ++i) times[i].push_back(parts[i]);
-            computing.push_back(computingOf(parts).seconds());
+            if (!m_steps.contains(step)) continue;
+            for (std::size_t i = 0; i < parts.size(); ++i) sum[i] += parts[i];
+            ++count;
         }
-        for (std::size_t i = 0; i < times.size(); ++i) m_sum[i] += medianOf(times[i]);
-        const double median = medianOf(computing);
-        for (const double each : computing) m_relative.push_back(median > 0 ? each / median : 1);
+        if (count == 0) return;
+        for (std::size_t i = 0; i < sum.size(); ++i) m_sum[i] += Duration{sum[i].ns / count};
         ++m_ranks;
     }
-    [[nodiscard]] Duration of(Part part) const { return {m_sum[placeOf(part)].ns / m_ranks}; }
-    [[nodiscard]] double relative(double share) {
-        std::sort(m_relative.begin(), m_relative.end());
-        const auto last = static_cast<double>(m_relative.size() - 1);
-        return m_relative[static_cast<std::size_t>(std::lround(share * last))];
+    void addWaits(const std::vector<analysis::LedgerRow>& rows) {
+        for (const analysis::LedgerRow& row : rows) {
+            if (!m_steps.contains(row.step)) continue;
+            m_waited += row.parts[analysis::at(analysis::LedgerPart::kWaiting)];
+            ++m_rows;
+        }
     }
+    [[nodiscard]] Duration of(Part part) const { return {m_sum[placeOf(part)].ns / m_ranks}; }
+    [[nodiscard]] Duration computing() const {
+        Duration sum = computingOf(m_sum);
+        return {sum.ns / m_ranks};
+    }
+    /// Of a step and rank, for the slowest one.
+    [[nodiscard]] Duration waited() const { return {m_rows > 0 ? m_waited.ns / m_rows : 0}; }
     [[nodiscard]] std::int64_t ranks() const { return m_ranks; }
 
 private:
+    const std::set<StepIndex> m_steps;
     Parts m_sum{};
-    std::vector<double> m_relative;
-    std::int64_t m_ranks = 0;
+    Duration m_waited;
+    std::int64_t m_ranks = 0, m_rows = 0;
 };
+
+/// How far medians of stretches of the run lie apart.
+double spreadOf(const analysis::SteadySteps& steady) {
+    std::vector<double> times, medians;
+    for (const auto& [index, step] : steady.steps) times.push_back(step.range.duration().seconds());
+    if (times.size() < 2 * kStretches) return kLeastSpread;
+    for (std::size_t i = 0; i < kStretches; ++i) {
+        const auto at = [&](std::size_t n) {
+            return times.begin() + static_cast<std::ptrdiff_t>(n * times.size() / kStretches);
+        };
+        medians.push_back(medianOf(std::vector<double>(at(i), at(i + 1))));
+    }
+    const double median = medianOf(times);
+    return median > 0 ? std::max(kLeastSpread, analysis::spreadAround(median, medians) / median)
+                      : kLeastSpread;
+}
+
+/// Nearly all of them: a few are accidents of the machine.
+Duration meanOfMost(std::vector<Duration> values) {
+    std::sort(values.begin(), values.end());
+    values.resize(values.size() - values.size() / 20);
+    Duration sum;
+    for (const Duration each : values) sum += each;
+    return {sum.ns / static_cast<std::int64_t>(values.size())};
+}
 
 Duration divided(Duration time, double by) {
     return {by > 0 ? std::llround(static_cast<double>(time.ns) / by) : 0};
@@ -102,8 +161,10 @@ ComputeTimes timesOf(Learner& learner, const run::RunConfig& config) {
     found.clipNs = perElement(Part::kClip, Phase::kClip);
     found.optimizerNs = perElement(Part::kOptimizer, Phase::kOptimizer);
     found.rest = learner.of(Part::kRest);
-    found.low = learner.relative(0.1);
-    found.high = learner.relative(0.9);
+    const Duration computing = learner.computing();
+    if (computing.ns > 0)
+        found.lateness =
+            static_cast<double>(learner.waited().ns) / static_cast<double>(computing.ns);
     return found;
 }
 
@@ -148,6 +209,34 @@ theory::LinkModel meanOf(const std::map<CollectiveOp, theory::LinkModel>& known)
     return mean;
 }
 
+/// By operation and ranks, of all groups: of each size the median. The shortest, which says most of
+/// the link, is not what a step waits for.
+std::map<std::pair<CollectiveOp, std::int32_t>, std::vector<analysis::SizedTime>> sizedMedians(
+    const std::vector<analysis::Transfer>& transfers) {
+    std::map<std::pair<CollectiveOp, std::int32_t>, std::map<std::int64_t, std::vector<Duration>>>
+        bySize;
+    for (const analysis::Transfer& each : transfers)
+        if (each.transfer && each.size.count > 0 && moves(each.operation))
+            bySize[{each.operation, each.ranks}][each.size.count].push_back(*each.transfer);
+    std::map<std::pair<CollectiveOp, std::int32_t>, std::vector<analysis::SizedTime>> medians;
+    for (auto& [key, sizes] : bySize)
+        for (auto& [size, times] : sizes)
+            medians[key].push_back({Bytes{size}, medianOf(std::move(times))});
+    return medians;
+}
+
+/// Why nothing can be forecast from it; empty: it can.
+std::string whyNoBase(const RecordingSummary& summary, const analysis::SteadySteps& steady) {
+    std::set<StepIndex> steps;
+    for (const auto& [index, step] : steady.steps) steps.insert(index);
+    const analysis::CoreUse cores = analysis::coreUse(summary, steps);
+    if (cores.takenOfSteps() < analysis::kManyTaken) return {};
+    return fmt::format(
+        "its ranks were without a core for {:.0f} % of step time, so that its times are the "
+        "machine's: record it again with nothing else running",
+        100 * cores.takenOfSteps());
+}
+
 }  // namespace
 
 Result<ComputeTimes> computeTimesOf(const RecordingSummary& summary,
@@ -161,15 +250,18 @@ Result<ComputeTimes> computeTimesOf(const RecordingSummary& summary,
         return failure(ErrorCode::kUsage,
                        "its ranks measured a machine and trained nothing: take a recording of a "
                        "training run");
-    const analysis::SteadySteps steady = analysis::steadySteps(summary, ranks);
+    const analysis::SteadySteps steady = analysis::steadyWithDetail(summary, ranks);
     const bool device = config->device == run::Device::kCuda;
-    Learner learner;
+    if (const auto refused = whyNoBase(summary, steady); !refused.empty())
+        return failure(ErrorCode::kUsage, refused);
+    Learner learner(middleOf(steady));
     std::vector<Duration> woken;
     for (const RankEvents& events : ranks) {
         const auto steps = device ? deviceParts(summary, events, steady, *config)
                                   : hostParts(summary, events, steady);
         if (steps.empty()) continue;
         learner.add(steps);
+        if (!device) learner.addWaits(analysis::rankLedger(summary, events));
         const auto each = wakes(events);
         woken.insert(woken.end(), each.begin(), each.end());
     }
@@ -181,7 +273,11 @@ Result<ComputeTimes> computeTimesOf(const RecordingSummary& summary,
                            : "it holds no step to learn from: record a few steps with --capture "
                              "light or full");
     ComputeTimes found = timesOf(learner, *config);
-    if (!woken.empty()) found.wake = medianOf(woken);
+    if (!woken.empty()) found.wake = meanOfMost(std::move(woken));
+    found.spread = spreadOf(steady);
+    std::vector<Duration> walls;
+    for (const auto& [index, step] : steady.steps) walls.push_back(step.range.duration());
+    found.recorded = medianOf(std::move(walls));
     found.ranksOnHost = mostOnAHost(*config);
     found.config.hosts.clear();  // other numbers of ranks have other hosts
     if (!device && !summary.hosts.empty()) found.cores = summary.hosts.front().cores;
@@ -269,21 +365,64 @@ LinkTimes::LinkTimes(const theory::LinkModel& link, std::string source)
 void LinkTimes::set(CollectiveOp operation, std::int32_t ranks, const analysis::AlphaBeta& fit) {
     if (ranks < 2) return;
     const double hops = ranks - 1, rounds = roundsOf(operation);
-    theory::LinkModel link;
+    Fitted fitted{{}, fit.most};
+    theory::LinkModel& link = fitted.link;
     link.latencySeconds = fit.latencyNs * kNanosecond / hops / rounds;
     link.bytesPerSecond = fit.nsPerByte > 0 ? rounds * hops / ranks / (fit.nsPerByte * kNanosecond)
                                             : std::numeric_limits<double>::max();
-    m_known[operation] = link;
-    m_link = meanOf(m_known);
+    m_known[{operation, ranks}] = fitted;
+    std::map<CollectiveOp, theory::LinkModel> ofMostRanks;
+    for (const auto& [key, known] : m_known) ofMostRanks[key.first] = known.link;
+    m_link = meanOf(ofMostRanks);
+}
+
+const theory::LinkModel* LinkTimes::known(CollectiveOp operation, std::int32_t ranks,
+                                          Bytes size) const {
+    const auto found = m_known.find({operation, ranks});
+    if (found == m_known.end()) return nullptr;
+    const Fitted& fitted = found->second;
+    const bool reaches =
+        fitted.most.count == 0 ||
+        static_cast<double>(size.count) <= kFitReach * static_cast<double>(fitted.most.count);
+    return reaches ? &fitted.link : nullptr;
+}
+
+bool LinkTimes::covers(CollectiveOp operation, std::int32_t ranks, Bytes size) const {
+    if (m_known.empty() || ranks < 2 || known(operation, ranks, size) != nullptr) return true;
+    return operation == CollectiveOp::kAllReduce &&
+           known(CollectiveOp::kReduceScatter, ranks, size) != nullptr &&
+           known(CollectiveOp::kAllGather, ranks, size) != nullptr;
 }
 
 const theory::LinkModel& LinkTimes::model(CollectiveOp operation) const {
-    const auto found = m_known.find(operation);
-    return found == m_known.end() ? m_link : found->second;
+    const theory::LinkModel* found = &m_link;
+    for (const auto& [key, fitted] : m_known)
+        if (key.first == operation) found = &fitted.link;
+    return *found;
 }
 
 Duration LinkTimes::of(CollectiveOp operation, std::int32_t ranks, Bytes size) const {
-    return {theory::modelledNs(model(operation), operation, ranks, size.count)};
+    const auto ns = [&](const theory::LinkModel& link, CollectiveOp as) {
+        return theory::modelledNs(link, as, ranks, size.count);
+    };
+    if (const auto* own = known(operation, ranks, size)) return {ns(*own, operation)};
+    const auto* scatter = known(CollectiveOp::kReduceScatter, ranks, size);
+    const auto* gather = known(CollectiveOp::kAllGather, ranks, size);
+    if (operation == CollectiveOp::kAllReduce && scatter != nullptr && gather != nullptr)
+        return {ns(*scatter, CollectiveOp::kReduceScatter) + ns(*gather, CollectiveOp::kAllGather)};
+    return {ns(model(operation), operation)};
+}
+
+std::string LinkTimes::source() const {
+    std::set<std::int32_t> ranks;
+    Bytes most;
+    for (const auto& [key, fitted] : m_known) {
+        ranks.insert(key.second);
+        most = std::max(most, fitted.most);
+    }
+    if (ranks.empty()) return m_source;
+    const std::string among = fmt::format("{}: {} ranks", m_source, fmt::join(ranks, ", "));
+    return most.count > 0 ? fmt::format("{}, up to {}", among, bytesText(most)) : among;
 }
 
 LinkTimes LinkTimes::scaled(double latency, double bandwidth) const {
@@ -293,7 +432,7 @@ LinkTimes LinkTimes::scaled(double latency, double bandwidth) const {
         link.bytesPerSecond *= bandwidth;
     };
     scale(other.m_link);
-    for (auto& [operation, link] : other.m_known) scale(link);
+    for (auto& [key, fitted] : other.m_known) scale(fitted.link);
     return other;
 }
 
@@ -317,10 +456,17 @@ std::optional<LinkTimes> linkOf(const RecordingSummary& summary,
         if (const auto modelled = modelledLinkOf(*config)) return modelled;
     std::optional<LinkTimes> found;
     const analysis::HostClocks clocks(summary, ranks);
-    for (const auto& each : analysis::classesOf(analysis::transfersOf(ranks, clocks))) {
-        if (!each.fit || each.group != 0 || each.ranks < 2) continue;
+    for (const auto& [key, times] : sizedMedians(analysis::transfersOf(ranks, clocks))) {
+        auto fit = analysis::fitAlphaBeta(times);
+        // Of sizes too close to tell latency from bandwidth: as long per byte as the largest.
+        if (!fit)
+            fit = analysis::AlphaBeta{0,
+                                      static_cast<double>(times.back().time.ns) /
+                                          static_cast<double>(times.back().size.count),
+                                      1, times.front().size, times.back().size};
+        if (key.second < 2) continue;
         if (!found) found.emplace(theory::LinkModel{}, "fitted to the recorded collectives");
-        found->set(each.operation, each.ranks, *each.fit);
+        found->set(key.first, key.second, *fit);
     }
     return found;
 }

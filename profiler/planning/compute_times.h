@@ -1,11 +1,15 @@
 // What a rank computes in a step and how long that takes, taken from a recording and carried over
 // to another configuration. Pure functions.
 //
-// Each time is the median over steady steps of what a rank spent, its mean over ranks. Carried
-// over, blocks and head take longer by their matrix products (model_theory.h, causal attention),
-// embedding and batch by tokens, clip and optimizer by the elements a rank works on. What is the
-// same model with the same batch is therefore as recorded; anything else is estimated. Ranks that
-// have fewer cores than threads share them evenly.
+// Each time is the mean over the middle half of the steady steps, by how long they took, and over
+// ranks: parts of the same steps add up to them, which medians of each part do not. Beside
+// computing a step waits for the slowest of its ranks, which all compute alike and never equally
+// long; that is a share of computing too, which grows with ranks as the expected largest of so many
+// normal values does (Tippett, Biometrika 17, 1925). Carried over, blocks and head take longer by
+// their matrix products (model_theory.h, causal attention), embedding and batch by tokens, clip and
+// optimizer by the elements a rank works on. What is the same model with the same batch is
+// therefore as recorded; anything else is estimated. Ranks that have fewer cores than threads share
+// them evenly.
 #pragma once
 
 #include "engine/run/config/run_config.h"
@@ -19,6 +23,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shardscope::planning {
@@ -33,13 +38,18 @@ struct ComputeTimes {
     Duration head;                       ///< all pieces
     double clipNs = 0, optimizerNs = 0;  ///< an element
     // A step's.
-    Duration rest;  ///< the step's thread between its phases
-    Duration wake;  ///< from the end of a collective until its waiter goes on
-    /// Computing of a step over its median: the tenth and ninetieth hundredth of the steps.
+    Duration rest;        ///< the step's thread between its phases
+    Duration wake;        ///< from the end of a collective until its waiter goes on
+    double lateness = 0;  ///< waiting for the slowest of the recorded ranks, over computing
+    /// Of forecasts by a data sheet: the least and most that computing may take, over it.
     double low = 1, high = 1;
-    std::int32_t ranksOnHost = 1;  ///< most of any host
-    std::int32_t cores = 0;        ///< of that host; 0: not known, or a device computes
-    std::int32_t steps = 0;        ///< that it is of
+    /// Of forecasts by a recording: of runs of the same settings, the deviation of their medians,
+    /// of which the recording's own stretches are a sample.
+    double spread = 0;
+    std::optional<Duration> recorded;  ///< its median step
+    std::int32_t ranksOnHost = 1;      ///< most of any host
+    std::int32_t cores = 0;            ///< of that host; 0: not known, or a device computes
+    std::int32_t steps = 0;            ///< that it is of
 };
 
 /// kUsage where the recording was not made by this engine, or has no steady step to learn from.
@@ -99,18 +109,34 @@ public:
     /// bandwidth.
     void set(CollectiveOp operation, std::int32_t ranks, const analysis::AlphaBeta& fit);
 
+    /// Whether it is known how long this takes: always of a link that was given; of one that was
+    /// fitted among as many ranks as it was fitted for, and up to kFitReach of the largest size. An
+    /// all-reduce is a reduce-scatter and an all-gather of the same size, so that these say how
+    /// long it takes as well.
+    [[nodiscard]] bool covers(CollectiveOp operation, std::int32_t ranks, Bytes size) const;
     /// S as the engine reports it. An operation that is not known takes what the others say.
     [[nodiscard]] Duration of(CollectiveOp operation, std::int32_t ranks, Bytes size) const;
     [[nodiscard]] const theory::LinkModel& model(CollectiveOp operation) const;
-    [[nodiscard]] const std::string& source() const { return m_source; }
+    /// With what it covers: "fitted to the recorded collectives: 2 ranks, up to 1.2 MB".
+    [[nodiscard]] std::string source() const;
     /// The same with other latency and bandwidth, by factors.
     [[nodiscard]] LinkTimes scaled(double latency, double bandwidth) const;
 
 private:
+    struct Fitted {
+        theory::LinkModel link;
+        Bytes most;  ///< largest size; 0: not known
+    };
+    using Key = std::pair<CollectiveOp, std::int32_t>;  ///< ranks
+    /// Null: nothing of that size was fitted.
+    [[nodiscard]] const theory::LinkModel* known(CollectiveOp operation, std::int32_t ranks,
+                                                 Bytes size) const;
     theory::LinkModel m_link;  ///< of what is not in m_known
-    std::map<CollectiveOp, theory::LinkModel> m_known;
+    std::map<Key, Fitted> m_known;
     std::string m_source;
 };
+/// Of the largest size: smaller ones take no longer than what was fitted.
+inline constexpr double kFitReach = 2;
 
 /// The link that the options of modelled links describe, which to a plan is a real one, taken out
 /// of `config`; absent where they describe none.

@@ -2,12 +2,15 @@
 
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/theory.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -26,6 +29,27 @@ std::int32_t membersOf(const RunConfig& config, Among among) {
     return among == Among::kShard ? shard : config.ranks / shard;
 }
 
+/// The largest of so many standard normal values, as expected (Tippett 1925).
+double expectedLargest(std::int32_t count) {
+    constexpr std::pair<std::int32_t, double> kKnown[] = {
+        {1, 0},       {2, 0.5642},  {3, 0.8463},  {4, 1.0294},   {6, 1.2672},   {8, 1.4236},
+        {16, 1.7660}, {32, 2.0697}, {64, 2.3437}, {128, 2.5938}, {1024, 3.2414}};
+    const auto* above = std::find_if(std::begin(kKnown), std::end(kKnown),
+                                     [count](const auto& each) { return each.first >= count; });
+    if (above == std::end(kKnown)) return std::rbegin(kKnown)->second;
+    if (above == std::begin(kKnown) || above->first == count) return above->second;
+    const auto* below = std::prev(above);
+    const double share = std::log(static_cast<double>(count) / below->first) /
+                         std::log(static_cast<double>(above->first) / below->first);
+    return below->second + share * (above->second - below->second);
+}
+
+/// Waiting for the slowest of so many ranks, over computing.
+double latenessOf(std::int32_t ranks, const ComputeTimes& times) {
+    const double recorded = expectedLargest(times.config.ranks);
+    return recorded > 0 ? times.lateness * expectedLargest(ranks) / recorded : 0;
+}
+
 PlayedStep played(const RunConfig& config, const ForecastInput& input,
                   const std::vector<StepTask>& tasks, double factor) {
     const CarriedTimes carried(input.times, config, input.ranksOnHost);
@@ -37,7 +61,37 @@ PlayedStep played(const RunConfig& config, const ForecastInput& input,
     };
     costs.wake = input.times.wake;
     costs.rest = carried.rest();
-    return playStep(tasks, costs);
+    PlayedStep step = playStep(tasks, costs);
+    step.late = times(step.computing, latenessOf(config.ranks, input.times));
+    step.time += step.late;
+    return step;
+}
+
+/// The first transfer that the link's fit does not cover; empty: it covers all.
+std::string uncovered(const RunConfig& config, const ForecastInput& input,
+                      const std::vector<StepTask>& tasks) {
+    if (input.link == nullptr) return {};
+    for (const StepTask& task : tasks) {
+        if (task.kind != StepTask::Kind::kAsk) continue;
+        const std::int32_t ranks = membersOf(config, task.among);
+        if (!input.link->covers(task.operation, ranks, task.size))
+            return fmt::format("how long {} of {} among {} ranks takes ({})",
+                               toWord(task.operation), bytesText(task.size), ranks,
+                               input.link->source());
+    }
+    return {};
+}
+
+/// Of the played step, of one that `forecast` says of the recorded settings.
+double deviationOf(const PlayedStep& step, const ForecastInput& input) {
+    const RunConfig& recorded = input.times.config;
+    const Duration own = played(recorded, {input.times, input.link, input.times.ranksOnHost},
+                                stepTasks(recorded, kPlayedSteps), 1)
+                             .time;
+    if (own.ns <= 0 || step.time.ns <= 0 || !input.times.recorded) return input.times.spread;
+    const double error = own.seconds() / input.times.recorded->seconds() - 1;
+    const double away = kTransferError * std::log(step.time.seconds() / own.seconds());
+    return std::sqrt(input.times.spread * input.times.spread + error * error + away * away);
 }
 
 using run::RunConfig;
@@ -76,7 +130,9 @@ private:
         if (config.ranks > 1 && m_link == nullptr) return;
         if (config == own() || !run::validate(config)) return;
         Forecast made = of(config);
-        m_made.all.push_back({varied, std::move(text), std::move(config), made});
+        if (!made.unknown.empty())
+            return m_made.unknown.push_back({varied, std::move(text), std::move(made.unknown)});
+        m_made.all.push_back({varied, std::move(text), std::move(config), std::move(made)});
     }
 
     /// A change of the recorded settings, with what does not apply any more left out.
@@ -100,7 +156,11 @@ private:
         if (m_link == nullptr) return;
         const auto with = [&](const char* text, double latency, double bandwidth) {
             const LinkTimes other = m_link->scaled(latency, bandwidth);
-            m_made.all.push_back({Varied::kLink, text, own(), of(own(), &other)});
+            Forecast made = of(own(), &other);
+            if (!made.unknown.empty())
+                m_made.unknown.push_back({Varied::kLink, text, made.unknown});
+            else
+                m_made.all.push_back({Varied::kLink, text, own(), std::move(made)});
         };
         with("bandwidth x 2", 1, 2);
         with("bandwidth x 10", 1, 10);
@@ -159,8 +219,16 @@ Forecast forecast(const RunConfig& config, const ForecastInput& input) {
     const std::vector<StepTask> tasks = stepTasks(config, kPlayedSteps);
     Forecast made;
     made.step = played(config, input, tasks, 1);
-    made.low = played(config, input, tasks, input.times.low).time;
-    made.high = played(config, input, tasks, input.times.high).time;
+    made.unknown = uncovered(config, input, tasks);
+    if (input.times.recorded) {
+        // Normal: four in five lie within 1.28 deviations.
+        const double off = 1.2816 * deviationOf(made.step, input);
+        made.low = times(made.step.time, 1 - std::min(off, 0.9));
+        made.high = times(made.step.time, 1 + off);
+    } else {
+        made.low = played(config, input, tasks, input.times.low).time;
+        made.high = played(config, input, tasks, input.times.high).time;
+    }
     if (made.step.time.ns > 0)
         made.tokensPerSecond =
             static_cast<double>(theory::tokensPerStep(config)) / made.step.time.seconds();
@@ -188,8 +256,9 @@ RunConfig overRanks(RunConfig config, std::int32_t ranks, run::Strategy several)
     return run::settled(config, config);
 }
 
-std::vector<ProjectionRow> project(const RunConfig& config, Scaled scaled, std::int32_t most,
-                                   const std::function<Forecast(const RunConfig&)>& forecastOf) {
+std::vector<ProjectionRow> project(
+    const RunConfig& config, Scaled scaled, std::int32_t most,
+    const std::function<std::optional<Forecast>(const RunConfig&)>& forecastOf) {
     const std::int64_t all = std::int64_t{config.batch} * config.ranks;
     std::vector<ProjectionRow> rows;
     for (std::int32_t ranks = 1; ranks <= most; ranks *= 2) {
@@ -199,7 +268,9 @@ std::vector<ProjectionRow> project(const RunConfig& config, Scaled scaled, std::
         if (scaled == Scaled::kStrong)
             own.batch = static_cast<std::int32_t>(std::min(all / ranks, kMost));
         if (!run::validate(own)) continue;
-        ProjectionRow row{ranks, forecastOf(own), 1};
+        auto made = forecastOf(own);
+        if (!made) continue;
+        ProjectionRow row{ranks, std::move(*made), 1};
         const double alone =
             rows.empty() ? row.forecast.tokensPerSecond : rows.front().forecast.tokensPerSecond;
         row.efficiency = row.forecast.tokensPerSecond / alone / ranks;

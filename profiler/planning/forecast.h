@@ -22,8 +22,13 @@ struct ForecastInput {
 
 struct Forecast {
     PlayedStep step;
-    /// With the tenth and ninetieth hundredth of what steps computed.
+    /// By a recording: four in five runs of these settings have their median step within, by how
+    /// far the played step is off the recorded one, how far runs lie apart, and how far the
+    /// settings are from the recorded ones (kTransferError). By a data sheet: with the least and
+    /// most of the peak that training reaches.
     Duration low, high;
+    /// Why the step's time is not known: a transfer that the link's fit does not cover; a phrase.
+    std::string unknown;
     double tokensPerSecond = 0;  ///< of all ranks
     /// Of the step's time, communication that nothing hides.
     [[nodiscard]] double waitingShare() const {
@@ -32,6 +37,9 @@ struct Forecast {
     /// The link is busier than the rank: more tokens a rank would hide more.
     [[nodiscard]] bool communicationBound() const { return step.moving > step.computing; }
 };
+
+/// Deviation of a forecast, for a step that takes e times as long as the recorded one.
+inline constexpr double kTransferError = 0.05;
 
 /// `config` is valid.
 [[nodiscard]] Forecast forecast(const run::RunConfig& config, const ForecastInput& input);
@@ -53,11 +61,11 @@ struct ProjectionRow {
     double efficiency = 0;  ///< tokens/s over ranks times those of one rank
 };
 
-/// One rank and then powers of two up to `most`. Strong: as long as ranks divide the batch of all,
-/// `config`'s own.
+/// One rank and then powers of two up to `most`, as far as `forecastOf` knows. Strong: as long as
+/// ranks divide the batch of all, `config`'s own.
 [[nodiscard]] std::vector<ProjectionRow> project(
     const run::RunConfig& config, Scaled scaled, std::int32_t most,
-    const std::function<Forecast(const run::RunConfig&)>& forecastOf);
+    const std::function<std::optional<Forecast>(const run::RunConfig&)>& forecastOf);
 
 /// `config` over other ranks: alone it is single, else `several`, and without what does not apply
 /// to that.
@@ -91,9 +99,16 @@ struct Alternative {
     Forecast forecast;
 };
 
+/// Of what has not been forecast.
+struct NotForecast {
+    Varied varied = Varied::kRanks;
+    std::string text, why;
+};
+
 struct Alternatives {
     Forecast recorded;  ///< of the run's own settings: against the recorded step, the model's error
     std::vector<Alternative> all;
+    std::vector<NotForecast> unknown;
 };
 
 /// Only settings that a run may have. `link`: null for one rank, which has no others then.

@@ -178,7 +178,9 @@ DividedPlan planDivision(const DividedRun& run, const Division& division) {
     const double allReduces = run.kept == Kept::kInput ? 6 : 4;
     plan.tensorTraffic =
         allReduces * 2 * ring(t) * message * static_cast<double>(run.model.layers) / p * m;
-    if (division.pipeline > 1) plan.pipelineTraffic = 2 * message * m;
+    // One way between two stages; a middle one of more sends both ways.
+    if (division.pipeline > 1)
+        plan.pipelineTraffic = (division.pipeline == 2 ? 1 : 2) * message * m;
     plan.dataTraffic = parameters * (run.state.gradients + run.state.parameters) * ring(d);
     plan.bubble = (p - 1) / (m + p - 1);
     return plan;

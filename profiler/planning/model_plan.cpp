@@ -95,14 +95,16 @@ StrategyPlan planOf(const RunConfig& config, const ModelPlanInput& input) {
 
 std::optional<Forecast> forecastOf(const RunConfig& config, const PlanTimes& times) {
     if (config.ranks > mostForecast(times)) return std::nullopt;
-    return forecast(config, forecastInput(config, times));
+    Forecast made = forecast(config, forecastInput(config, times));
+    if (!made.unknown.empty()) return std::nullopt;
+    return made;
 }
 
 std::vector<ProjectionRow> projectModel(const RunConfig& config, const PlanTimes& times,
                                         Scaled scaled, std::int32_t most) {
     if (!times.link) return {};
     return project(config, scaled, std::min(most, mostForecast(times)),
-                   [&](const RunConfig& own) { return *forecastOf(own, times); });
+                   [&](const RunConfig& own) { return forecastOf(own, times); });
 }
 
 std::vector<StrategyPlan> planModel(const ModelPlanInput& input) {

@@ -1,11 +1,13 @@
 #include "profiler/planning/plan_times.h"
 
 #include "engine/run/theory/device_peaks.h"
+#include "profiler/planning/forecast.h"
 #include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace shardscope::planning {
@@ -25,6 +27,19 @@ Utilisation around(double expected) {
             std::min(1.0, kUsualUtilisation.high * factor)};
 }
 
+/// How far off the recorded step the played one is; empty where there is none to compare.
+std::string errorText(const PlanTimes& times) {
+    const ComputeTimes& computing = times.computing.front();
+    const bool alone = computing.config.ranks == 1;
+    if (!computing.recorded || (!alone && !times.link)) return {};
+    const Forecast played = forecast(
+        computing.config, {computing, alone ? nullptr : &*times.link, computing.ranksOnHost});
+    if (!played.unknown.empty()) return {};
+    const double off = 100 * (played.step.time.seconds() / computing.recorded->seconds() - 1);
+    return fmt::format("; the model plays its step {:.1f} % {} than recorded", std::abs(off),
+                       off < 0 ? "shorter" : "longer");
+}
+
 }  // namespace
 
 const ComputeTimes& timesFor(const PlanTimes& times, std::int32_t ranksOnHost) {
@@ -35,6 +50,11 @@ const ComputeTimes& timesFor(const PlanTimes& times, std::int32_t ranksOnHost) {
     return *std::min_element(
         times.computing.begin(), times.computing.end(),
         [&](const ComputeTimes& a, const ComputeTimes& b) { return misses(a) < misses(b); });
+}
+
+void setRanksOnHost(PlanTimes& times, std::int32_t ranks) {
+    times.ranksOnHost = ranks;
+    if (times.linkReach > 0) times.linkReach = ranks;
 }
 
 std::int32_t mostForecast(const PlanTimes& times) {
@@ -51,6 +71,7 @@ Result<PlanTimes> timesOfRecording(const RecordingSummary& summary,
     times.source = fmt::format("computing as {} recorded, {} steps", name, computing->steps);
     times.computing.push_back(std::move(*computing));
     times.link = linkOf(summary, ranks);
+    times.source += errorText(times);
     return times;
 }
 

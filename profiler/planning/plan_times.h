@@ -28,6 +28,9 @@ struct PlanTimes {
 /// Those of as many ranks on a host, or of the most below that, or of the fewest.
 [[nodiscard]] const ComputeTimes& timesFor(const PlanTimes& times, std::int32_t ranksOnHost);
 
+/// A link that joins the ranks of a host joins so many then.
+void setRanksOnHost(PlanTimes& times, std::int32_t ranks);
+
 /// Ranks up to which the link is known: one without a link.
 [[nodiscard]] std::int32_t mostForecast(const PlanTimes& times);
 

@@ -59,6 +59,7 @@ struct PlayedStep {
     Duration computing;  ///< of it, rest and all
     Duration waiting;    ///< of it: communication that nothing hides
     Duration moving;     ///< of the links, those of groups added up
+    Duration late;       ///< of it, for ranks that compute for longer: added to what was played
 };
 
 /// The last of the steps that `tasks` has (stepTasks); play three or more, so that what one leaves

@@ -64,15 +64,16 @@ std::vector<std::pair<Key, Sum>> sorted(const std::map<Key, Sum>& sums) {
     return all;
 }
 
-/// Steps to be looked at: those selected, or the steady ones.
+/// Steps to be looked at: those selected, or the steady ones; of those that have detail.
 std::map<StepIndex, TimeRange> stepsOf(const Asked& asked, const std::vector<RankEvents>& ranks) {
     std::map<StepIndex, TimeRange> steps;
     if (!asked.selection.cutsTime()) {
-        for (const auto& [index, step] : analysis::steadySteps(asked.summary, ranks).steps)
+        for (const auto& [index, step] : analysis::steadyWithDetail(asked.summary, ranks).steps)
             steps[index] = step.range;
         return steps;
     }
-    for (const StepFacts& facts : asked.summary.steps) {
+    const analysis::DetailedPart part = analysis::detailedPart(asked.summary);
+    for (const StepFacts& facts : (part.summary ? *part.summary : asked.summary).steps) {
         const auto [found, fresh] = steps.try_emplace(facts.step, facts.range());
         if (fresh) continue;
         found->second.begin = std::min(found->second.begin, facts.start);
@@ -353,7 +354,8 @@ Table Bounds::scenarioTable() const {
 }
 
 Table Bounds::stepTable() const {
-    Table table{"steps",
+    // Not "steps": that is the figure of how many there are.
+    Table table{"step_paths",
                 "The path of each step",
                 {{"step", "step"},
                  {"kind", "kind"},
@@ -443,6 +445,8 @@ Result<Answer> askBounds(const Asked& asked) {
                               fmt::format("what bounds the step is unknown: {}", missing));
         return answer;
     };
+    if (asked.detailed(answer).basis.detailed == 0 && !asked.summary.steps.empty())
+        return none("no step has detail");
     if (!anyIsKnown(asked, *ranks))
         return none("neither phases of step threads nor kernels of devices were recorded");
     addUnknown(asked, *ranks, answer);

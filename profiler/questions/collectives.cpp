@@ -116,7 +116,7 @@ void addUnknown(const std::vector<Transfer>& transfers, const std::vector<Transf
 }  // namespace
 
 Result<Answer> askCollectives(const Asked& asked) {
-    const auto ranks = asked.events();
+    const auto ranks = asked.wholeEvents();
     if (!ranks) return failure(ranks);
     const analysis::HostClocks clocks(asked.summary, *ranks);
     const auto transfers = analysis::transfersOf(*ranks, clocks);

@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/compare/comparability.h"
 #include "profiler/analysis/compare/difference.h"
+#include "profiler/analysis/compare/grounds.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/steps/training_health.h"
 #include "profiler/questions/answer/cells.h"
@@ -78,6 +79,7 @@ std::vector<RunFigure> together(const std::vector<Side>& baselines) {
         for (std::size_t i = 1; i < baselines.size(); ++i) {
             const RunFigure* more = analysis::findFigure(baselines[i].figures, figure.key);
             if (more == nullptr) continue;
+            figure.running.insert(figure.running.end(), more->running.begin(), more->running.end());
             figure.samples.insert(figure.samples.end(), more->samples.begin(), more->samples.end());
             if (more->whole) wholes.push_back(*more->whole);
         }
@@ -98,35 +100,70 @@ Table figureTable() {
              {"change_pct", "change", Unit::kChange, "Second / first - 1."},
              {"low_pct", "from", Unit::kChange, "Interval of the change, 99.7 %, block bootstrap."},
              {"high_pct", "to", Unit::kChange, "Its other end."},
+             {"running_change_pct", "running", Unit::kChange,
+              "Where cores were taken: the change of running time, without waiting for the slowest "
+              "rank or for a core, on which the verdict rests.",
+              Shown::kWhereAny},
+             {"running_low_pct", "from", Unit::kChange, "Its interval.", Shown::kWhereAny},
+             {"running_high_pct", "to", Unit::kChange, "Its other end.", Shown::kWhereAny},
              {"verdict", "verdict", Unit::kNone,
               "Improved or regressed: 1 % or more and beyond noise. No change: 5 % or more "
-              "can be left out. Cannot tell: all other cases."}},
+              "can be left out. Cannot tell: all other cases, and where cores were taken or each "
+              "run chose other kernels."}},
             {}};
 }
 
 void addFigures(const std::vector<RunFigure>& first, const std::vector<RunFigure>& second,
-                Compared& compared) {
+                const analysis::Grounds& grounds, Compared& compared) {
     Table table = figureTable();
     const RunFigure none;
     for (const std::string& key : analysis::keysOf(first, second)) {
         const RunFigure* a = analysis::findFigure(first, key);
         const RunFigure* b = analysis::findFigure(second, key);
         const Difference difference =
-            analysis::differenceOf(a != nullptr ? *a : none, b != nullptr ? *b : none);
-        table.rows.push_back({key, a != nullptr ? a->unit : b->unit, cell(difference.first),
-                              cell(difference.second), cell(difference.firstSpread),
-                              cell(difference.secondSpread), percent(difference.change),
-                              percent(difference.low), percent(difference.high),
-                              toWord(difference.verdict)});
+            analysis::differenceOf(a != nullptr ? *a : none, b != nullptr ? *b : none, grounds);
+        const auto& judged = difference.judged;
+        table.rows.push_back(
+            {key, a != nullptr ? a->unit : b->unit, cell(difference.first), cell(difference.second),
+             cell(difference.firstSpread), cell(difference.secondSpread),
+             percent(difference.change), percent(difference.low), percent(difference.high),
+             judged ? percent(judged->change) : Cell(), judged ? percent(judged->low) : Cell(),
+             judged ? percent(judged->high) : Cell(), toWord(difference.verdict)});
         const Unit unit = table.unitOf(table.rows.back(), table.columnAt("first"));
         compared.figures.push_back({key, unit, difference});
     }
     compared.answer.tables.push_back(std::move(table));
 }
 
+std::string changeText(double change, double low, double high) {
+    return fmt::format("{:+.1f} % (between {:+.1f} and {:+.1f} %)", 100 * change, 100 * low,
+                       100 * high);
+}
+
+std::string verdictText(const Difference& difference) {
+    const bool known = difference.change && difference.low && difference.high;
+    const std::string recorded =
+        known ? changeText(*difference.change, *difference.low, *difference.high) : std::string();
+    if (difference.judged) {
+        const auto& judged = *difference.judged;
+        return fmt::format(
+            "{}, {} of running time; {}, so that the recorded change of {} says "
+            "little",
+            toWord(difference.verdict), changeText(judged.change, judged.low, judged.high),
+            difference.reason, recorded);
+    }
+    if (!difference.reason.empty())
+        return fmt::format(
+            "unknown: {}{}", difference.reason,
+            known ? fmt::format("; recorded is a change of {}", recorded) : std::string());
+    if (known) return fmt::format("{}, {}", toWord(difference.verdict), recorded);
+    return fmt::format("{}; it takes {} steps of each without warm-up and validation",
+                       toWord(difference.verdict), analysis::kLeastSamples);
+}
+
 /// What people look at first.
 void addVerdict(const std::vector<RunFigure>& first, const std::vector<RunFigure>& second,
-                Answer& answer) {
+                const analysis::Grounds& grounds, Answer& answer) {
     const char* kAsked = "step.time_ns";
     const RunFigure* a = analysis::findFigure(first, kAsked);
     const RunFigure* b = analysis::findFigure(second, kAsked);
@@ -134,14 +171,17 @@ void addVerdict(const std::vector<RunFigure>& first, const std::vector<RunFigure
         answer.unknown.emplace_back("which run is faster is unknown: one has no whole steps");
         return;
     }
-    const Difference difference = analysis::differenceOf(*a, *b);
-    answer.sentences.push_back(fmt::format(
-        "Step time: {}{}.", toWord(difference.verdict),
-        difference.change && difference.low
-            ? fmt::format(", {:+.1f} % (between {:+.1f} and {:+.1f} %)", 100 * *difference.change,
-                          100 * *difference.low, 100 * *difference.high)
-            : fmt::format("; it takes {} steps of each without warm-up and validation",
-                          analysis::kLeastSamples)));
+    answer.sentences.push_back(
+        fmt::format("Step time: {}.", verdictText(analysis::differenceOf(*a, *b, grounds))));
+}
+
+/// What all baselines leave to rest on.
+analysis::Grounds groundsOf(const std::vector<Side>& baselines, const Side& run) {
+    analysis::Grounds grounds;
+    for (const Side& baseline : baselines)
+        grounds += analysis::groundsOf({&baseline.summary, baseline.report.cores},
+                                       {&run.summary, run.report.cores});
+    return grounds;
 }
 
 Result<void> checkComparable(const std::vector<Side>& baselines, const Side& run, bool anyway,
@@ -168,25 +208,33 @@ void addMemory(const Side& first, const Side& second, Answer& answer) {
         answer.unknown.emplace_back("what memory grew by is unknown: one has no memory events");
 }
 
-Result<bool> addGate(const std::vector<RunFigure>& first, const std::vector<RunFigure>& second,
-                     const std::vector<analysis::GateRule>& rules, Answer& answer) {
-    if (rules.empty()) return false;
-    const auto results = analysis::checkGate(rules, first, second);
+Result<std::optional<analysis::GateState>> addGate(const std::vector<RunFigure>& first,
+                                                   const std::vector<RunFigure>& second,
+                                                   const std::vector<analysis::GateRule>& rules,
+                                                   const analysis::Grounds& grounds,
+                                                   Answer& answer) {
+    if (rules.empty()) return std::nullopt;
+    const auto results = analysis::checkGate(rules, first, second, grounds);
     if (!results) return failure(results);
     Table table{"gate",
                 "Rules",
                 {{"rule", "rule"},
                  {"state", "state", Unit::kNone, "Broken: beyond the bound and beyond noise."},
-                 {"change_pct", "change", Unit::kChange, "Second / first - 1."}},
+                 {"change_pct", "change", Unit::kChange,
+                  "Second / first - 1; of running time where cores were taken."}},
                 {}};
-    bool broken = false;
+    auto worst = analysis::GateState::kKept;
     for (const analysis::GateResult& result : *results) {
-        broken = broken || result.state == analysis::GateState::kBroken;
-        table.rows.push_back(
-            {result.rule.text, toWord(result.state), percent(result.difference.change)});
+        // Broken outweighs what could not be judged.
+        if (result.state == analysis::GateState::kBroken || worst == analysis::GateState::kKept)
+            worst = result.state;
+        const Difference& difference = result.difference;
+        table.rows.push_back({result.rule.text, toWord(result.state),
+                              percent(difference.judged ? std::optional(difference.judged->change)
+                                                        : difference.change)});
     }
     answer.tables.insert(answer.tables.begin(), std::move(table));
-    return broken;
+    return worst;
 }
 
 using analysis::LossCurves;
@@ -209,14 +257,15 @@ Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>&
     const auto first = together(baselines);
     if (auto able = checkComparable(baselines, run, options.anyway, compared.answer); !able)
         return failure(able);
-    addVerdict(first, run.figures, compared.answer);
-    addFigures(first, run.figures, compared);
+    const analysis::Grounds grounds = groundsOf(baselines, run);
+    addVerdict(first, run.figures, grounds, compared.answer);
+    addFigures(first, run.figures, grounds, compared);
     addCostTables(baselines.front().costs, run.costs, compared.answer);
     addMemory(baselines.front(), run, compared.answer);
     addLossCurves(baselines.front().summary, run.summary, compared.answer);
-    const auto broken = addGate(first, run.figures, options.rules, compared.answer);
-    if (!broken) return failure(broken);
-    compared.gateBroken = *broken;
+    const auto gate = addGate(first, run.figures, options.rules, grounds, compared.answer);
+    if (!gate) return failure(gate);
+    compared.gate = *gate;
     baselines.push_back(std::move(run));
     for (Side& side : baselines)
         compared.sides.push_back({std::move(side.summary), std::move(side.report)});

@@ -11,6 +11,7 @@
 #include "storage/model/recording.h"
 #include "storage/recording/read/recording_reader.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,8 @@ struct ComparedFigure {
 
 struct Compared {
     Answer answer;
-    bool gateBroken = false;
-    std::vector<ComparedSide> sides;  ///< in the order of the recordings
+    std::optional<analysis::GateState> gate{};  ///< the worst of the rules; none: no rules
+    std::vector<ComparedSide> sides;            ///< in the order of the recordings
     std::vector<ComparedFigure> figures = {};
 };
 

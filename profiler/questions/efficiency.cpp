@@ -172,12 +172,22 @@ void addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& 
     const auto mfu = analysis::modelFlopsUtilisation(asked.summary, throughput.tokensPerSecond);
     const auto config = run::parseRunConfigJson(asked.summary.run.configJson);
     answer.figures.push_back({{"tokens_per_s", "Throughput", Unit::kTokensPerSecond,
-                               "Tokens of all ranks per step / time of the median step."},
+                               "Tokens of all ranks / time of a step, median over the steps."},
                               cell(throughput.tokensPerSecond)});
+    answer.figures.push_back(
+        {{"whole_run_tokens_per_s", "Over the whole run", Unit::kTokensPerSecond,
+          "Tokens of all steps, warm-up and validation too, over the time from the first one's "
+          "beginning to the last one's end."},
+         cell(throughput.wholeTokensPerSecond)});
     answer.figures.push_back({{"mfu_pct", "MFU (palm)", Unit::kOfPeak,
                                "Tokens/s x (6 N + 12 L C T) / peak of all ranks."},
                               percent(mfu.value)});
     if (!mfu.value) answer.unknown.push_back("MFU unknown: " + mfu.reason);
+    if (mfu.peakFlops)
+        answer.figures.push_back({{"peak_unsure", "Peak", Unit::kNone,
+                                   "Unsure: its measurements do not agree, and shares of it are "
+                                   "not to be relied on."},
+                                  mfu.unsure ? "unsure" : "sure"});
     if (!throughput.tokensPerSecond)
         answer.unknown.push_back("throughput unknown: " + whyNoThroughput(asked, throughput));
     if (!config || !throughput.tokensPerSecond) {

@@ -81,7 +81,8 @@ private:
 }  // namespace
 
 Result<std::vector<analysis::HtaTrace>> readHtaTraces(storage::RecordingReader& reader) {
-    const interchange::ExportOptions options;
+    interchange::ExportOptions options;
+    options.integerMicroseconds = true;
     auto scope = interchange::ExportScope::of(reader, options);
     if (!scope) return failure(scope);
     std::vector<analysis::HtaTrace> traces;

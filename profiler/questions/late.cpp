@@ -34,7 +34,7 @@ Result<Basis> basisOf(const Asked& asked, const std::vector<RankEvents>& ranks) 
         for (const analysis::LedgerRow& row :
              analysis::rankLedger(asked.summary, events, *ofDevices))
             basis.ledger.push_back(row);
-    for (const auto& [step, whole] : analysis::steadySteps(asked.summary, ranks).steps)
+    for (const auto& [step, whole] : analysis::steadyWithDetail(asked.summary, ranks).steps)
         basis.steps.insert(step);
     return basis;
 }
@@ -63,10 +63,10 @@ Table heldUpTable(const std::vector<LateRank>& held) {
 }
 
 void tellReason(const LateRank& late, const LateCause& cause, Answer& answer) {
-    answer.sentences.push_back(fmt::format(
-        "Rank {} is late: it led the waits in {} of {} steps and explains {:.0f} % of them; the "
-        "others were blocked for {:.1f} % of their time.",
-        late.rank.value, late.stepsLed, late.steps, 100 * late.explained(), 100 * late.share()));
+    answer.sentences.push_back(
+        fmt::format("Rank {} is late{}. {} It accounts for {:.0f} % of all waits.", late.rank.value,
+                    late.isRegular() ? "" : " now and then", analysis::lateSentence(late),
+                    100 * late.explained()));
     answer.figures.push_back({{"late_rank", "late rank"}, Cell(std::int64_t{late.rank.value})});
     answer.figures.push_back(
         {{"reason", "reason", Unit::kNone, "What its steps spend more on than the others'."},
@@ -109,6 +109,7 @@ Result<Answer> askLate(const Asked& asked) {
         answer.sentences.emplace_back("One rank has no other rank to wait for.");
         return answer;
     }
+    static_cast<void>(asked.detailed(answer));
     const auto basis = basisOf(asked, *ranks);
     if (!basis) return failure(basis);
     if (const std::string lacks = missing(asked, *ranks, *basis); !lacks.empty()) {
@@ -126,6 +127,12 @@ Result<Answer> askLate(const Asked& asked) {
             answer);
     } else {
         answer.sentences.emplace_back("No rank is late by itself.");
+        if (!held.empty() && held.front().share() >= analysis::kLeastBlockedShare)
+            answer.sentences.push_back(fmt::format(
+                "Ranks wait for each other: for rank {} most, for {:.1f} % of the others' time, "
+                "which is {:.0f} % of all waits; a tie, or each in its turn.",
+                held.front().rank.value, 100 * held.front().share(),
+                100 * held.front().explained()));
     }
     if (!held.empty()) answer.tables.push_back(heldUpTable(held));
     return answer;

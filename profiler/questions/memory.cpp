@@ -1,3 +1,4 @@
+#include "engine/run/config/run_settings.h"
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/memory/memory_steps.h"
@@ -173,7 +174,7 @@ Result<Answer> askMemory(const Asked& asked) {
     if (auto added = addOverTime(asked, worst->rank, answer); !added) return failure(added);
     if (auto added = addAllocators(asked, ranks, answer); !added) return failure(added);
     if (const auto config = run::parseRunConfigJson(asked.summary.run.configJson))
-        answer.tables.push_back(alternatives(*config));
+        answer.tables.push_back(alternatives(run::withChosenKernels(*config, asked.summary.facts)));
     else
         answer.unknown.emplace_back(
             "what would need less is unknown: the trace does not say how "

@@ -51,7 +51,7 @@ Table rankTable(const std::vector<RankEvents>& events, const std::vector<Overlap
 
 std::vector<Column> sumColumns() {
     return {{"count", "count", Unit::kCount, "Each counts on every rank."},
-            {"time_ns", "time", Unit::kNanoseconds, "From start to end."},
+            {"time_ns", "time", Unit::kNanoseconds, "From start to end, within the steps."},
             {"hidden_ns", "hidden", Unit::kNanoseconds, "Behind compute."},
             {"waiting_ns", "waiting", Unit::kNanoseconds, "Exposed, before the last rank arrived."},
             {"moving_ns", "moving", Unit::kNanoseconds,
@@ -167,16 +167,19 @@ void addCalibrated(const RecordingSummary& summary, const std::vector<RankEvents
 Result<Answer> askOverlap(const Asked& asked) {
     const auto ranks = asked.events();
     if (!ranks) return failure(ranks);
-    const analysis::HostClocks clocks(asked.summary, *ranks);
+    Answer answer;
+    const analysis::DetailedPart part = asked.detailed(answer);
+    const RecordingSummary& summary = part.summary ? *part.summary : asked.summary;
+    const analysis::HostClocks clocks(summary, *ranks);
     analysis::StepOverlaps steps;
     std::vector<Overlap> overlaps;
     std::vector<Exposure> exposures;
     for (const RankEvents& events : *ranks) {
-        overlaps.push_back(analysis::rankOverlap(asked.summary, events, steps));
-        const auto own = analysis::exposuresOf(events, *ranks, clocks);
+        overlaps.push_back(analysis::rankOverlap(summary, events, steps));
+        const analysis::Intervals within = analysis::trainingTime(summary, events);
+        const auto own = analysis::exposuresOf(events, *ranks, clocks, &within);
         exposures.insert(exposures.end(), own.begin(), own.end());
     }
-    Answer answer;
     const Overlap all = analysis::sumOf(overlaps);
     answer.figures.push_back({{"hidden_pct", "Hidden", Unit::kPercent,
                                "Communication behind compute / communication, all ranks."},
@@ -189,7 +192,7 @@ Result<Answer> askOverlap(const Asked& asked) {
     answer.figures.push_back({{"reached_pct", "Of that reached", Unit::kOfPeak,
                                "Share of moving data that is hidden / the most of it."},
                               percent(all.reachedOfLimit())});
-    addCalibrated(asked.summary, *ranks, answer);
+    addCalibrated(summary, *ranks, answer);
     if (!all.ratio())
         answer.unknown.emplace_back(
             "what is hidden is unknown: no communication was recorded in the selection");

@@ -20,9 +20,10 @@ using planning::StrategyPlan;
 
 constexpr const char* kStep = "Of the schedule, played.";
 constexpr const char* kFrom =
-    "With the tenth hundredth of what recorded steps computed, or the "
-    "most that devices are known to reach.";
-constexpr const char* kTo = "With the ninetieth hundredth, or the least.";
+    "Four in five runs have their median step between this and the next: by the model's error on "
+    "the recorded step, how far runs lie apart, and how far the settings are from the recorded "
+    "ones. By a data sheet: with the most that devices are known to reach.";
+constexpr const char* kTo = "Its other end; by a data sheet with the least.";
 constexpr const char* kWaiting = "Of the step, communication that nothing hides.";
 
 std::int64_t whole(double value) {

@@ -2,6 +2,10 @@
 
 #include "profiler/questions/questions.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -40,6 +44,33 @@ Result<RankEvents> Asked::events(RankId rank) const {
     auto events = reader.rankEvents(rank, selection.timeOf(summary, rank));
     if (!events) return events;
     return selection.of(summary, std::move(*events));
+}
+
+Result<std::vector<RankEvents>> Asked::wholeEvents() const {
+    if (!selection.cutsTime()) return events();
+    std::vector<RankEvents> all;
+    for (const RankFacts& rank : summary.ranks) {
+        // A step's collectives can be asked for in the step before, and end in the next.
+        Duration longest;
+        for (const StepFacts& step : summary.steps)
+            longest = std::max(longest, step.range().duration());
+        TimeRange time = selection.timeOf(summary, rank.rank);
+        const Duration around{2 * longest.ns};
+        time = {time.begin - around, time.end + around};
+        auto events = reader.rankEvents(rank.rank, time);
+        if (!events) return failure(events);
+        all.push_back(selection.wholeOf(summary, std::move(*events)));
+    }
+    return all;
+}
+
+analysis::DetailedPart Asked::detailed(Answer& answer) const {
+    analysis::DetailedPart part = analysis::detailedPart(summary);
+    if (!part.basis.whole())
+        answer.sentences.push_back(fmt::format(
+            "{} of {} steps have detail; the others are left out: {}.", part.basis.detailed,
+            part.basis.steps, fmt::join(part.basis.leftOut, "; ")));
+    return part;
 }
 
 Result<std::vector<RankEvents>> Asked::events() const {

@@ -2,6 +2,7 @@
 // command line, its help and `--explain` follow.
 #pragma once
 
+#include "profiler/analysis/part.h"
 #include "profiler/questions/answer/answer.h"
 #include "profiler/questions/selection.h"
 #include "storage/model/words.h"
@@ -59,6 +60,10 @@ struct Asked {
     [[nodiscard]] Result<RankEvents> events(RankId rank) const;
     /// Of all selected ranks.
     [[nodiscard]] Result<std::vector<RankEvents>> events() const;
+    /// Whole collectives of all selected ranks, as Selection::wholeOf() leaves them.
+    [[nodiscard]] Result<std::vector<RankEvents>> wholeEvents() const;
+    /// Of steps that have detail, as reports count; the answer says how many of how many.
+    [[nodiscard]] analysis::DetailedPart detailed(Answer& answer) const;
 };
 
 struct Question {

@@ -30,10 +30,13 @@ inline constexpr Question kCollectives{
 Result<Answer> askLate(const Asked& asked);
 inline constexpr Question kLate{
     "late", "Who is slow, and why?",
-    "A rank is named where the others' step threads were blocked for it for 5 % of their time, in "
-    "80 % of the steps for longer than for any other rank, and that is 80 % of all that ranks were "
-    "held up; over 6 steady steps at least. Why: the kind of time in which its steps exceed the "
-    "median of the others' most, where that makes up for half of its lateness.",
+    "Over 6 steady steps at least, of those whose detail was recorded. A rank is named where the "
+    "others' step threads were blocked for it for 5 % of their time, and either in 80 % of the "
+    "steps for longer than for any other rank, which is 80 % of all that ranks were held up; or "
+    "now and then: for 30 % of a step in 5 steps or more, or for 10 % in 10 or more, where other "
+    "ranks held up at most 15 % of such steps and it accounts for 80 % of their waits. Why: the "
+    "kind of time in which its steps exceed the median of the others' most, where that makes up "
+    "for half of its lateness.",
     "arrivals and phases of the recording", askLate};
 
 Result<Answer> askEfficiency(const Asked& asked);

@@ -23,6 +23,7 @@ using analysis::ProductType;
 struct Roofs {
     std::optional<double> peak, bandwidth;
     std::string peakSource, bandwidthSource;
+    [[nodiscard]] bool isUnsure() const { return peakSource.starts_with(kUnsurePeak); }
 
     void take(std::optional<double> flops, const std::string& source) {
         if (!flops || (peak && *peak >= *flops)) return;
@@ -78,7 +79,7 @@ void addRow(const std::string& name, const Product& product, std::int64_t count,
     const auto bytes = analysis::bytesOf(product);
     const double achieved = *flops * static_cast<double>(count) / time.seconds();
     Cell ofRoof;
-    if (roofs.peak && (bytes || !roofs.bandwidth))
+    if (roofs.peak && !roofs.isUnsure() && (bytes || !roofs.bandwidth))
         ofRoof = 100 * achieved /
                  analysis::roofAt(bytes ? *flops / *bytes : 0, *roofs.peak, roofs.bandwidth);
     table.rows.push_back({name, analysis::shapeText(product), toWord(product.type), count, time.ns,
@@ -112,6 +113,9 @@ void addUnknown(const Roofs& roofs, Answer& answer) {
         answer.unknown.emplace_back(
             "how near products come to the peak is unknown: none was measured, and no data "
             "sheet is known for the device");
+    if (roofs.isUnsure())
+        answer.unknown.push_back("how near products come to the peak is unknown, as the peak is " +
+                                 roofs.peakSource);
     if (!roofs.bandwidth)
         answer.unknown.emplace_back(
             "which products memory bounds is unknown: the memory bandwidth was not measured, "

@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/part.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,11 @@ namespace {
 
 bool within(TimeRange inner, TimeRange outer) {
     return outer.begin <= inner.begin && inner.end <= outer.end;
+}
+
+/// Something without length counts where it lies.
+bool touches(TimeRange range, TimeRange time) {
+    return range.empty() ? time.contains(range.begin) : range.intersects(time);
 }
 
 void cut(std::vector<TimeRange>& kernels, TimeRange time) {
@@ -85,6 +91,9 @@ Result<RecordingSummary> Selection::of(const RecordingSummary& summary) const {
     std::erase_if(selected.lanes, elsewhere);
     std::erase_if(selected.memoryTheory, elsewhere);
     std::erase_if(selected.detail, elsewhere);
+    std::erase_if(selected.facts, [&](const FactRow& fact) {
+        return fact.rank >= 0 && !takes({static_cast<std::uint32_t>(fact.rank)});
+    });
     std::erase_if(selected.steps, [&](const StepFacts& step) {
         return !takes(step.rank) || !takesStep(step.step) ||
                (range && !within(step.range(), *range));
@@ -123,13 +132,34 @@ RankEvents Selection::of(const RecordingSummary& selected, RankEvents events) co
     if (!cutsTime()) return events;
     const TimeRange time = timeOf(selected, events.rank);
     std::erase_if(events.phases,
-                  [&](const SpanEvent& phase) { return !within(phase.range(), time); });
+                  [&](const SpanEvent& phase) { return !touches(phase.range(), time); });
+    for (SpanEvent& phase : events.phases) {
+        const TimeRange kept = phase.range().intersection(time);
+        phase.start = kept.begin;
+        phase.duration = kept.duration();
+    }
     std::erase_if(events.collectives, [&](const CollectiveEvent& collective) {
-        return !within({collective.start, collective.end}, time) ||
-               (collective.step != kNoStep && !takesStep(collective.step));
+        return !touches({collective.start, collective.end}, time);
     });
+    for (CollectiveEvent& collective : events.collectives) {
+        const TimeRange kept = TimeRange{collective.start, collective.end}.intersection(time);
+        collective.start = kept.begin;
+        collective.end = kept.end;
+    }
     cut(events.computeKernels, time);
     cut(events.communicationKernels, time);
+    return events;
+}
+
+RankEvents Selection::wholeOf(const RecordingSummary& selected, RankEvents events) const {
+    if (!cutsTime()) return events;
+    const TimeRange time = timeOf(selected, events.rank);
+    std::erase_if(events.collectives, [&](const CollectiveEvent& collective) {
+        const bool own = !steps.empty() && collective.step != kNoStep
+                             ? takesStep(collective.step)
+                             : within({collective.start, collective.end}, time);
+        return !own;
+    });
     return events;
 }
 

@@ -27,9 +27,12 @@ struct Selection {
     /// The time of a rank that is looked at: its selected steps from the first one's beginning to
     /// the last one's end, else the range, else everything.
     [[nodiscard]] TimeRange timeOf(const RecordingSummary& selected, RankId rank) const;
-    /// What of a rank's events lies in its time. Kernels are cut at its edges; collectives and
-    /// phases that reach over them are left out.
+    /// What of a rank's events lies in its time: kernels, collectives and phases are cut at its
+    /// edges, so that a step selected alone is as it is among all.
     [[nodiscard]] RankEvents of(const RecordingSummary& selected, RankEvents events) const;
+    /// Where collectives themselves are counted and timed: whole ones, those of the selected steps
+    /// wherever they lie, or those that lie in the range.
+    [[nodiscard]] RankEvents wholeOf(const RecordingSummary& selected, RankEvents events) const;
 };
 
 }  // namespace shardscope::questions

@@ -34,10 +34,10 @@ Table ledgerTable(const char* key, const char* title, bool perStep) {
          "Blocked in reduce-scatters and in all-reduces; included in other parts.",
          Shown::kToScripts});
     if (perStep)
-        table.columns.push_back({"core_wait_ns", "without a core", Unit::kNanoseconds,
-                                 "The step thread was ready to run and had no core: no part, but "
-                                 "within them. Empty where it was not recorded.",
-                                 Shown::kWhereAny});
+        table.columns.push_back({"core_wait_ns", "core wait", Unit::kNanoseconds,
+                                 "Of the step thread, as recorded; of steps split by phases the "
+                                 "part \"waiting for a core\" is the same. Empty where unknown.",
+                                 Shown::kToScripts});
     return table;
 }
 

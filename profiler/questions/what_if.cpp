@@ -9,8 +9,11 @@
 #include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,8 +32,10 @@ Table settingsTable(const Alternatives& found) {
          {"setting", "setting"},
          {"step_ns", "step", Unit::kNanoseconds, "Of the schedule with this setting, played."},
          {"low_ns", "from", Unit::kNanoseconds,
-          "With the tenth hundredth of what recorded steps computed."},
-         {"high_ns", "to", Unit::kNanoseconds, "With the ninetieth."},
+          "Four in five runs of it have their median step between this and the next."},
+         {"high_ns", "to", Unit::kNanoseconds,
+          "By the model's error on the recorded step, how far runs lie apart, and how far the "
+          "setting is from the recorded one."},
          {"change_pct", "step", Unit::kChange, "Against the recorded settings, played likewise."},
          {"tokens_per_s", "tokens/s", Unit::kTokensPerSecond, "Of all ranks."},
          {"tokens_change_pct", "tokens/s", Unit::kChange,
@@ -55,9 +60,14 @@ void addFigures(const Alternatives& found, std::optional<double> recordedSeconds
         {{"steps", "Steps", Unit::kCount, "Steady ones that times are taken from."},
          std::int64_t{times.steps}});
     if (!recordedSeconds) return;
-    const double played = found.recorded.step.time.seconds();
     answer.figures.push_back({{"step_ns", "Median step", Unit::kNanoseconds, "As recorded."},
                               Duration{std::llround(*recordedSeconds * 1e9)}.ns});
+    if (!found.recorded.unknown.empty()) {
+        answer.unknown.push_back("the model's error on the recorded step is unknown: " +
+                                 found.recorded.unknown);
+        return;
+    }
+    const double played = found.recorded.step.time.seconds();
     answer.figures.push_back({{"played_ns", "The same, played", Unit::kNanoseconds,
                                "The model's own step with the recorded settings."},
                               found.recorded.step.time.ns});
@@ -65,6 +75,15 @@ void addFigures(const Alternatives& found, std::optional<double> recordedSeconds
                                "Of the played step against the recorded one: what is estimated "
                                "below is no better than that."},
                               100 * (played / *recordedSeconds - 1)});
+}
+
+/// Settings whose transfers nothing is known of, by the reason.
+void addUnknown(const Alternatives& found, Answer& answer) {
+    std::map<std::string, std::vector<std::string>> byReason;
+    for (const planning::NotForecast& each : found.unknown) byReason[each.why].push_back(each.text);
+    for (const auto& [why, settings] : byReason)
+        answer.unknown.push_back(
+            fmt::format("what {} would do is unknown: {}", fmt::join(settings, ", "), why));
 }
 
 Result<void> addDurations(const Asked& asked, const std::vector<RankEvents>& ranks,
@@ -115,6 +134,7 @@ Result<Answer> askWhatIf(const Asked& asked) {
             "what more ranks or another strategy would do is unknown: nothing is known of a "
             "link between ranks; record two ranks or more");
     answer.tables.push_back(settingsTable(found));
+    addUnknown(found, answer);
     if (auto added = addDurations(asked, *ranks, answer); !added) return failure(added);
     return answer;
 }

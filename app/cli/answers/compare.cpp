@@ -26,13 +26,16 @@ namespace {
 
 /// Exit status: a rule was broken.
 constexpr int kGateBroken = 6;
+/// No rule was broken, and some could not be judged.
+constexpr int kGateUnknown = 7;
 
 struct CompareArguments {
     std::vector<std::string> recordings;
     std::string sshCommand = RecordingPlace{}.sshCommand;
     std::string gate, steps;
     std::vector<std::uint32_t> ranks;
-    bool scaling = false, anyway = false, json = false, csv = false, all = false;
+    bool scaling = false, anyway = false, allowUnknown = false, json = false, csv = false,
+         all = false;
 };
 
 std::string placeIn(const std::string& path, const toml::source_region& where) {
@@ -99,7 +102,7 @@ Result<questions::Compared> compare(const CompareArguments& arguments) {
     if (arguments.scaling) {
         auto answer = questions::scalingOfRecordings(scaled, arguments.anyway);
         if (!answer) return failure(answer);
-        return questions::Compared{std::move(*answer), false, {}};
+        return questions::Compared{std::move(*answer), {}, {}, {}};
     }
     return questions::compareRecordings(
         readers, {arguments.anyway, std::move(*rules), std::move(*selection)});
@@ -121,7 +124,10 @@ int run(const CompareArguments& arguments) {
         const auto columns = terminalColumns(STDOUT_FILENO);
         status = printLast(columns ? wrapped(text, *columns) : text);
     }
-    return status == 0 && compared->gateBroken ? kGateBroken : status;
+    if (status != 0 || !compared->gate) return status;
+    if (*compared->gate == analysis::GateState::kBroken) return kGateBroken;
+    const bool unknown = *compared->gate == analysis::GateState::kCannotTell;
+    return unknown && !arguments.allowUnknown ? kGateUnknown : 0;
 }
 
 }  // namespace
@@ -130,7 +136,9 @@ Command addCompare(CLI::App& root) {
     auto arguments = std::make_shared<CompareArguments>();
     CLI::App* app = addVerb(root, "compare", "compare a run with its baseline");
     setFooter(*app,
-              "With --gate the exit status is 6 when a rule is broken. A file of rules:\n"
+              "With --gate the exit status is 0 when all rules are kept, 6 when one is broken, 7 "
+              "when\nnone is and one could not be judged: too few steps, noise, cores taken by "
+              "others, other\nkernels. A file of rules:\n"
               "  rules = [\"throughput.tokens_per_s >= -2%\", \"memory.peak_bytes <= +1%\"]\n\n"
               "Examples:\n  shardscope compare main.sscope branch.sscope --gate rules.toml\n"
               "  shardscope compare main.sscope branch.sscope --steps 10-40 --ranks 0,1\n"
@@ -140,6 +148,9 @@ Command addCompare(CLI::App& root) {
         .required();
     const Option gate = addOption(*app, "--gate", arguments->gate, "TOML file of rules to keep");
     gate.takes("FILE");
+    addFlag(*app, "--allow-unknown", arguments->allowUnknown,
+            "exit status 0 where no rule is broken and some could not be judged")
+        .needs(gate);
     const Option steps = addSteps(*app, arguments->steps);
     const Option ranks = addRanks(*app, arguments->ranks);
     addFlag(*app, "--scaling", arguments->scaling,

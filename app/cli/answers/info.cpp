@@ -11,6 +11,7 @@
 #include "storage/model/host_facts.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
@@ -98,6 +99,9 @@ std::string infoText(const RecordingSummary& summary, bool running, const std::s
         if (!host.name.empty())
             line("host", fmt::format("{}: {}, {} cores, {}", host.name, host.cpu, host.cores,
                                      bytesText(host.memory)));
+    for (const Fact fact : kAll<Fact>)
+        if (const std::string value = factText(summary.facts, fact); !value.empty())
+            line(entryOf(fact)->title, value);
     if (const analysis::HostClocks clocks(summary, {}); clocks.several())
         for (const analysis::HostClock& host : clocks.hosts())
             line("clock", fmt::format("{}: {}", host.name, analysis::clockText(host)));

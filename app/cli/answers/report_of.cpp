@@ -5,6 +5,7 @@
 #include "profiler/questions/report_reader.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 
 #include <nlohmann/json.hpp>
@@ -85,6 +86,12 @@ std::string infoJson(const RecordingSummary& summary, bool running) {
                                  {"clock_residual_ns", host.residual.ns},
                                  {"clock_worst_residual_ns", host.worstResidual.ns},
                                  {"clock_steps", host.steps}});
+    json["facts"] = Json::array();
+    for (const FactRow& fact : summary.facts)
+        json["facts"].push_back({{"name", fact.name},
+                                 {"host", fact.host},
+                                 {"rank", fact.rank < 0 ? Json() : Json(fact.rank)},
+                                 {"value", fact.value}});
     json["steps"] = summary.steps.empty() ? 0 : summary.steps.back().step.value + 1;
     json["detail"] = Json::array();
     for (const DetailGroup& group : groupDetail(summary.detail))

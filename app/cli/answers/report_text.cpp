@@ -147,13 +147,19 @@ Answer training(const Report& report, bool brief) {
         add(answer, "validation loss", number(report.validationLossLast) + " (last)");
     if (report.tokensPerSecond)
         add(answer, "throughput",
-            fmt::format("{} tokens/s over all ranks",
-                        countText(std::llround(*report.tokensPerSecond))));
+            fmt::format("{} tokens/s over all ranks (median step){}",
+                        countText(std::llround(*report.tokensPerSecond)),
+                        report.wholeTokensPerSecond
+                            ? fmt::format("; {} over the whole run",
+                                          countText(std::llround(*report.wholeTokensPerSecond)))
+                            : std::string()));
     if (report.stepSecondsMedian)
         add(answer, "step, median",
-            fmt::format("{} ({} warm-up steps and steps with evaluation left out)",
-                        durationText({std::llround(*report.stepSecondsMedian * 1e9)}),
-                        report.warmupStepsLeftOut));
+            fmt::format("{} ({} {})", durationText({std::llround(*report.stepSecondsMedian * 1e9)}),
+                        report.warmupStepsLeftOut,
+                        brief ? "left out" : "warm-up steps and steps with evaluation left out"));
+    if (report.cores.known() && (!brief || report.cores.taken() >= analysis::kNotedTaken))
+        add(answer, "without a core", analysis::coresText(report.cores));
     const analysis::Mfu& mfu = report.mfu;
     add(answer, "MFU",
         mfu.value ? fmt::format("{:.1f} % ({}; peak {} over all ranks{})", *mfu.value * 100,
@@ -167,6 +173,7 @@ Answer training(const Report& report, bool brief) {
     if (brief) {
         join(answer, "validation loss", "loss, first to last");
         join(answer, "step, median", "throughput");
+        join(answer, "without a core", "throughput");
         join(answer, "of measured peak", "MFU");
     }
     return answer;

@@ -365,7 +365,7 @@ Result<planning::ModelPlanInput> modelInput(const PlanOptions& options) {
         input.times->link = link;
         input.times->linkReach = 0;
     }
-    if (options.ranksPerHost > 0) input.times->ranksOnHost = options.ranksPerHost;
+    if (options.ranksPerHost > 0) planning::setRanksOnHost(*input.times, options.ranksPerHost);
     return input;
 }
 

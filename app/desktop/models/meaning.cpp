@@ -29,6 +29,10 @@ Meaning meaningOf(analysis::LedgerPart part) {
             return Meaning::kProfiler;
         case LedgerPart::kWaiting:
             return Meaning::kWaiting;
+        case LedgerPart::kNoCore:
+            return Meaning::kNoCore;
+        case LedgerPart::kStolen:
+            return Meaning::kStolen;
         case LedgerPart::kData:
             return Meaning::kCopy;
         case LedgerPart::kEvaluation:

@@ -33,6 +33,8 @@ enum class Meaning : std::uint8_t {
     kAllReduce,     ///< its own name, the colour of kOtherCollective
     kDeviceCopy,    ///< a device's copies: a darker shade of kCopy
     kIdleLaunched,  ///< hatched kIdle: launched work has not begun
+    kNoCore,        ///< hatched kCompute: ready to run, without a core
+    kStolen,        ///< the same, lighter: the hypervisor had it
     kCheckpoint,
     kProfiler,
 };

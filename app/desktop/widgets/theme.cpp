@@ -62,6 +62,10 @@ Fill plainFill(Meaning meaning, const Theme& theme) {
             return {QColor(0x00, 0x6E, 0x50)};
         case Meaning::kIdleLaunched:
             return {plainFill(Meaning::kIdle, theme).colour, true};
+        case Meaning::kNoCore:
+            return {QColor(0x00, 0x72, 0xB2), true};
+        case Meaning::kStolen:
+            return {QColor(0x7F, 0xB2, 0xD6), true};
         case Meaning::kCheckpoint:
             return {QColor(0x7A, 0x5C, 0xA8)};
         case Meaning::kProfiler:

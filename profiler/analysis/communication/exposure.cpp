@@ -14,25 +14,38 @@ namespace {
 class RankView {
 public:
     RankView(const RankEvents& events, const std::vector<RankEvents>& ranks,
-             const HostClocks& clocks)
+             const HostClocks& clocks, const Intervals* within)
         : m_events(events),
           m_ranks(ranks),
           m_clocks(clocks),
-          m_compute(events.computeKernels.empty() ? computingTime(events)
-                                                  : unionOf(events.computeKernels)),
+          m_compute(computeOf(events, within)),
           m_waits(phaseTime(events, isWait)) {
         m_byStart = byStart(events.collectives);
+        if (within != nullptr) m_within.emplace(*within);
     }
 
     std::vector<Exposure> all() {
         std::vector<Exposure> exposures;
         exposures.reserve(m_byStart.size());
         for (std::size_t i = 0; i < m_byStart.size(); ++i)
-            if (m_byStart[i]->step != kNoStep) exposures.push_back(of(i));
+            if (m_byStart[i]->step != kNoStep && isWithin(*m_byStart[i]))
+                exposures.push_back(of(i));
         return exposures;
     }
 
 private:
+    static Intervals computeOf(const RankEvents& events, const Intervals* within) {
+        Intervals compute =
+            events.computeKernels.empty() ? computingTime(events) : unionOf(events.computeKernels);
+        return within == nullptr ? compute : intersection(compute, *within);
+    }
+    [[nodiscard]] Duration timeIn(TimeRange range) {
+        return m_within ? m_within->within(range) : range.duration();
+    }
+    [[nodiscard]] bool isWithin(const CollectiveEvent& event) {
+        return !m_within || event.start == event.end || timeIn({event.start, event.end}).ns > 0;
+    }
+
     Exposure of(std::size_t place) {
         const CollectiveEvent& event = *m_byStart[place];
         const Timestamp met = event.lastArrival();
@@ -49,9 +62,9 @@ private:
         const Duration behindWait = m_compute.within({event.start, met});
         const Duration behindMove = m_compute.within({met, event.end});
         exposure.hidden = behindWait + behindMove;
-        exposure.waiting = met - event.start - behindWait;
-        exposure.moving = event.end - met - behindMove;
-        const Duration whole = event.end - event.start;
+        exposure.waiting = timeIn({event.start, met}) - behindWait;
+        exposure.moving = timeIn({met, event.end}) - behindMove;
+        const Duration whole = exposure.time = exposure.hidden + exposure.exposed();
         const bool isOfNote = static_cast<double>(exposure.exposed().ns) >=
                               kLeastExposed * static_cast<double>(whole.ns);
         if (!isOfNote || whole.ns <= 0) return exposure;
@@ -103,6 +116,7 @@ private:
     const std::vector<RankEvents>& m_ranks;
     const HostClocks& m_clocks;
     Coverage m_compute, m_waits;
+    std::optional<Coverage> m_within;
     std::vector<const CollectiveEvent*> m_byStart;
     std::map<std::uint32_t, std::vector<RankId>> m_members;
 };
@@ -110,13 +124,13 @@ private:
 }  // namespace
 
 std::vector<Exposure> exposuresOf(const RankEvents& events, const std::vector<RankEvents>& ranks,
-                                  const HostClocks& clocks) {
-    return RankView(events, ranks, clocks).all();
+                                  const HostClocks& clocks, const Intervals* within) {
+    return RankView(events, ranks, clocks, within).all();
 }
 
 void ExposureSum::add(const Exposure& each) {
     ++count;
-    whole += each.range.duration();
+    whole += each.time;
     hidden += each.hidden;
     waiting += each.waiting;
     moving += each.moving;

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "profiler/analysis/communication/host_clocks.h"
+#include "profiler/analysis/intervals.h"
 #include "storage/model/recording.h"
 #include "storage/model/words.h"
 
@@ -55,6 +56,7 @@ struct Exposure {
     std::uint32_t group = 0;
     std::uint64_t sequence = 0;
     TimeRange range;
+    Duration time;  ///< of it, what is looked at; the next three add up to it
     Duration hidden;
     Duration waiting;  ///< exposed, before the last rank arrived
     Duration moving;   ///< exposed, from there on; all of it where arrivals are not known
@@ -65,14 +67,17 @@ struct Exposure {
 };
 
 /// Of all collectives of steps, by start. `ranks`, of the recording, say who is in a group.
+/// `within`: what of them is looked at, as Overlap counts (trainingTime()); those that lie outside
+/// are left out. Null: all of each.
 [[nodiscard]] std::vector<Exposure> exposuresOf(const RankEvents& events,
                                                 const std::vector<RankEvents>& ranks,
-                                                const HostClocks& clocks);
+                                                const HostClocks& clocks,
+                                                const Intervals* within = nullptr);
 
 /// Collectives added up, each by itself and on each of its ranks.
 struct ExposureSum {
     std::int64_t count = 0;
-    Duration whole;  ///< from start to end
+    Duration whole;  ///< from start to end, as far as it is looked at
     Duration hidden, waiting, moving;
     bool waitingKnown = true;  ///< of all of them
     void add(const Exposure& each);

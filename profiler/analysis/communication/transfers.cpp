@@ -196,7 +196,10 @@ std::optional<AlphaBeta> fitAlphaBeta(const std::vector<SizedTime>& times) {
     }
     if (envelope.size() < 2 || envelope.rbegin()->first < 2 * envelope.begin()->first)
         return std::nullopt;
-    return lineThrough(envelope);
+    AlphaBeta fit = lineThrough(envelope);
+    fit.least = {envelope.begin()->first};
+    fit.most = {envelope.rbegin()->first};
+    return fit;
 }
 
 std::vector<std::optional<double>> overTypical(const std::vector<Transfer>& transfers) {

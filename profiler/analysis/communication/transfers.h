@@ -84,6 +84,7 @@ struct AlphaBeta {
     double latencyNs = 0;    ///< alpha
     double nsPerByte = 0;    ///< beta
     std::int64_t sizes = 0;  ///< that it was fitted to
+    Bytes least{}, most{};   ///< of these
     [[nodiscard]] double at(Bytes size) const {
         return latencyNs + nsPerByte * static_cast<double>(size.count);
     }

@@ -2,6 +2,7 @@
 
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_config.h"
+#include "profiler/analysis/compare/grounds.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
@@ -201,6 +202,8 @@ Comparability comparabilityOf(const RecordingSummary& first, const RecordingSumm
     addOptions(first.run, second.run, found);
     warn("Devices", devicesOf(first), devicesOf(second));
     warn("Programs", first.run.product, second.run.product);
+    for (const std::string& sentence : groundsOf({&first, {}}, {&second, {}}).sentences)
+        found.warnings.push_back(sentence);
     if (first.run.librariesJson != second.run.librariesJson)
         found.warnings.emplace_back("Versions of libraries differ; `info` lists them.");
     if (first.detail.empty() != second.detail.empty())

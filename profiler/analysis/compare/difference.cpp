@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <random>
+#include <utility>
 
 namespace shardscope::analysis {
 namespace {
@@ -11,6 +13,12 @@ constexpr int kResamples = 4000;
 constexpr double kOutside = 0.0015;  ///< on either side of the interval
 /// Longer runs are looked at in so many stretches, each by its median.
 constexpr std::size_t kMostSamples = 400;
+/// Stretches whose medians tell how slowly a run's level changes, and the fewest steps of one.
+constexpr std::size_t kStretches = 5, kLeastOfStretch = 4;
+/// Between the quartiles of a normal distribution, in deviations.
+constexpr double kQuartilesApart = 1.349;
+/// Of 40 pairs of equal runs on two cores of a shared virtual machine one differed by more.
+constexpr double kSlowDeviations = 2.5;
 
 /// Between the two nearest, which it may reorder.
 double quantile(std::vector<double>& values, double share) {
@@ -72,6 +80,41 @@ private:
     std::vector<double> m_run;
 };
 
+/// By how much the run's level changes more slowly than blocks are long, relative to its median:
+/// the variance of the medians of its stretches, less what the spread within them explains (that of
+/// a normal sample's median is pi / 2 x variance / size).
+double slowVariance(const std::vector<double>& samples, double median) {
+    if (samples.size() < kStretches * kLeastOfStretch || median <= 0) return 0;
+    std::vector<double> medians;
+    double explained = 0;
+    for (std::size_t i = 0; i < kStretches; ++i) {
+        const auto at = [&](std::size_t n) {
+            return samples.begin() + static_cast<std::ptrdiff_t>(n * samples.size() / kStretches);
+        };
+        std::vector<double> stretch(at(i), at(i + 1));
+        const double deviation = spreadOf(stretch) / kQuartilesApart;
+        explained += std::numbers::pi / 2 * deviation * deviation /
+                     static_cast<double>(stretch.size()) / kStretches;
+        medians.push_back(medianOfCopy(std::move(stretch)));
+    }
+    double mean = 0, variance = 0;
+    for (const double each : medians) mean += each / kStretches;
+    for (const double each : medians) variance += (each - mean) * (each - mean) / (kStretches - 1);
+    return std::max(0.0, variance - explained) / (median * median);
+}
+
+/// Runs differ by what a run changes slowly.
+void widen(const std::vector<double>& first, const std::vector<double>& second,
+           Difference& difference) {
+    const double ratio = 1 + difference.change.value_or(0);
+    const double slow = kSlowDeviations * ratio *
+                        std::sqrt(slowVariance(first, difference.first.value_or(0)) +
+                                  slowVariance(second, difference.second.value_or(0)));
+    const double change = difference.change.value_or(0);
+    difference.low = change - std::hypot(change - *difference.low, slow);
+    difference.high = change + std::hypot(*difference.high - change, slow);
+}
+
 void setInterval(const std::vector<double>& first, const std::vector<double>& second,
                  Difference& difference) {
     Resampler one(inStretches(first), 1), other(inStretches(second), 2);
@@ -83,6 +126,7 @@ void setInterval(const std::vector<double>& first, const std::vector<double>& se
     if (changes.empty()) return;
     difference.low = quantile(changes, kOutside);
     difference.high = quantile(changes, 1 - kOutside);
+    if (difference.change) widen(first, second, difference);
 }
 
 Verdict directed(double change, Better better) {

@@ -3,8 +3,9 @@
 // Change = median of the second / median of the first - 1. Its interval is the middle 99.7 % of
 // what resampled runs give: circular blocks of n^(1/3) steps, because neighbouring steps resemble
 // each other (Politis & Romano 1992; Efron & Tibshirani 1993, 13.3 percentile interval). The same
-// samples always give the same interval. It says nothing of how runs differ from each other as a
-// whole, by another placement or neighbour on the machine: several baselines do.
+// samples always give the same interval. Of 20 steps and more it is widened by how far the level of
+// each run wanders: as neighbours on a machine make a run change slowly, they make runs differ.
+// What is the same throughout a run and different in the next, several baselines show.
 #pragma once
 
 #include "storage/model/words.h"
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace shardscope::analysis {
@@ -39,6 +41,12 @@ struct Difference {
     std::optional<double> change;                     ///< of the first; absent where that is zero
     std::optional<double> low, high;                  ///< interval of the change
     Verdict verdict = Verdict::kCannotTell;
+    /// Where cores were taken: the same of running time, which the verdict is of (grounds.h).
+    struct Judged {
+        double change = 0, low = 0, high = 0;
+    };
+    std::optional<Judged> judged{};
+    std::string reason{};  ///< why the verdict is of running time, or there is none; a phrase
 };
 
 /// In order of steps, all above or equal to zero.

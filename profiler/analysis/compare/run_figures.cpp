@@ -18,7 +18,24 @@ namespace {
 
 constexpr double kNanoseconds = 1e9;
 
-void addSteps(const SteadySteps& steady, std::vector<RunFigure>& figures) {
+/// By step, of those of which each rank's is known.
+std::map<StepIndex, double> runningSeconds(const SteadySteps& steady, const Report& report) {
+    std::map<StepIndex, std::pair<Duration, std::int32_t>> most;
+    for (const LedgerRow& row : report.ledger) {
+        if (!steady.steps.contains(row.step)) continue;
+        auto& [longest, ranks] = most[row.step];
+        longest = std::max(longest,
+                           row.wall - row.parts[at(LedgerPart::kWaiting)] - takenFrom(row.parts));
+        ++ranks;
+    }
+    std::map<StepIndex, double> seconds;
+    for (const auto& [step, time] : most)
+        if (time.second == steady.steps.at(step).ranks && time.first.ns > 0)
+            seconds[step] = time.first.seconds();
+    return seconds;
+}
+
+void addSteps(const SteadySteps& steady, const Report& report, std::vector<RunFigure>& figures) {
     RunFigure time{"step.time_ns", "ns", Better::kLower, {}, {}};
     RunFigure tokens{"throughput.tokens_per_s", "tokens/s", Better::kHigher, {}, {}};
     for (const auto& [index, step] : steady.steps) {
@@ -26,6 +43,11 @@ void addSteps(const SteadySteps& steady, std::vector<RunFigure>& figures) {
         time.samples.push_back(seconds * kNanoseconds);
         if (step.tokens > 0 && seconds > 0)
             tokens.samples.push_back(static_cast<double>(step.tokens) / seconds);
+    }
+    for (const auto& [index, seconds] : runningSeconds(steady, report)) {
+        const std::int64_t count = steady.steps.at(index).tokens;
+        time.running.push_back(seconds * kNanoseconds);
+        if (count > 0) tokens.running.push_back(static_cast<double>(count) / seconds);
     }
     if (!time.samples.empty()) figures.push_back(std::move(time));
     if (!tokens.samples.empty()) figures.push_back(std::move(tokens));
@@ -60,6 +82,9 @@ void addLedger(const SteadySteps& steady, const Report& report, std::vector<RunF
             figure.samples.push_back(static_cast<double>(sum.first[at(part)].ns) / sum.second);
         const bool any = std::any_of(figure.samples.begin(), figure.samples.end(),
                                      [](double sample) { return sample > 0; });
+        // Time without a core is out of these already.
+        if (part == LedgerPart::kCompute || part == LedgerPart::kOptimizer)
+            figure.running = figure.samples;
         if (any) figures.push_back(std::move(figure));
     }
     RunFigure reductions{std::string("ledger.") + kReductionKey, "ns", Better::kLower, {}, {}};
@@ -116,10 +141,19 @@ bool breaks(const GateRule& rule, double value) {
     return rule.atLeast ? value < rule.bound : value > rule.bound;
 }
 
-GateState stateOf(const GateRule& rule, const Difference& difference) {
+GateState stateOf(const GateRule& rule, Difference difference) {
+    // Without grounds there is none.
+    if (!difference.reason.empty() && !difference.judged) return GateState::kCannotTell;
+    if (difference.judged) {
+        difference.change = difference.judged->change;
+        difference.low = difference.judged->low;
+        difference.high = difference.judged->high;
+    }
     if (!rule.relative) {
         if (!difference.second) return GateState::kCannotTell;
-        return breaks(rule, *difference.second) ? GateState::kBroken : GateState::kKept;
+        if (!breaks(rule, *difference.second)) return GateState::kKept;
+        // The machine may have broken it: cores were taken.
+        return difference.judged ? GateState::kCannotTell : GateState::kBroken;
     }
     if (!difference.change) {
         const bool same = difference.verdict == Verdict::kNoChange;
@@ -141,7 +175,7 @@ std::vector<RunFigure> runFigures(const RecordingSummary& summary,
                                   const std::vector<RankEvents>& ranks, const Report& report) {
     const SteadySteps steady = steadySteps(summary, ranks);
     std::vector<RunFigure> figures;
-    addSteps(steady, figures);
+    addSteps(steady, report, figures);
     addOverlap(steady, report, figures);
     addLedger(steady, report, figures);
     addLoss(summary, figures);
@@ -164,10 +198,33 @@ std::vector<std::string> keysOf(const std::vector<RunFigure>& first,
     return keys;
 }
 
-Difference differenceOf(const RunFigure& first, const RunFigure& second) {
-    if (first.whole || second.whole)
-        return exactDifference(first.whole, second.whole, first.better);
-    return differenceOf(first.samples, second.samples, first.better);
+bool RunFigure::isTime() const {
+    const std::string_view of = unit;
+    return of == "ns" || of == "tokens/s";
+}
+
+bool RunFigure::isMemory() const {
+    return std::string_view(unit) == "bytes";
+}
+
+Difference differenceOf(const RunFigure& first, const RunFigure& second, const Grounds& grounds) {
+    Difference difference = first.whole || second.whole
+                                ? exactDifference(first.whole, second.whole, first.better)
+                                : differenceOf(first.samples, second.samples, first.better);
+    const RunFigure& either = first.key.empty() ? second : first;
+    if (either.isMemory() && !grounds.memory && difference.verdict != Verdict::kNoChange) {
+        difference.verdict = Verdict::kCannotTell;
+        difference.reason = grounds.memoryReason;
+    }
+    if (!either.isTime() || grounds.time == TimeBasis::kAsRecorded) return difference;
+    difference.reason = grounds.timeReason;
+    difference.verdict = Verdict::kCannotTell;
+    if (grounds.time == TimeBasis::kNone) return difference;
+    const Difference running = differenceOf(first.running, second.running, either.better);
+    if (!running.change || !running.low || !running.high) return difference;
+    difference.verdict = running.verdict;
+    difference.judged = {{*running.change, *running.low, *running.high}};
+    return difference;
 }
 
 Result<GateRule> parseGateRule(std::string_view text) {
@@ -192,7 +249,8 @@ Result<GateRule> parseGateRule(std::string_view text) {
 
 Result<std::vector<GateResult>> checkGate(const std::vector<GateRule>& rules,
                                           const std::vector<RunFigure>& baseline,
-                                          const std::vector<RunFigure>& run) {
+                                          const std::vector<RunFigure>& run,
+                                          const Grounds& grounds) {
     std::vector<GateResult> results;
     for (const GateRule& rule : rules) {
         const RunFigure* first = findFigure(baseline, rule.key);
@@ -203,7 +261,7 @@ Result<std::vector<GateResult>> checkGate(const std::vector<GateRule>& rules,
                                        fmt::join(keysOf(baseline, run), ", ")));
         const RunFigure nothing;
         const Difference difference = differenceOf(first != nullptr ? *first : nothing,
-                                                   second != nullptr ? *second : nothing);
+                                                   second != nullptr ? *second : nothing, grounds);
         results.push_back({rule, stateOf(rule, difference), difference});
     }
     return results;

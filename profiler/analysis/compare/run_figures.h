@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profiler/analysis/compare/difference.h"
+#include "profiler/analysis/compare/grounds.h"
 #include "profiler/analysis/report/report.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
@@ -19,6 +20,10 @@ struct RunFigure {
     Better better = Better::kLower;
     std::vector<double> samples;  ///< by steady step; empty for figures of a run
     std::optional<double> whole;  ///< of the run, exact
+    /// Of step time and throughput: by running time (grounds.h), of the steps of which it is known.
+    std::vector<double> running{};
+    [[nodiscard]] bool isTime() const;
+    [[nodiscard]] bool isMemory() const;
 };
 
 /// Step time and throughput of all ranks; communication, what of it was exposed, and the ledger's
@@ -36,13 +41,15 @@ struct RunFigure {
 [[nodiscard]] std::vector<std::string> keysOf(const std::vector<RunFigure>& first,
                                               const std::vector<RunFigure>& second);
 
-[[nodiscard]] Difference differenceOf(const RunFigure& first, const RunFigure& second);
+[[nodiscard]] Difference differenceOf(const RunFigure& first, const RunFigure& second,
+                                      const Grounds& grounds = {});
 
 // Rules that a run must keep against its baseline: "throughput.tokens_per_s >= -2%",
 // "memory.peak_bytes <= +1%", "memory.peak_bytes <= 3e9".
 //
 // With a percent sign the bound is of the change from the baseline, and broken by a change that is
-// beyond it and distinct from noise (difference.h); without one it is of the run's own median.
+// beyond it and distinct from noise (difference.h); without one it is of the run's own median. Of
+// figures on which no verdict can rest (grounds.h) neither is judged.
 
 struct GateRule {
     std::string key;
@@ -68,6 +75,7 @@ struct GateResult {
 /// kUsage: a rule names a figure that neither run has; the sentence names those that there are.
 Result<std::vector<GateResult>> checkGate(const std::vector<GateRule>& rules,
                                           const std::vector<RunFigure>& baseline,
-                                          const std::vector<RunFigure>& run);
+                                          const std::vector<RunFigure>& run,
+                                          const Grounds& grounds = {});
 
 }  // namespace shardscope::analysis

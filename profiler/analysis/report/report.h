@@ -6,6 +6,7 @@
 #include "profiler/analysis/device/hta_compatible.h"
 #include "profiler/analysis/memory/memory_steps.h"
 #include "profiler/analysis/rules/surroundings.h"
+#include "profiler/analysis/steps/cores_taken.h"
 #include "profiler/analysis/steps/ledger.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
@@ -182,8 +183,9 @@ struct Report {
     std::optional<double> lossFirst;
     std::optional<double> lossLast;
     std::optional<double> validationLossLast;
-    std::optional<double> tokensPerSecond;    ///< all ranks, from the median step
-    std::optional<double> stepSecondsMedian;  ///< warm-up steps left out
+    std::optional<double> tokensPerSecond;       ///< all ranks, median over the steady steps
+    std::optional<double> wholeTokensPerSecond;  ///< of the whole run's time (findings.h)
+    std::optional<double> stepSecondsMedian;     ///< warm-up steps left out
     std::int32_t warmupStepsLeftOut = 0;
     std::int32_t steadySteps = 0;  ///< that median and throughput are of
     /// Overlap and devices count time within steps; false: a rank has none, and all its time counts
@@ -191,6 +193,7 @@ struct Report {
     bool withinSteps = true;
     Mfu mfu;
     std::optional<double> measuredPeakUse;   ///< as MFU, over the measured matrix-product rate
+    CoreUse cores;                           ///< of the steady steps
     std::vector<DeviceUse> devices;          ///< by rank; of GPU ranks
     Overlap overlap;                         ///< all ranks together
     std::vector<Overlap> overlapByRank;      ///< by rank

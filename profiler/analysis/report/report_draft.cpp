@@ -50,23 +50,11 @@ ReportDraft::ReportDraft(const RecordingSummary& summary, const std::vector<Rank
     leaveOutPoorSteps();
 }
 
-/// Keeps those steps only that have phases and collectives on every rank: of the others nothing can
-/// be said but how long they took.
+/// Of steps without detail nothing can be said but how long they took and without a core.
 void ReportDraft::leaveOutPoorSteps() {
-    StepBasis& basis = m_report.basis;
-    basis.leftOut = detailPhrases(m_summary.detail);
-    const StepDetail detail(m_summary.detail);
-    std::set<StepIndex> all, poor;
-    for (const StepFacts& step : m_summary.steps) {
-        all.insert(step.step);
-        if (detail.of(step.rank, step.step) < CaptureLevel::kLight) poor.insert(step.step);
-    }
-    basis.steps = static_cast<std::int32_t>(all.size());
-    basis.detailed = static_cast<std::int32_t>(all.size() - poor.size());
-    if (poor.empty()) return;
-    m_detailed = m_summary;
-    std::erase_if(m_detailed->steps,
-                  [&](const StepFacts& step) { return poor.contains(step.step); });
+    DetailedPart part = detailedPart(m_summary);
+    m_report.basis = std::move(part.basis);
+    m_detailed = std::move(part.summary);
 }
 
 RankShare ReportDraft::share(std::size_t place, const RankEvents& events,
@@ -107,9 +95,13 @@ void ReportDraft::takeThroughput() {
     const RecordingSummary& summary = m_summary;
     const Throughput throughput = measureThroughput(summary, m_outlines);
     report.tokensPerSecond = throughput.tokensPerSecond;
+    report.wholeTokensPerSecond = throughput.wholeTokensPerSecond;
     report.stepSecondsMedian = throughput.stepSecondsMedian;
     report.warmupStepsLeftOut = throughput.warmupStepsLeftOut;
     report.steadySteps = throughput.steps;
+    std::set<StepIndex> steady;
+    for (const auto& [index, step] : steadySteps(summary, m_outlines).steps) steady.insert(index);
+    report.cores = coreUse(summary, steady);
     report.mfu = modelFlopsUtilisation(summary, throughput.tokensPerSecond);
     report.measuredPeakUse = measuredPeakUse(summary, throughput.tokensPerSecond);
     if (report.mfu.value && *report.mfu.value > 1.0)
@@ -146,7 +138,7 @@ void ReportDraft::settle() {
 
 RuleInput ReportDraft::rules(const std::vector<RankGrowth>& growths,
                              const Surroundings& around) const {
-    return ruleInput(detailed(), m_outlines, m_gathered, m_report, growths, around);
+    return ruleInput(m_summary, m_outlines, m_gathered, m_report, growths, around);
 }
 
 bool ReportDraft::wantsAgain(std::size_t place) {

@@ -259,8 +259,17 @@ std::string toJson(const Report& report) {
                     {"last", number(report.lossLast)},
                     {"validation_last", number(report.validationLossLast)}};
     json["throughput"] = {{"tokens_per_s", number(report.tokensPerSecond)},
+                          {"whole_run_tokens_per_s", number(report.wholeTokensPerSecond)},
                           {"step_s_median", number(report.stepSecondsMedian)},
                           {"warmup_steps_left_out", report.warmupStepsLeftOut}};
+    json["cores"] = {
+        {"known", report.cores.known()},
+        {"waited_ns", report.cores.waited.ns},
+        {"wall_ns", report.cores.wall.ns},
+        {"waiting_share", report.cores.known() ? Json(report.cores.waiting()) : Json(nullptr)},
+        {"stolen_share", number(report.cores.stolen)},
+        {"own_share", number(report.cores.own)},
+        {"others_share", number(report.cores.others)}};
     json["mfu"] = mfuJson(report.mfu);
     json["measured_peak_use"] = number(report.measuredPeakUse);
     json["within_steps"] = report.withinSteps;

@@ -61,6 +61,24 @@ Check dropped(const RecordingSummary& summary) {
     return check;
 }
 
+/// How ranks that did not end well ended: "rank 1 was ended by signal 9".
+std::string badEnds(const RecordingSummary& summary) {
+    constexpr std::size_t kMost = 4;
+    std::vector<std::string> ends;
+    for (const RankFacts& rank : summary.ranks) {
+        if (rank.exitSignal)
+            ends.push_back(
+                fmt::format("rank {} was ended by signal {}", rank.rank.value, *rank.exitSignal));
+        else if (rank.exitCode && *rank.exitCode != 0)
+            ends.push_back(
+                fmt::format("rank {} ended with status {}", rank.rank.value, *rank.exitCode));
+    }
+    const std::size_t more = ends.size() > kMost ? ends.size() - kMost : 0;
+    if (more > 0) ends.resize(kMost);
+    std::string text = fmt::format("{}", fmt::join(ends, ", "));
+    return more > 0 ? text + fmt::format(" and {} more", more) : text;
+}
+
 Check ranks(const RecordingSummary& summary) {
     std::set<RankId> here;
     for (const RankFacts& rank : summary.ranks) here.insert(rank.rank);
@@ -70,6 +88,10 @@ Check ranks(const RecordingSummary& summary) {
     check.found = whole ? fmt::format("{} are here", here.size())
                         : fmt::format("{} of {} are here; what the others did is not known",
                                       here.size(), all);
+    if (const std::string bad = badEnds(summary); !bad.empty()) {
+        check.state = CheckState::kProblem;
+        check.found += "; " + bad;
+    }
     return check;
 }
 

@@ -2,8 +2,11 @@
 
 #include "profiler/analysis/communication/last_arrivals.h"
 #include "profiler/analysis/findings.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -45,12 +48,25 @@ double ratio(Duration part, Duration whole) {
     return whole.ns <= 0 ? 0 : static_cast<double>(part.ns) / static_cast<double>(whole.ns);
 }
 
-/// Counts the steps that each rank led or held up for long; gives those that were held up for long
-/// by another rank, each as often as there were such ranks.
-std::size_t countSteps(const std::map<StepIndex, std::map<RankId, Duration>>& byStep,
-                       const std::map<StepIndex, std::map<RankId, Duration>>& walls,
-                       std::map<RankId, LateRank>& held) {
-    std::size_t allLong = 0;
+using ByRank = std::map<RankId, Duration>;
+
+struct AllHeldUp {
+    HeldUpSteps longOnes, veryLongOnes;
+};
+
+void addStep(StepIndex step, HeldUpSteps& ofRank, HeldUpSteps& all, Duration blocked) {
+    ofRank.steps.insert(step);
+    ++ofRank.byRank;
+    ofRank.time += blocked;
+    ++all.byAny;
+    all.timeOfAny += blocked;
+}
+
+/// Counts the steps that each rank led or held up for long; gives those that were held up by any,
+/// each as often as there were such ranks.
+AllHeldUp countSteps(const std::map<StepIndex, ByRank>& byStep,
+                     const std::map<StepIndex, ByRank>& walls, std::map<RankId, LateRank>& held) {
+    AllHeldUp all;
     for (const auto& [step, byRank] : byStep) {
         const auto worst =
             std::max_element(byRank.begin(), byRank.end(),
@@ -63,12 +79,14 @@ std::size_t countSteps(const std::map<StepIndex, std::map<RankId, Duration>>& by
         for (const auto& [late, blocked] : byRank) {
             const auto own = ofStep->second.find(late);
             const Duration others = own == ofStep->second.end() ? whole : whole - own->second;
-            if (ratio(blocked, others) < kLongHeldUp) continue;
-            ++held[late].stepsLong;
-            ++allLong;
+            LateRank& rank = held[late];
+            const double share = ratio(blocked, others);
+            if (share >= kLongHeldUp) addStep(step, rank.longOnes, all.longOnes, blocked);
+            if (share >= kVeryLongHeldUp)
+                addStep(step, rank.veryLongOnes, all.veryLongOnes, blocked);
         }
     }
-    return allLong;
+    return all;
 }
 
 /// Kinds of a step's time that can make a rank late, with the parts that they are made of.
@@ -189,15 +207,38 @@ double LateRank::regular() const {
     return steps == 0 ? 0 : static_cast<double>(stepsLed) / static_cast<double>(steps);
 }
 
+bool HeldUpSteps::areOfRank(std::size_t least) const {
+    return byRank >= least &&
+           static_cast<double>(byAny - byRank) <= kMostOfOthers * static_cast<double>(byAny) &&
+           ratio(time, timeOfAny) >= kLeastExplained;
+}
+
 bool LateRank::isNamed() const {
-    return steps >= kLeastSteps && share() >= kLeastBlockedShare &&
-           (regular() >= kRegularSteps || isNowAndThen()) && explained() >= kLeastExplained;
+    if (steps < kLeastSteps || share() < kLeastBlockedShare) return false;
+    return isRegular() || isNowAndThen();
+}
+
+bool LateRank::isRegular() const {
+    return regular() >= kRegularSteps && explained() >= kLeastExplained;
+}
+
+std::string lateSentence(const LateRank& late) {
+    if (late.isRegular())
+        return fmt::format(
+            "In {} of {} steps the others waited longest for it; their step threads were blocked "
+            "for {:.1f} % of their time, {} in all.",
+            late.stepsLed, late.steps, 100 * late.share(), durationText(late.blocked));
+    const bool very = late.veryLongOnes.areOfRank(kLeastVeryLongSteps);
+    const HeldUpSteps& held = very ? late.veryLongOnes : late.longOnes;
+    return fmt::format(
+        "{} of {} steps were held up by it for {:.0f} % of the step or more, and {} by any other "
+        "rank; the others' step threads were blocked for {:.1f} % of their time, {} in all.",
+        held.byRank, late.steps, 100 * (very ? kVeryLongHeldUp : kLongHeldUp),
+        held.byAny - held.byRank, 100 * late.share(), durationText(late.blocked));
 }
 
 bool LateRank::isNowAndThen() const {
-    return stepsLong >= kLeastLongSteps &&
-           static_cast<double>(stepsLongOfAnybody - stepsLong) <=
-               kMostOfOthers * static_cast<double>(stepsLongOfAnybody);
+    return longOnes.areOfRank(kLeastLongSteps) || veryLongOnes.areOfRank(kLeastVeryLongSteps);
 }
 
 Duration LateRank::lateness() const {
@@ -255,7 +296,7 @@ std::vector<LateRank> heldUpBy(const std::vector<BlockedTime>& ranks,
         walls[row.rank] += row.wall;
         stepWalls[row.step][row.rank] += row.wall;
     }
-    const std::size_t allLong = countSteps(byStep, stepWalls, held);
+    const AllHeldUp all = countSteps(byStep, stepWalls, held);
     for (const auto& [rank, late] : held) everybody += late.blocked;
     std::vector<LateRank> worstFirst;
     for (auto& [rank, late] : held) {
@@ -264,7 +305,10 @@ std::vector<LateRank> heldUpBy(const std::vector<BlockedTime>& ranks,
         late.others = ranks.size() - 1;
         late.blockedByAnybody = everybody;
         late.othersWall = wall - walls[rank];
-        late.stepsLongOfAnybody = allLong;
+        late.longOnes.byAny = all.longOnes.byAny;
+        late.longOnes.timeOfAny = all.longOnes.timeOfAny;
+        late.veryLongOnes.byAny = all.veryLongOnes.byAny;
+        late.veryLongOnes.timeOfAny = all.veryLongOnes.timeOfAny;
         worstFirst.push_back(late);
     }
     std::stable_sort(worstFirst.begin(), worstFirst.end(),

@@ -3,8 +3,9 @@
 // A step thread that is blocked in a collective before its last rank arrived is held up by that
 // rank. A rank is named where it held the others up for long enough to matter, in nearly all steps
 // for longer than any other rank, and accounts for nearly all that they were held up: of equal
-// ranks one is always the later, and of several slow ones none is the cause. One that is stopped
-// now and then is named too, where many steps were held up for long, and nearly all of them by it.
+// ranks one is always the later, and of several slow ones none is the cause. One that is late now
+// and then is named too: where many steps were held up for long, or several for very long, nearly
+// all of them by it, and it accounts for nearly all of that time.
 //
 // Why: what the late rank's steps spend more on than the median of the others' in the same step,
 // one kind of time at a time. The kind that exceeds most is the reason where it makes up for half
@@ -24,6 +25,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace shardscope::analysis {
@@ -39,7 +41,19 @@ inline constexpr std::size_t kLeastSteps = 6;
 /// one of two equal ranks has nearly all in 1 run of 50.
 inline constexpr double kLongHeldUp = 0.1;
 inline constexpr std::size_t kLeastLongSteps = 10;
+/// A step that was held up for very long; equal ranks seldom are.
+inline constexpr double kVeryLongHeldUp = 0.3;
+inline constexpr std::size_t kLeastVeryLongSteps = 5;
 inline constexpr double kMostOfOthers = 0.15;  ///< of those steps, that others held up for long
+
+/// Steps that were held up for some share of them: by a rank, by any, and for how long together.
+struct HeldUpSteps {
+    std::size_t byRank = 0, byAny = 0;
+    Duration time, timeOfAny;
+    std::set<StepIndex> steps;  ///< by the rank
+    /// Nearly all of them by the rank.
+    [[nodiscard]] bool areOfRank(std::size_t least) const;
+};
 
 /// What a rank held the others up for.
 struct LateRank {
@@ -50,8 +64,7 @@ struct LateRank {
     std::size_t stepsLed = 0;   ///< in which it held them up longer than any other rank did
     std::size_t steps = 0;      ///< that were looked at
     std::size_t others = 0;     ///< ranks
-    std::size_t stepsLong = 0;  ///< in which it held them up for long
-    std::size_t stepsLongOfAnybody = 0;
+    HeldUpSteps longOnes, veryLongOnes;
     Duration longest;  ///< single wait
     TimeRange where;   ///< the collective of that wait
 
@@ -59,11 +72,20 @@ struct LateRank {
     [[nodiscard]] double explained() const;  ///< blocked / blockedByAnybody
     [[nodiscard]] double regular() const;    ///< stepsLed / steps
     [[nodiscard]] bool isNamed() const;
+    /// In nearly all steps; else now and then.
+    [[nodiscard]] bool isRegular() const;
     /// In some steps only, and nearly no other rank in any.
     [[nodiscard]] bool isNowAndThen() const;
+    /// Of one that is late now and then: in which steps.
+    [[nodiscard]] const std::set<StepIndex>& heldUpSteps() const {
+        return veryLongOnes.areOfRank(kLeastVeryLongSteps) ? veryLongOnes.steps : longOnes.steps;
+    }
     /// What each of the others waited for it.
     [[nodiscard]] Duration lateness() const;
 };
+
+/// In how many steps, and for how long: of one that is named.
+[[nodiscard]] std::string lateSentence(const LateRank& late);
 
 /// Ranks that held others up in `steps`, worst first. `ledger` says how long steps took.
 [[nodiscard]] std::vector<LateRank> heldUpBy(const std::vector<RankEvents>& ranks,

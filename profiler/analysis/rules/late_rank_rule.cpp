@@ -44,15 +44,17 @@ MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& ste
     if (held.empty() || !held.front().isNamed()) return std::nullopt;
     const LateRank& late = held.front();
     const LateCause cause = whyLate(late, input.summary, report.ledger, steps, input.around);
+    // Where others take cores now and then, which rank it hits is chance.
+    if (!late.isRegular() &&
+        (cause.reason == LateReason::kNoCore ||
+         sumOf(coresTaken(input.summary, input.rows, late.heldUpSteps())).isMost()))
+        return std::nullopt;
     RunFinding finding;
     finding.code = "late-rank";
-    finding.title = fmt::format("Rank {} arrives last", late.rank.value);
+    finding.title = fmt::format("Rank {} arrives last{}", late.rank.value,
+                                late.isRegular() ? "" : " now and then");
     finding.detail =
-        fmt::format(
-            "In {} of {} steps the others waited longest for it; their step "
-            "threads were blocked for {:.1f} % of their time, {} in all. Longest single wait: {}.",
-            late.stepsLed, late.steps, 100 * late.share(), durationText(late.blocked),
-            durationText(late.longest)) +
+        fmt::format("{} Longest single wait: {}.", lateSentence(late), durationText(late.longest)) +
         whyText(cause);
     finding.remedy =
         cause.reason == LateReason::kUnknown
@@ -73,6 +75,7 @@ MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& ste
                         {"steps", static_cast<double>(late.steps)},
                         {"longest_ns", static_cast<double>(late.longest.ns)},
                         {"explained", late.explained()},
+                        {"regular", late.isRegular() ? 1.0 : 0.0},
                         {"excess_ns", static_cast<double>(cause.excess.ns)}};
     return finding;
 }

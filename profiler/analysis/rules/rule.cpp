@@ -9,18 +9,18 @@
 namespace shardscope::analysis {
 namespace {
 
-std::set<StepIndex> comparedSteps(const Report& report, const std::vector<RankEvents>& ranks) {
-    std::set<StepIndex> steps, aside = stepsSetAside(ranks);
-    for (const LedgerRow& row : report.ledger) {
-        steps.insert(row.step);
-        if (row.parts[at(LedgerPart::kEvaluation)].ns > 0 ||
-            row.parts[at(LedgerPart::kCheckpoint)].ns > 0)
-            aside.insert(row.step);
-    }
-    const auto warmup = std::min(static_cast<std::size_t>(report.warmupStepsLeftOut), steps.size());
-    steps.erase(steps.begin(), std::next(steps.begin(), static_cast<std::ptrdiff_t>(warmup)));
-    for (const StepIndex step : aside) steps.erase(step);
+/// Of the steady ones those of which it is known what their time went to.
+std::set<StepIndex> comparedSteps(const Report& report, const std::set<StepIndex>& steady) {
+    std::set<StepIndex> steps;
+    for (const LedgerRow& row : report.ledger)
+        if (steady.contains(row.step)) steps.insert(row.step);
     return steps;
+}
+
+std::set<StepIndex> namesOf(const SteadySteps& steady) {
+    std::set<StepIndex> names;
+    for (const auto& [index, step] : steady.steps) names.insert(index);
+    return names;
 }
 
 }  // namespace
@@ -28,15 +28,18 @@ std::set<StepIndex> comparedSteps(const Report& report, const std::vector<RankEv
 RuleInput ruleInput(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
                     const GatheredCollectives& collectives, const Report& report,
                     const std::vector<RankGrowth>& growths, const Surroundings& around) {
+    const SteadySteps steady = steadySteps(summary, ranks);
+    const std::set<StepIndex> names = namesOf(steady);
     RuleInput input{summary,
                     ranks,
                     collectives,
                     report,
                     growths,
                     around,
-                    comparedSteps(report, ranks),
+                    names,
+                    comparedSteps(report, names),
                     {},
-                    slowSteps(steadySteps(summary, ranks), ranks),
+                    slowSteps(steady),
                     trainingHealth(summary, ranks)};
     for (const LedgerRow& row : report.ledger)
         if (input.steps.contains(row.step)) input.rows[row.step].push_back(&row);
@@ -61,10 +64,14 @@ Duration wallOf(const RuleInput& input) {
     return wall;
 }
 
+Severity severityOf(Duration cost, Duration wall) {
+    const bool much =
+        cost.ns > 0 && static_cast<double>(cost.ns) >= kWarningCost * static_cast<double>(wall.ns);
+    return much ? Severity::kWarning : Severity::kNote;
+}
+
 Severity severityOf(Duration cost, const RuleInput& input) {
-    return static_cast<double>(cost.ns) >= kWarningCost * static_cast<double>(wallOf(input).ns)
-               ? Severity::kWarning
-               : Severity::kNote;
+    return severityOf(cost, wallOf(input));
 }
 
 }  // namespace shardscope::analysis

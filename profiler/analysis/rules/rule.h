@@ -49,13 +49,14 @@ struct GatheredCollectives {
 
 /// What rules look at.
 struct RuleInput {
-    const RecordingSummary& summary;  ///< with those steps only that have phases and collectives
+    const RecordingSummary& summary;       ///< whole
     const std::vector<RankEvents>& ranks;  ///< as outlineOf() leaves them, or whole
     const GatheredCollectives& collectives;
     const Report& report;  ///< with ledger, memory, clocks and warm-up filled in
     const std::vector<RankGrowth>& growths;
     const Surroundings& around;
-    /// That are compared with each other: without warm-up, evaluation and checkpoints.
+    std::set<StepIndex> steady;  ///< steadySteps() of the whole recording
+    /// Of these, those of which it is known what their time went to.
     std::set<StepIndex> steps;
     std::map<StepIndex, std::vector<const LedgerRow*>> rows;  ///< of these, over ranks
     SlowSteps slow;
@@ -75,16 +76,9 @@ inline constexpr double kWarningCost = 0.05;
 /// "late-rank": the others wait for it (late_rank.h). In `steps`. A note where it had no core, and
 /// of CPU ranks of one host where its own communication took longer.
 [[nodiscard]] MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& steps);
-/// "slow-step": the slowest of those that slow_steps.h names, of which others on the machine took
-/// less than half if there is any (cores_taken.h).
-[[nodiscard]] MaybeFinding findSlowStep(const RuleInput& input);
-
-/// "slow-stretch": steps that follow each other and take longer than the rest. A note where others
-/// on the machine took half of it (cores_taken.h).
-inline constexpr StretchRule kSlowStretch{1.3, 0.1};
-/// Of what these steps take more: what one kind of time must make up to be the reason.
-inline constexpr double kLeastStretchReason = 0.5;
-enum class StretchReason : std::uint8_t {
+/// Of what steps take more: what one kind of time must make up to be the reason (step_excess.h).
+inline constexpr double kLeastSlowReason = 0.5;
+enum class SlowReason : std::uint8_t {
     kInput,
     kCompute,
     kNotRunning,
@@ -93,36 +87,46 @@ enum class StretchReason : std::uint8_t {
     kCoresTaken,
     kUnknown,
 };
-struct StretchReasonWords {
-    StretchReason value;
+struct SlowReasonWords {
+    SlowReason value;
     const char* word;
     const char* definition;
     const char* remedy;
 };
-constexpr auto wordsOf(StretchReason) {
-    return wordList<StretchReasonWords>(
-        {{StretchReason::kInput, "input", "Building batches takes longer.",
+constexpr auto wordsOf(SlowReason) {
+    return wordList<SlowReasonWords>(
+        {{SlowReason::kInput, "input", "Building batches takes longer.",
           "look at the disk and at what else reads there"},
-         {StretchReason::kCompute, "compute",
-          "The same work takes longer, and its threads run meanwhile.",
+         {SlowReason::kCompute, "compute",
+          "The same work took longer, and its threads ran meanwhile.",
           "look at clocks, power limit and temperature, and at what shares caches and memory"},
-         {StretchReason::kNotRunning, "not running",
-          "Ranks were at work and used less processor time for it than before.",
-          "look for what shares their cores, and for a limit on processor time"},
-         {StretchReason::kHost, "host",
+         {SlowReason::kNotRunning, "not running",
+          "It was at work and used less processor time for it than otherwise, and it waited for no "
+          "core: it was stopped, or its machine was.",
+          "look for who stops it (signals, a debugger, a paused virtual machine), and for a limit "
+          "on processor time"},
+         {SlowReason::kHost, "host",
           "Devices or step threads have nothing to do for longer: the host is the bound.",
           "look at what host threads do between launches"},
-         {StretchReason::kCommunication, "communication", "Data moves for longer.",
+         {SlowReason::kCommunication, "communication", "Data moves for longer.",
           "look at the link, and at who else uses it"},
-         {StretchReason::kCoresTaken, "cores taken",
+         {SlowReason::kCoresTaken, "cores taken",
           "Ranks were ready to run and had no core, or the hypervisor ran other machines: others "
           "ran on their cores.",
           "run less beside it, or give ranks cores of their own; in a container look whether its "
           "quota of processor time held them back"},
-         {StretchReason::kUnknown, "unknown",
-          "No kind of time makes up for half of what these steps take more.",
-          "compare a step of the stretch with one before it"}});
+         {SlowReason::kUnknown, "unknown",
+          "No kind of time makes up for half of what was taken more.",
+          "compare it in the timeline with a step before it"}});
 }
+/// "slow-step": steps that slow_steps.h names, the slowest first, the others by reason. A note
+/// where all but a little of what they cost is the machine's: cores taken, or all ranks slower at
+/// the same work.
+[[nodiscard]] MaybeFinding findSlowStep(const RuleInput& input);
+
+/// "slow-stretch": steps that follow each other and take longer than the rest. A note where it is
+/// the machine, as above.
+inline constexpr StretchRule kSlowStretch{1.3, 0.1};
 [[nodiscard]] MaybeFinding findSlowStretch(const RuleInput& input);
 
 /// "slow-link": transfers of one operation, group and size, by step. A step's is their median.
@@ -156,6 +160,16 @@ inline constexpr std::size_t kMostRanksLookedAt = 16;
 inline constexpr double kLeastHostBound = 0.15, kRegularlyIdle = 0.8;
 [[nodiscard]] MaybeFinding findHostBound(const RuleInput& input);
 
+/// "cores-taken": ranks had no core for a tenth of their time or more, over the whole run; a
+/// warning from kManyTaken on (cores_taken.h). It says nothing about the code.
+[[nodiscard]] MaybeFinding findCoresTaken(const RuleInput& input);
+
+/// "communication-exposed": ranks are blocked while data moves for a good part of the compared
+/// steps: a note, since it can be the link; a warning from less on where the schedule hides nothing
+/// although it could (--prefetch 0).
+inline constexpr double kLeastBlockedMoving = 0.25, kLeastOnDemand = 0.1;
+[[nodiscard]] MaybeFinding findExposedCommunication(const RuleInput& input);
+
 /// "memory-above-theory": a note, and a warning.
 inline constexpr const char* kMemoryAboveTheory = "memory-above-theory";
 inline constexpr double kMemoryNote = 0.05, kMemoryWarning = 0.10;
@@ -174,5 +188,7 @@ inline constexpr const char* kMemoryGrowth = "memory-growth";
 [[nodiscard]] Duration wallOf(const RuleInput& input);
 /// A warning where `cost` is enough of all compared steps' time, else a note.
 [[nodiscard]] Severity severityOf(Duration cost, const RuleInput& input);
+/// The same against other wall time.
+[[nodiscard]] Severity severityOf(Duration cost, Duration wall);
 
 }  // namespace shardscope::analysis

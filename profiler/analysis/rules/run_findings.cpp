@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace shardscope::analysis {
@@ -26,6 +27,13 @@ bool isTold(const RunFinding& stretch, const std::vector<RunFinding>& found) {
     });
 }
 
+/// Of a late rank.
+bool isRegular(const RunFinding& finding) {
+    return std::any_of(finding.evidence.begin(), finding.evidence.end(), [](const auto& each) {
+        return each.name == std::string_view("regular") && each.value > 0;
+    });
+}
+
 bool comesFirst(const RunFinding& a, const RunFinding& b) {
     if (a.severity != b.severity) return a.severity > b.severity;
     return a.cost.value_or(Duration{}) > b.cost.value_or(Duration{});
@@ -33,12 +41,19 @@ bool comesFirst(const RunFinding& a, const RunFinding& b) {
 
 std::vector<RunFinding> findingsOf(const RuleInput& input) {
     std::vector<RunFinding> found;
-    add(findLateRank(input, input.steps), found);
+    add(findCoresTaken(input), found);
+    auto late = findLateRank(input, input.steps);
+    auto stretch = findSlowStretch(input);
+    // One that is late in a stretch is late now and then as well.
+    if (!(late && stretch && stretch->code == late->code && stretch->rank == late->rank &&
+          *stretch->steps != *late->steps && !isRegular(*late)))
+        add(std::move(late), found);
     add(findSlowLink(input), found);
-    if (auto stretch = findSlowStretch(input); stretch && !isTold(*stretch, found))
-        found.push_back(std::move(*stretch));
+    if (stretch && !isTold(*stretch, found)) found.push_back(std::move(*stretch));
     add(findSlowStep(input), found);
-    add(findLateCollective(input), found);
+    auto collective = findLateCollective(input);
+    if (!collective) add(findExposedCommunication(input), found);
+    add(std::move(collective), found);
     add(findHostBound(input), found);
     add(findMemoryAboveTheory(input), found);
     add(findMemoryGrowth(input), found);
@@ -82,10 +97,10 @@ std::vector<std::string> lacking(const RuleInput& input) {
     const std::size_t steps = input.steps.size(), ranks = input.ranks.size();
     std::vector<std::string> lacks;
     addCuts(input, lacks);
-    if (summary.steps.empty())
-        lacks.emplace_back(report.basis.steps == 0
-                               ? "slow steps and late ranks: no steps are recorded"
-                               : "slow steps and late ranks: no steps with phases are recorded");
+    if (report.basis.steps == 0)
+        lacks.emplace_back("slow steps and late ranks: no steps are recorded");
+    else if (report.basis.detailed == 0)
+        lacks.emplace_back("late ranks: no steps with phases are recorded");
     else if (report.ledger.empty())
         lacks.emplace_back("slow steps and late ranks: neither phases nor kernels are recorded");
     else if (!doWork(report))

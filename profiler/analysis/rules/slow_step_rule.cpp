@@ -1,32 +1,43 @@
+#include "profiler/analysis/findings.h"
 #include "profiler/analysis/rules/rule.h"
+#include "profiler/analysis/rules/step_excess.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace shardscope::analysis {
 namespace {
 
-/// The part of a step that grew most against its median.
-std::size_t grownPart(const LedgerRow& row, const LedgerParts& typical) {
-    std::size_t grown = 0;
-    for (std::size_t i = 1; i < typical.size(); ++i)
-        if (row.parts[i] - typical[i] > row.parts[grown] - typical[grown]) grown = i;
-    return grown;
-}
-
-struct Choice {
-    const SlowStep* step = nullptr;  ///< null: of none the ledger knows what it was spent on
+/// One slow step, and why.
+struct Judgement {
+    const SlowStep* step = nullptr;
+    SlowReason reason = SlowReason::kUnknown;
+    std::optional<RankId> rank;  ///< who was slow; none: all, or it is not known
+    bool isMachine = false;
+    bool hasDetail = false;  ///< it is known what its time went to
+    StepTimes excess;        ///< of the rank, or of all together
     CoresTaken taken;
-    Duration unexplained;  ///< what all slow steps cost of which others did not take most
 };
+
+/// CPU ranks of one host move data through the same memory: what moves for longer on one of them
+/// was not moved.
+bool sharesItsLink(const RecordingSummary& summary) {
+    std::set<std::int32_t> hosts;
+    for (const RankFacts& rank : summary.ranks) hosts.insert(rank.host);
+    return hosts.size() <= 1 && summary.devices.empty();
+}
 
 /// Of each, what is true of all that follow each other with it: ranks of which one was held up at
 /// the end of a step wait for it in the next.
@@ -42,85 +53,141 @@ std::map<StepIndex, CoresTaken> takenTogether(const std::map<StepIndex, CoresTak
     return together;
 }
 
-/// The slowest one, of those that others did not take if there are any.
-Choice chosen(const RuleInput& input) {
+/// Of a step without detail: what its rows tell of cores, against the other steps'.
+bool isTakenByRows(const RuleInput& input, const SlowStep& step) {
+    std::map<RankId, std::vector<std::int64_t>> waits;
+    double waited = 0;
+    for (const StepFacts& facts : input.summary.steps) {
+        if (!input.steady.contains(facts.step) || facts.coreWaitNs < 0) continue;
+        if (facts.step == step.step)
+            waited = std::max(waited, static_cast<double>(facts.coreWaitNs));
+        else
+            waits[facts.rank].push_back(facts.coreWaitNs);
+    }
+    double usual = 0;
+    for (auto& [rank, values] : waits)
+        usual = std::max(usual, static_cast<double>(medianOf(std::move(values))));
+    const double longer = static_cast<double>(step.range.duration().ns) - input.slow.medianNs;
+    return longer > 0 && waited - usual >= kMostlyTaken * longer;
+}
+
+Judgement judge(const RuleInput& input, const SlowStep& step, const CoresTaken* taken) {
+    Judgement judged;
+    judged.step = &step;
+    if (taken == nullptr) {
+        judged.isMachine = isTakenByRows(input, step);
+        if (judged.isMachine) judged.reason = SlowReason::kCoresTaken;
+        return judged;
+    }
+    judged.hasDetail = true;
+    judged.taken = *taken;
+    const std::set<StepIndex> one{step.step};
+    const Excess excess = excessOf(input, one);
+    judged.rank = culpritOf(input, excess, one);
+    judged.excess =
+        judged.rank && excess.contains(*judged.rank) ? excess.at(*judged.rank) : sumOf(excess);
+    judged.reason = reasonOf(judged.excess);
+    if (judged.reason == SlowReason::kCommunication && judged.rank && sharesItsLink(input.summary))
+        judged.reason = SlowReason::kNotRunning;
+    if (taken->isMost()) judged.reason = SlowReason::kCoresTaken;
+    judged.isMachine =
+        judged.reason == SlowReason::kCoresTaken ||
+        (judged.reason == SlowReason::kCompute && isOfTheMachine(input.summary, excess));
+    return judged;
+}
+
+/// The slowest first.
+std::vector<Judgement> judgeAll(const RuleInput& input) {
     std::set<StepIndex> steps;
     for (const SlowStep& step : input.slow.slow) steps.insert(step.step);
     const auto taken = takenTogether(coresTaken(input.summary, input.rows, steps));
-    const Duration median{static_cast<std::int64_t>(input.slow.medianNs)};
-    const auto weight = [](const SlowStep& step, const CoresTaken& of) {
-        return std::pair(!of.isMost(), step.range.duration());
-    };
-    Choice choice;
+    std::vector<Judgement> all;
     for (const SlowStep& step : input.slow.slow) {
-        const auto known = taken.find(step.step);
-        const bool isTaken = known != taken.end() && known->second.isMost();
-        if (!isTaken) choice.unexplained += step.range.duration() - median;
-        if (known == taken.end()) continue;
-        if (choice.step == nullptr ||
-            weight(step, known->second) > weight(*choice.step, choice.taken)) {
-            choice.step = &step;
-            choice.taken = known->second;
-        }
+        const auto found = taken.find(step.step);
+        all.push_back(judge(input, step, found == taken.end() ? nullptr : &found->second));
     }
-    return choice;
+    std::stable_sort(all.begin(), all.end(), [](const Judgement& a, const Judgement& b) {
+        return a.step->range.duration() > b.step->range.duration();
+    });
+    return all;
 }
 
-std::string takenText(const CoresTaken& taken) {
-    const auto& reason = *entryOf(StretchReason::kCoresTaken);
-    return fmt::format(" Why: {} ({:.0f} % of what it took more). {}", reason.word,
-                       100 * taken.share(), reason.definition);
+/// "5 cores taken, 2 not running, 1 unknown"
+std::string groupedText(const std::vector<Judgement>& judged) {
+    std::map<SlowReason, std::size_t> counts;
+    for (std::size_t i = 1; i < judged.size(); ++i) ++counts[judged[i].reason];
+    std::vector<std::string> parts;
+    for (const auto& [reason, count] : counts)
+        parts.push_back(fmt::format("{} {}", count, toWord(reason)));
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string whyText(const Judgement& worst) {
+    const auto& reason = *entryOf(worst.reason);
+    if (!worst.hasDetail && worst.reason == SlowReason::kUnknown)
+        return " Why is unknown: it was recorded without detail.";
+    std::string text = worst.rank ? fmt::format(" Rank {} was late", worst.rank->value)
+                                  : std::string(" No single rank was late");
+    if (worst.reason == SlowReason::kCoresTaken && worst.hasDetail)
+        return fmt::format("{}. Why: {} ({:.0f} % of what it took more). {}", text, reason.word,
+                           100 * worst.taken.share(), reason.definition);
+    return fmt::format("{} Why: {}. {}", worst.hasDetail ? text + '.' : std::string(), reason.word,
+                       reason.definition);
+}
+
+/// Of all that are compared, over ranks, with detail or without.
+Duration wallOfSteady(const RuleInput& input) {
+    Duration wall;
+    for (const StepFacts& facts : input.summary.steps)
+        if (input.steady.contains(facts.step)) wall += facts.range().duration();
+    return wall;
 }
 
 }  // namespace
 
 MaybeFinding findSlowStep(const RuleInput& input) {
-    const Choice choice = chosen(input);
-    const SlowStep* slow = choice.step;
-    if (slow == nullptr) return std::nullopt;
-    const bool isTaken = choice.taken.isMost();
-    const auto& rows = input.rows.at(slow->step);
-    const LedgerRow& row = **std::max_element(
-        rows.begin(), rows.end(), [](const auto* a, const auto* b) { return a->wall < b->wall; });
-    const LedgerParts typical = medianParts(input.report.ledger, row.rank);
-    const std::size_t grown = grownPart(row, typical);
-    const Duration wall = slow->range.duration();
+    if (input.slow.slow.empty()) return std::nullopt;
+    const std::vector<Judgement> judged = judgeAll(input);
+    const Judgement& worst = judged.front();
+    const Duration wall = worst.step->range.duration();
     const Duration median{static_cast<std::int64_t>(input.slow.medianNs)};
+    Duration cost, unexplained;
+    for (const Judgement& each : judged) {
+        const Duration longer = each.step->range.duration() - median;
+        cost += longer;
+        if (!each.isMachine) unexplained += longer;
+    }
+    const auto ranks = static_cast<std::int64_t>(std::max<std::size_t>(1, input.ranks.size()));
     RunFinding finding;
     finding.code = "slow-step";
-    const std::size_t more = input.slow.slow.size() - 1;
-    finding.title = fmt::format("Step {} took {:.1f} x the median", slow->step.value,
+    finding.title = fmt::format("Step {} took {:.1f} x the median", worst.step->step.value,
                                 static_cast<double>(wall.ns) / input.slow.medianNs);
-    if (more > 0)
-        finding.title += fmt::format(", and {} more of {} steps over {:.0f} x", more,
+    if (judged.size() > 1)
+        finding.title += fmt::format("; {} more of {} steps took over {:.0f} x", judged.size() - 1,
                                      input.slow.steps, kSlowStepFactor);
-    finding.detail = fmt::format(
-        "{} instead of {}; most of it in {} of rank {} ({} instead of {}). {} of {} steps are "
-        "over twice the median. Warm-up and steps with evaluation, checkpoint or sample are not "
-        "compared.",
-        durationText(wall), durationText(median), toWord(static_cast<LedgerPart>(grown)),
-        row.rank.value, durationText(row.parts[grown]), durationText(typical[grown]),
-        input.slow.slow.size(), input.slow.steps);
-    if (isTaken) finding.detail += takenText(choice.taken);
-    finding.remedy = isTaken ? entryOf(StretchReason::kCoresTaken)->remedy
-                             : "look in the timeline at what that rank did in it, and at what "
-                               "else ran on the machine then";
-    Duration cost;
-    for (const SlowStep& each : input.slow.slow) cost += each.range.duration() - median;
-    finding.cost = Duration{cost.ns * static_cast<std::int64_t>(rows.size())};
-    const Duration unexplained{choice.unexplained.ns * static_cast<std::int64_t>(rows.size())};
-    finding.severity = isTaken ? Severity::kNote : severityOf(unexplained, input);
-    finding.rank = row.rank;
-    finding.steps = {slow->step, slow->step};
-    finding.range = slow->range;
+    finding.detail = fmt::format("{} instead of {}.{}", durationText(wall), durationText(median),
+                                 whyText(worst));
+    if (judged.size() > 1) finding.detail += fmt::format(" The others: {}.", groupedText(judged));
+    finding.remedy = worst.reason == SlowReason::kUnknown
+                         ? "look in the timeline at what ranks did in it, and at what else ran on "
+                           "the machine then"
+                         : entryOf(worst.reason)->remedy;
+    finding.cost = Duration{cost.ns * ranks};
+    finding.severity = severityOf(Duration{unexplained.ns * ranks}, wallOfSteady(input));
+    finding.rank = worst.rank;
+    finding.steps = {worst.step->step, worst.step->step};
+    finding.range = worst.step->range;
     finding.denominator = "median wall time of the compared steps";
     finding.evidence = {{"wall_ns", static_cast<double>(wall.ns)},
                         {"median_ns", input.slow.medianNs},
                         {"spread_ns", input.slow.spreadNs},
-                        {"slow_steps", static_cast<double>(input.slow.slow.size())},
+                        {"slow_steps", static_cast<double>(judged.size())},
                         {"steps", static_cast<double>(input.slow.steps)},
-                        {"cores_taken_ns", choice.taken.takenNs},
-                        {"cores_taken_share", choice.taken.share()}};
+                        {"compute_excess_ns", worst.excess.of(TimeKind::kCompute)},
+                        {"not_running_excess_ns", worst.excess.of(TimeKind::kAway)},
+                        {"moving_excess_ns", worst.excess.of(TimeKind::kCommunication)},
+                        {"cores_taken_ns", worst.taken.takenNs},
+                        {"cores_taken_share", worst.taken.share()}};
     return finding;
 }
 

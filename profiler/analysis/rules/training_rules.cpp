@@ -11,12 +11,11 @@ struct TrainingRule {
     TrainingEvent event;
     const char* code;
     Severity severity;
-    const char* what;  ///< in the title
+    const char* what;  ///< in the title; {}: the metric
     const char* remedy;
 };
 constexpr TrainingRule kTrainingRules[] = {
-    {TrainingEvent::kNotFinite, "not-finite", Severity::kProblem,
-     "The loss or gradient is NaN or infinite",
+    {TrainingEvent::kNotFinite, "not-finite", Severity::kProblem, "The {} is NaN or infinite",
      "go back to a checkpoint before it, with a lower learning rate, gradient clipping, or bf16 "
      "instead of fp16"},
     {TrainingEvent::kLossSpike, "loss-spike", Severity::kWarning, "The loss jumps",
@@ -45,7 +44,8 @@ MaybeFinding findMoment(const TrainingRule& rule, const TrainingHealth& health) 
     RunFinding finding;
     finding.code = rule.code;
     finding.severity = rule.severity;
-    finding.title = fmt::format("{} in step {}", rule.what, worst->step.value);
+    finding.title = fmt::format(fmt::runtime(rule.what), worst->what) +
+                    fmt::format(" in step {}", worst->step.value);
     finding.detail =
         fmt::format("{}{} {}",
                     finite ? fmt::format("{:.4g}, {:.2f} x the median of the ten steps before. ",

@@ -1,11 +1,16 @@
 #include "profiler/analysis/steps/cores_taken.h"
 
 #include "profiler/analysis/findings.h"
+#include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
 
@@ -68,19 +73,77 @@ void addWaits(const RecordingSummary& summary, const Rows& rows, Taken& steps) {
         addExcess(series, steps, &CoresTaken::takenNs, medianOfAll);
 }
 
-/// Ranks of a host read the same, some a little later than others: the most counts.
+double totalOf(const Series& series) {
+    double all = 0;
+    for (const auto& [step, value] : series) all += value;
+    return all;
+}
+
+/// Each rank of a host reads all of its cores, and books what it reads to one step, some ranks to
+/// another one: the rank that read most counts.
 void addStolen(const RecordingSummary& summary, const Rows& rows, Taken& steps) {
     std::map<RankId, std::int32_t> hosts;
     for (const RankFacts& rank : summary.ranks) hosts[rank.rank] = rank.host;
-    std::map<std::int32_t, Series> stolen;
-    for (const StepFacts& facts : summary.steps) {
-        if (facts.stolenNs < 0 || !rows.contains(facts.step)) continue;
-        double& most = stolen[hosts[facts.rank]][facts.step];
-        most = std::max(most, static_cast<double>(facts.stolenNs));
+    std::map<std::int32_t, std::map<RankId, Series>> stolen;
+    for (const StepFacts& facts : summary.steps)
+        if (facts.stolenNs >= 0 && rows.contains(facts.step))
+            stolen[hosts[facts.rank]][facts.rank][facts.step] = static_cast<double>(facts.stolenNs);
+    for (const auto& [host, ranks] : stolen) {
+        const auto most = std::max_element(
+            ranks.begin(), ranks.end(),
+            [](const auto& a, const auto& b) { return totalOf(a.second) < totalOf(b.second); });
+        addExcess(most->second, steps, &CoresTaken::takenNs, meanOf);
     }
-    for (const auto& [host, series] : stolen)
-        addExcess(series, steps, &CoresTaken::takenNs, meanOf);
 }
+
+/// What was read of a host's cores, of steps that all of its ranks share. Each rank reads all of
+/// them by itself and books what it reads to one step, some ranks to another one: of the sums over
+/// steps the largest counts.
+class HostUse {
+public:
+    void add(const StepFacts& facts) {
+        const auto [place, fresh] = m_steps.try_emplace(facts.step);
+        Step& step = place->second;
+        if (fresh) step.begin = facts.start;
+        step.begin = std::min(step.begin, facts.start);
+        step.end = std::max(step.end, facts.end);
+        step.cpuNs += facts.cpuTimeNs;
+        if (facts.stolenNs < 0) m_known = false;
+        if (facts.busyNs < 0) m_busyKnown = false;
+        m_stolenNs[facts.rank] += facts.stolenNs;
+        m_busyNs[facts.rank] += facts.busyNs;
+    }
+    [[nodiscard]] bool known() const { return m_known; }
+    [[nodiscard]] double seconds() const {
+        return sum([](const Step& step) { return (step.end - step.begin).ns; });
+    }
+    [[nodiscard]] double stolen() const { return mostOf(m_stolenNs); }
+    [[nodiscard]] double own() const {
+        return sum([](const Step& step) { return step.cpuNs; });
+    }
+    [[nodiscard]] bool knowsBusy() const { return m_busyKnown; }
+    [[nodiscard]] double others() const { return std::max(0.0, mostOf(m_busyNs) - own()); }
+
+private:
+    struct Step {
+        Timestamp begin, end;
+        std::int64_t cpuNs = 0;
+    };
+    template <class Of>
+    [[nodiscard]] double sum(Of of) const {
+        double all = 0;
+        for (const auto& [index, step] : m_steps) all += static_cast<double>(of(step)) * 1e-9;
+        return all;
+    }
+    static double mostOf(const std::map<RankId, std::int64_t>& ranks) {
+        std::int64_t most = 0;
+        for (const auto& [rank, ns] : ranks) most = std::max(most, ns);
+        return static_cast<double>(most) * 1e-9;
+    }
+    std::map<StepIndex, Step> m_steps;
+    std::map<RankId, std::int64_t> m_stolenNs, m_busyNs;
+    bool m_known = true, m_busyKnown = true;
+};
 
 }  // namespace
 
@@ -111,6 +174,56 @@ CoresTaken sumOf(const std::map<StepIndex, CoresTaken>& steps) {
     CoresTaken sum;
     for (const auto& [step, taken] : steps) sum += taken;
     return sum;
+}
+
+std::string coresText(const CoreUse& use) {
+    if (!use.known()) return "unknown: it was not recorded";
+    std::string text = fmt::format("{:.1f} % of step time", 100 * use.waiting());
+    if (use.stolen && *use.stolen >= 0.0005)
+        text += fmt::format("; {:.1f} % of the cores was stolen", 100 * *use.stolen);
+    if (use.others)
+        text += fmt::format("; other programs used {:.1f} % of the cores", 100 * *use.others);
+    return text;
+}
+
+CoreUse coreUse(const RecordingSummary& summary, const std::set<StepIndex>& steps) {
+    std::map<RankId, std::int32_t> hosts;
+    for (const RankFacts& rank : summary.ranks) hosts[rank.rank] = rank.host;
+    CoreUse use;
+    use.devices = !summary.devices.empty();
+    std::map<std::int32_t, HostUse> byHost;
+    for (const StepFacts& facts : summary.steps) {
+        if (!steps.contains(facts.step)) continue;
+        byHost[hosts[facts.rank]].add(facts);
+        if (facts.coreWaitNs < 0) continue;
+        use.wall += facts.range().duration();
+        use.waited += Duration{facts.coreWaitNs};
+    }
+    double capacity = 0, stolen = 0, own = 0, others = 0;
+    bool knowsOthers = true;
+    for (const auto& [host, of] : byHost) {
+        const std::int32_t cores = coresOfHost(summary, host);
+        if (cores <= 0 || !of.known()) return use;
+        capacity += cores * of.seconds();
+        stolen += of.stolen();
+        own += of.own();
+        others += of.others();
+        knowsOthers = knowsOthers && of.knowsBusy();
+    }
+    if (capacity <= 0) return use;
+    use.stolen = stolen / capacity;
+    use.own = own / capacity;
+    if (knowsOthers) use.others = others / capacity;
+    return use;
+}
+
+std::int32_t coresOfHost(const RecordingSummary& summary, std::int32_t host) {
+    for (const FactRow& fact : summary.facts)
+        if (fact.host == host && fact.name == toWord(Fact::kOnlineCores))
+            if (const int cores = std::atoi(fact.value.c_str()); cores > 0) return cores;
+    for (const HostFacts& facts : summary.hosts)
+        if (facts.host == host) return facts.cores;
+    return 0;
 }
 
 }  // namespace shardscope::analysis

@@ -20,8 +20,11 @@
 #include "profiler/analysis/steps/ledger.h"
 #include "storage/model/recording.h"
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace shardscope::analysis {
@@ -35,6 +38,41 @@ struct CoresTaken {
     [[nodiscard]] bool isMost() const { return share() >= kMostlyTaken; }
     CoresTaken& operator+=(const CoresTaken& other);
 };
+
+// What machines gave the ranks, over some steps as a whole and not against others of the same run.
+//
+//   waiting = sum over ranks of core_wait / sum of their steps' wall time
+//   stolen, own, others = processor time of the hosts' cores that the hypervisor gave to other
+//     machines, that the ranks' processes used, and that other programs used (all use less own), as
+//     shares of cores x time, over the hosts. Own time of other processes of the run (agents, the
+//     recorder) counts as others'.
+//
+// Where threads wait although others use little, the run has more threads than cores.
+
+struct CoreUse {
+    Duration wall;    ///< of the ranks' steps of which it is known how long they waited
+    Duration waited;  ///< their step threads, ready and without a core
+    std::optional<double> stolen, own, others;  ///< shares of the hosts' cores
+    [[nodiscard]] double waiting() const {
+        return wall.ns > 0 ? static_cast<double>(waited.ns) / static_cast<double>(wall.ns) : 0;
+    }
+    [[nodiscard]] bool known() const { return wall.ns > 0; }
+    bool devices = false;  ///< they compute, and go on while a rank's step thread waits
+    /// Of the ranks' time: waited or stolen.
+    [[nodiscard]] double taken() const { return waiting() + stolen.value_or(0); }
+    /// Of the time that steps take: not known of devices, which may have work to do meanwhile.
+    [[nodiscard]] double takenOfSteps() const { return devices ? 0 : taken(); }
+};
+/// "12.3 % of step time; other programs used 5 % of the cores": what is known of it.
+[[nodiscard]] std::string coresText(const CoreUse& use);
+/// Of `steps`; of ranks whose host threads are not what computes (devices) as well.
+[[nodiscard]] CoreUse coreUse(const RecordingSummary& summary, const std::set<StepIndex>& steps);
+
+/// Hardware threads of a machine whose use and stolen time are counted; 0: not known.
+[[nodiscard]] std::int32_t coresOfHost(const RecordingSummary& summary, std::int32_t host);
+
+/// From here on it is said of a run, is a warning, and leaves no verdict on it.
+inline constexpr double kNotedTaken = 0.1, kManyTaken = 0.3;
 
 /// Of each of `steps`; these add up. `rows`: of all steps that are compared, over ranks.
 [[nodiscard]] std::map<StepIndex, CoresTaken> coresTaken(

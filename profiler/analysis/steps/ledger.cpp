@@ -1,8 +1,12 @@
 #include "profiler/analysis/steps/ledger.h"
 
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/steps/cores_taken.h"
+#include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
+#include <cmath>
+#include <initializer_list>
 #include <set>
 
 namespace shardscope::analysis {
@@ -40,40 +44,75 @@ LedgerPart partOf(Phase phase) {
     return LedgerPart::kOther;
 }
 
-/// Gradient reductions of a rank, to tell what a phase waits for.
-class Reductions {
+/// What a phase that waits is booked under, and when what it waited for had ended.
+struct Wait {
+    LedgerPart part = LedgerPart::kExposedOther;
+    Timestamp until;
+};
+
+/// A rank's collectives, to tell what a phase waits for.
+class Collectives {
 public:
-    explicit Reductions(const RankEvents& events) {
+    explicit Collectives(const RankEvents& events) {
         for (const CollectiveEvent& each : events.collectives) {
+            m_all.push_back(&each);
+            if (each.operation == CollectiveOp::kAllGather) m_gathers.push_back(&each);
             if (each.operation == CollectiveOp::kReduceScatter ||
                 each.operation == CollectiveOp::kAllReduce)
-                m_byEnd.push_back({{each.start, each.end}, each.operation});
+                m_reductions.push_back(&each);
         }
-        std::stable_sort(m_byEnd.begin(), m_byEnd.end(),
-                         [](const auto& a, const auto& b) { return a.range.end < b.range.end; });
+        for (ByEnd* list : {&m_all, &m_gathers, &m_reductions})
+            std::stable_sort(list->begin(), list->end(),
+                             [](const auto* a, const auto* b) { return a->end < b->end; });
     }
 
-    /// The one that ended last within the wait, else the next to end, if it had begun.
-    [[nodiscard]] LedgerPart waitedFor(TimeRange wait) const {
-        const auto later = std::upper_bound(
-            m_byEnd.begin(), m_byEnd.end(), wait.end,
-            [](Timestamp time, const auto& each) { return time < each.range.end; });
-        if (later != m_byEnd.begin() && std::prev(later)->range.end > wait.begin)
-            return partOf(*std::prev(later));
-        if (later != m_byEnd.end() && later->range.begin < wait.end) return partOf(*later);
-        return LedgerPart::kExposedReduceScatter;
+    [[nodiscard]] Wait waitOf(const SpanEvent& phase) const {
+        if (phase.phase == Phase::kWaitReduction) return waitForReduction(phase);
+        const bool gather = phase.phase == Phase::kWaitGather;
+        const CollectiveEvent* ended = endedIn(gather ? m_gathers : m_all, phase);
+        return {partOf(phase.phase), ended != nullptr ? ended->end : phase.end()};
     }
 
 private:
-    struct Reduction {
-        TimeRange range;
-        CollectiveOp operation{};
-    };
-    static LedgerPart partOf(const Reduction& reduction) {
+    using ByEnd = std::vector<const CollectiveEvent*>;
+
+    /// The first that ends behind `time`.
+    static ByEnd::const_iterator behind(const ByEnd& list, Timestamp time) {
+        return std::upper_bound(list.begin(), list.end(), time,
+                                [](Timestamp t, const auto* each) { return t < each->end; });
+    }
+
+    /// Of those that ended within the phase the last one of its layer, else the last one; null:
+    /// none did.
+    static const CollectiveEvent* endedIn(const ByEnd& list, const SpanEvent& phase) {
+        const auto end = behind(list, phase.end());
+        const CollectiveEvent* last = nullptr;
+        for (auto each = end; each != list.begin();) {
+            const CollectiveEvent* before = *--each;
+            if (before->end <= phase.start) break;
+            if (last == nullptr) last = before;
+            if (before->layer == phase.layer) return before;
+        }
+        return last;
+    }
+
+    /// The one that ended last within the wait, else the next to end, if it had begun.
+    [[nodiscard]] Wait waitForReduction(const SpanEvent& phase) const {
+        if (const CollectiveEvent* ended = endedIn(m_reductions, phase))
+            return {partOf(*ended), ended->end};
+        const auto later = behind(m_reductions, phase.end());
+        if (later != m_reductions.end() && (*later)->start < phase.end())
+            return {partOf(**later), phase.end()};
+        return {LedgerPart::kExposedReduceScatter, phase.end()};
+    }
+
+    static LedgerPart partOf(const CollectiveEvent& reduction) {
         return reduction.operation == CollectiveOp::kAllReduce ? LedgerPart::kExposedAllReduce
                                                                : LedgerPart::kExposedReduceScatter;
     }
-    std::vector<Reduction> m_byEnd;
+    static LedgerPart partOf(Phase phase) { return analysis::partOf(phase); }
+
+    ByEnd m_all, m_gathers, m_reductions;
 };
 
 /// Calls `gap` with what lies between the phases of a step and `own` with each phase and what of it
@@ -101,27 +140,82 @@ bool walkPhases(const StepFacts& step, const RankEvents& events, Gap gap, Own ea
     return recorded;
 }
 
-LedgerPart partOf(const SpanEvent& phase, const Reductions& reductions) {
-    return phase.phase == Phase::kWaitReduction ? reductions.waitedFor(phase.range())
-                                                : partOf(phase.phase);
+/// What of `own` lies before the end of what a phase waited for.
+TimeRange blockedPart(const Wait& wait, TimeRange own) {
+    return own.intersection({own.begin, std::max(own.begin, wait.until)});
 }
 
-std::optional<LedgerRow> rowOf(const StepFacts& step, const RankEvents& events, Coverage& waiting,
-                               const Reductions& reductions) {
-    LedgerRow row{step.rank, step.step, step.range().duration(), {}};
+struct BookedStep {
+    LedgerRow row;
+    Duration wokenLate;  ///< of what is other
+};
+
+std::optional<BookedStep> bookedStep(const StepFacts& step, const RankEvents& events,
+                                     Coverage& waiting, const Collectives& collectives) {
+    BookedStep booked{{step.rank, step.step, step.range().duration(), {}}, {}};
+    LedgerParts& parts = booked.row.parts;
     const bool recorded = walkPhases(
-        step, events, [&](TimeRange gap) { row.parts[at(LedgerPart::kOther)] += gap.duration(); },
+        step, events, [&](TimeRange gap) { parts[at(LedgerPart::kOther)] += gap.duration(); },
         [&](const SpanEvent& phase, TimeRange own) {
-            Duration rest = own.duration();
-            if (isWait(phase.phase)) {
-                const Duration waited = waiting.within(own);
-                row.parts[at(LedgerPart::kWaiting)] += waited;
-                rest -= waited;
+            if (!isWait(phase.phase)) {
+                parts[at(partOf(phase.phase))] += own.duration();
+                return;
             }
-            row.parts[at(partOf(phase, reductions))] += rest;
+            const Wait wait = collectives.waitOf(phase);
+            const TimeRange blocked = blockedPart(wait, own);
+            const Duration waited = waiting.within(blocked);
+            const Duration late = own.duration() - blocked.duration();
+            parts[at(LedgerPart::kWaiting)] += waited;
+            parts[at(wait.part)] += blocked.duration() - waited;
+            parts[at(LedgerPart::kOther)] += late;
+            booked.wokenLate += late;
         });
     if (!recorded) return std::nullopt;
-    return row;
+    return booked;
+}
+
+/// Moves up to `time` out of `from`, by what each has, to `to`; what was moved.
+Duration take(LedgerParts& parts, std::initializer_list<LedgerPart> from, Duration time,
+              LedgerPart to) {
+    Duration whole;
+    for (const LedgerPart part : from) whole += parts[at(part)];
+    const Duration moved = std::min(time, whole);
+    if (moved.ns <= 0) return {};
+    // Rounded so that the shares add up.
+    Duration seen, taken;
+    for (const LedgerPart part : from) {
+        seen += parts[at(part)];
+        const std::int64_t until = seen == whole ? moved.ns
+                                                 : std::llround(static_cast<double>(moved.ns) *
+                                                                static_cast<double>(seen.ns) /
+                                                                static_cast<double>(whole.ns));
+        parts[at(part)] -= Duration{until} - taken;
+        taken = Duration{until};
+    }
+    parts[at(to)] += moved;
+    return moved;
+}
+
+void takeWithoutCore(BookedStep& booked, Duration time, LedgerPart to) {
+    LedgerParts& parts = booked.row.parts;
+    const Duration late = take(parts, {LedgerPart::kOther}, std::min(time, booked.wokenLate), to);
+    booked.wokenLate -= late;
+    time -= late;
+    time -= take(parts,
+                 {LedgerPart::kCompute, LedgerPart::kOptimizer, LedgerPart::kData,
+                  LedgerPart::kEvaluation, LedgerPart::kCheckpoint, LedgerPart::kOther},
+                 time, to);
+    take(parts,
+         {LedgerPart::kExposedGather, LedgerPart::kExposedReduceScatter,
+          LedgerPart::kExposedAllReduce, LedgerPart::kExposedOther, LedgerPart::kWaiting},
+         time, to);
+}
+
+/// Cores of the rank's host; 0: not known.
+std::int32_t coresOf(const RecordingSummary& summary, RankId rank) {
+    for (const RankFacts& facts : summary.ranks)
+        if (facts.rank == rank) return coresOfHost(summary, facts.host);
+    return 0;
 }
 
 /// One that goes on is one piece.
@@ -137,31 +231,38 @@ void addPiece(LedgerPart part, TimeRange range, std::vector<LedgerPiece>& pieces
 
 std::vector<LedgerPiece> phasePieces(const StepFacts& step, const RankEvents& events) {
     const Intervals waiting = waitingTime(events);
-    const Reductions reductions(events);
+    const Collectives collectives(events);
     std::vector<LedgerPiece> pieces;
     walkPhases(
         step, events, [&](TimeRange gap) { addPiece(LedgerPart::kOther, gap, pieces); },
         [&](const SpanEvent& phase, TimeRange own) {
-            const LedgerPart part = partOf(phase, reductions);
-            Timestamp reached = own.begin;
-            if (isWait(phase.phase))
-                for (const TimeRange& waited : intersection(waiting, {own})) {
-                    addPiece(part, {reached, waited.begin}, pieces);
-                    addPiece(LedgerPart::kWaiting, waited, pieces);
-                    reached = waited.end;
-                }
-            addPiece(part, {reached, own.end}, pieces);
+            if (!isWait(phase.phase)) return addPiece(partOf(phase.phase), own, pieces);
+            const Wait wait = collectives.waitOf(phase);
+            const TimeRange blocked = blockedPart(wait, own);
+            Timestamp reached = blocked.begin;
+            for (const TimeRange& waited : intersection(waiting, {blocked})) {
+                addPiece(wait.part, {reached, waited.begin}, pieces);
+                addPiece(LedgerPart::kWaiting, waited, pieces);
+                reached = waited.end;
+            }
+            addPiece(wait.part, {reached, blocked.end}, pieces);
+            addPiece(LedgerPart::kOther, {blocked.end, own.end}, pieces);
         });
     return pieces;
 }
 
 std::vector<LedgerRow> rankLedger(const RecordingSummary& summary, const RankEvents& events) {
     Coverage waiting(waitingTime(events));
-    const Reductions reductions(events);
+    const Collectives collectives(events);
+    const std::int32_t cores = coresOf(summary, events.rank);
     std::vector<LedgerRow> rows;
     for (const StepFacts& step : summary.steps) {
         if (step.rank != events.rank) continue;
-        if (auto row = rowOf(step, events, waiting, reductions)) rows.push_back(*row);
+        auto booked = bookedStep(step, events, waiting, collectives);
+        if (!booked) continue;
+        takeWithoutCore(*booked, {step.coreWaitNs}, LedgerPart::kNoCore);
+        if (cores > 0) takeWithoutCore(*booked, {step.stolenNs / cores}, LedgerPart::kStolen);
+        rows.push_back(booked->row);
     }
     return rows;
 }
@@ -186,6 +287,10 @@ std::vector<LedgerRow> rankLedger(const RecordingSummary& summary, const RankEve
 Duration blockedIn(const LedgerParts& parts) {
     return parts[at(LedgerPart::kExposedGather)] + blockedInReductions(parts) +
            parts[at(LedgerPart::kExposedOther)] + parts[at(LedgerPart::kWaiting)];
+}
+
+Duration takenFrom(const LedgerParts& parts) {
+    return parts[at(LedgerPart::kNoCore)] + parts[at(LedgerPart::kStolen)];
 }
 
 Duration blockedInReductions(const LedgerParts& parts) {

@@ -6,9 +6,17 @@
 // - by the phases of the step thread (ledger.cpp): ranks that compute on a CPU, and steps of which
 //   no device work was traced. Time blocked in a gradient reduction is the operation's that the
 //   phase waits for: of the rank's reduce-scatters and all-reduces the one that ended last within
-//   the phase, else the one that was under way in it; without either a reduce-scatter
+//   the phase, else the one that was under way in it; without either a reduce-scatter. What a wait
+//   lasts after the collective it waited for has ended is other: of its layer the last one that
+//   ended within it, else of its kind
 // - by the work of the device and its launches (device_ledger.h): ranks whose kernels were traced,
 //   imported traces among them.
+//
+// Waiting for a core (StepFacts::coreWaitNs) and what a hypervisor took (StepFacts::stolenNs over
+// the cores of the host) are known of a step of the step thread, not where in it: of rows by phases
+// they are taken out of what a thread lasted to go on after collectives, then out of the parts in
+// which it runs, then out of those in which it is blocked, each by its share of them. A host thread
+// that has no core does not stop its device: rows by the device have neither.
 #pragma once
 
 #include "storage/model/ids.h"
@@ -32,6 +40,8 @@ enum class LedgerPart : std::uint8_t {
     kExposedAllReduce,
     kExposedOther,  ///< blocked on another collective while data moved
     kWaiting,       ///< blocked in a collective before the last rank arrived
+    kNoCore,        ///< ready to run, without a core
+    kStolen,        ///< its core was given to another machine by the hypervisor
     kCopies,        ///< of a device
     kLaunchBound,   ///< a device idle while work for it was launched and had not begun
     kHostBound,     ///< a device idle, and nothing launched
@@ -69,6 +79,12 @@ constexpr auto wordsOf(LedgerPart) {
           "moved; on a device other collectives that no compute kernel hides."},
          {LedgerPart::kWaiting, "waiting for the slowest", "waiting_ns",
           "Blocked while a collective of this rank had started but its last rank had not arrived."},
+         {LedgerPart::kNoCore, "waiting for a core", "no_core_ns",
+          "The step thread was ready to run and had no core: other programs, or more threads than "
+          "cores. Where in the step is not recorded: taken out of the other parts by their share."},
+         {LedgerPart::kStolen, "stolen", "stolen_ns",
+          "The hypervisor gave the core to another machine: the stolen time of the host, evenly "
+          "over its cores."},
          {LedgerPart::kCopies, "copies", "copies_ns",
           "The device copies or sets memory, and neither computes nor communicates."},
          {LedgerPart::kLaunchBound, "idle, launched", "launch_bound_ns",
@@ -84,9 +100,9 @@ constexpr auto wordsOf(LedgerPart) {
          {LedgerPart::kProfiler, "profiler", "profiler_ns",
           "The device is idle while the profiler works on the host."},
          {LedgerPart::kOther, "other", "other_ns",
-          "Between phases: scheduling, releases, bookkeeping; collectives may go on meanwhile. On "
-          "a "
-          "device idle before work whose launch is not recorded."}});
+          "Between phases: scheduling, releases, bookkeeping, and a thread that is woken late; "
+          "collectives may go on meanwhile. On a device idle before work whose launch is not "
+          "recorded."}});
 }
 inline constexpr int kLedgerPartCount = static_cast<int>(kPlaces<LedgerPart>);
 [[nodiscard]] constexpr const char* toKey(LedgerPart part) {
@@ -115,6 +131,8 @@ struct LedgerRow {
 /// What scripts know as one figure: blocked in reduce-scatters and in all-reduces.
 inline constexpr const char* kReductionKey = "blocked_reduction_ns";
 [[nodiscard]] Duration blockedInReductions(const LedgerParts& parts);
+/// Wanted to run and could not: without a core, or stolen.
+[[nodiscard]] Duration takenFrom(const LedgerParts& parts);
 /// Each part's median over the rows of a rank; zero without rows.
 [[nodiscard]] LedgerParts medianParts(const std::vector<LedgerRow>& rows, RankId rank);
 /// Over all rows.
@@ -122,7 +140,8 @@ inline constexpr const char* kReductionKey = "blocked_reduction_ns";
 [[nodiscard]] Duration sumOfWalls(const std::vector<LedgerRow>& rows);
 
 /// One step's ledger in order of time: which part each instant belongs to. Pieces of a part add up
-/// to what the ledger's row says of it, to the nanosecond.
+/// to what the ledger's row says of it, to the nanosecond; of steps that waited for a core to what
+/// it says before that is taken out of it.
 struct LedgerPiece {
     TimeRange range;
     LedgerPart part = LedgerPart::kOther;

@@ -95,20 +95,10 @@ double spreadAround(double median, std::vector<double> values) {
     return kNormalSpread * medianOf(std::move(values));
 }
 
-std::set<StepIndex> stepsSetAside(const std::vector<RankEvents>& ranks) {
-    std::set<StepIndex> aside;
-    for (const RankEvents& events : ranks)
-        for (const SpanEvent& phase : events.phases)
-            if (setsAside(phase.phase)) aside.insert(phase.step);
-    return aside;
-}
-
-SlowSteps slowSteps(const SteadySteps& steady, const std::vector<RankEvents>& ranks) {
-    const std::set<StepIndex> aside = stepsSetAside(ranks);
+SlowSteps slowSteps(const SteadySteps& steady) {
     std::vector<SlowStep> compared;
     std::vector<double> times;
     for (const auto& [index, step] : steady.steps) {
-        if (aside.contains(index)) continue;
         compared.push_back({index, step.range});
         times.push_back(static_cast<double>(step.range.duration().ns));
     }

@@ -1,9 +1,8 @@
 // Which steps are compared with each other, and which of them took much longer than the rest.
 //
 // A step's time, from the first rank's beginning to the last one's end, is compared with the median
-// step's, in spreads of 1.4826 x the median absolute deviation (Rousseeuw & Croux 1993). Steps that
-// evaluate, write a checkpoint or text of the model are not compared: they take longer of
-// necessity.
+// step's, in spreads of 1.4826 x the median absolute deviation (Rousseeuw & Croux 1993). Compared
+// are the steady steps (findings.h).
 #pragma once
 
 #include "profiler/analysis/findings.h"
@@ -34,14 +33,7 @@ struct SlowSteps {
     double medianNs = 0, spreadNs = 0;
     std::vector<SlowStep> slow;  ///< by step; none of too few steps
 };
-[[nodiscard]] SlowSteps slowSteps(const SteadySteps& steady, const std::vector<RankEvents>& ranks);
-
-/// Whether a step in which a rank does this is not compared with others.
-[[nodiscard]] constexpr bool setsAside(Phase phase) {
-    return phase == Phase::kEvaluation || phase == Phase::kCheckpoint || phase == Phase::kSample;
-}
-/// Steps in which some rank evaluated, wrote a checkpoint or text of the model.
-[[nodiscard]] std::set<StepIndex> stepsSetAside(const std::vector<RankEvents>& ranks);
+[[nodiscard]] SlowSteps slowSteps(const SteadySteps& steady);
 
 /// 1.4826 x the median absolute deviation from `median`. Of a list that is not empty.
 [[nodiscard]] double spreadAround(double median, std::vector<double> values);

@@ -4,6 +4,7 @@
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/part.h"
+#include "storage/model/detail.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
@@ -44,19 +45,48 @@ std::map<StepIndex, WholeStep> wholeSteps(const RecordingSummary& summary,
     return steps;
 }
 
-/// Steps that hold a validation pass; by its metric where phases were not recorded.
-std::set<StepIndex> evaluationSteps(const RecordingSummary& summary,
-                                    const std::vector<RankEvents>& ranks) {
-    std::set<StepIndex> steps;
-    for (const MetricPoint& metric : summary.metrics)
-        if (metric.name == "validation_loss") steps.insert(metric.step);
-    for (const RankEvents& events : ranks)
-        for (const SpanEvent& phase : events.phases)
-            if (phase.phase == Phase::kEvaluation) steps.insert(phase.step);
-    return steps;
+/// Tokens of all of them over the time that they and what lies between them took; nothing where
+/// others lie between them.
+std::optional<double> wholeRate(const std::map<StepIndex, WholeStep>& steps) {
+    if (steps.empty()) return std::nullopt;
+    const auto span = steps.rbegin()->first.value - steps.begin()->first.value + 1;
+    if (static_cast<std::size_t>(span) != steps.size()) return std::nullopt;
+    TimeRange all = steps.begin()->second.range;
+    std::int64_t tokens = 0;
+    for (const auto& [index, step] : steps) {
+        all = {std::min(all.begin, step.range.begin), std::max(all.end, step.range.end)};
+        tokens += step.tokens;
+    }
+    if (tokens <= 0 || all.duration().ns <= 0) return std::nullopt;
+    return static_cast<double>(tokens) / all.duration().seconds();
 }
 
 }  // namespace
+
+std::set<StepIndex> stepsSetAside(const RecordingSummary& summary,
+                                  const std::vector<RankEvents>& ranks) {
+    std::map<RankId, std::map<StepIndex, TimeRange>> ranges;
+    for (const StepFacts& facts : summary.steps) ranges[facts.rank][facts.step] = facts.range();
+    std::set<StepIndex> aside;
+    for (const RankEvents& events : ranks) {
+        const auto& own = ranges[events.rank];
+        for (const SpanEvent& phase : events.phases) {
+            const auto step = own.find(phase.step);
+            if (setsAside(phase.phase) && step != own.end() &&
+                step->second.intersects(phase.range()))
+                aside.insert(phase.step);
+        }
+    }
+    // Where phases were not recorded a validation pass is known by what came of it.
+    for (const MetricPoint& metric : summary.metrics) {
+        if (metric.name != "validation_loss") continue;
+        for (const auto& [rank, own] : ranges)
+            if (const auto step = own.find(metric.step);
+                step != own.end() && step->second.contains(metric.time))
+                aside.insert(metric.step);
+    }
+    return aside;
+}
 
 SteadySteps steadySteps(const RecordingSummary& summary, const std::vector<RankEvents>& ranks) {
     SteadySteps steady;
@@ -67,11 +97,21 @@ SteadySteps steadySteps(const RecordingSummary& summary, const std::vector<RankE
         steps.erase(steps.begin(), std::next(steps.begin(), static_cast<std::ptrdiff_t>(warmup)));
         steady.warmupStepsLeftOut = static_cast<std::int32_t>(warmup);
     }
-    const std::set<StepIndex> evaluations = evaluationSteps(summary, ranks);
+    const std::set<StepIndex> aside = stepsSetAside(summary, ranks);
     for (const auto& [index, step] : steps)
-        if (!evaluations.contains(index)) steady.steps[index] = step;
-    // Steps with a validation pass count only when there is no other.
+        if (!aside.contains(index)) steady.steps[index] = step;
+    // Those count only when there is no other.
     if (steady.steps.empty()) steady.steps = std::move(steps);
+    return steady;
+}
+
+SteadySteps steadyWithDetail(const RecordingSummary& summary,
+                             const std::vector<RankEvents>& ranks) {
+    SteadySteps steady = steadySteps(summary, ranks);
+    const StepDetail detail(summary.detail);
+    for (const StepFacts& facts : summary.steps)
+        if (detail.of(facts.rank, facts.step) < CaptureLevel::kLight)
+            steady.steps.erase(facts.step);
     return steady;
 }
 
@@ -91,16 +131,15 @@ Throughput measureThroughput(const RecordingSummary& summary,
     if (steady.steps.empty()) return result;
     result.warmupStepsLeftOut = steady.warmupStepsLeftOut;
     result.steps = static_cast<std::int32_t>(steady.steps.size());
-    std::vector<double> seconds;
-    std::vector<double> tokens;
+    std::vector<double> seconds, rates;
     for (const auto& [index, step] : steady.steps) {
-        seconds.push_back(step.range.duration().seconds());
-        tokens.push_back(static_cast<double>(step.tokens));
+        const double time = step.range.duration().seconds();
+        seconds.push_back(time);
+        if (step.tokens > 0 && time > 0) rates.push_back(static_cast<double>(step.tokens) / time);
     }
     result.stepSecondsMedian = medianOf(seconds);
-    const double tokensMedian = medianOf(tokens);
-    if (*result.stepSecondsMedian > 0 && tokensMedian > 0)
-        result.tokensPerSecond = tokensMedian / *result.stepSecondsMedian;
+    if (!rates.empty()) result.tokensPerSecond = medianOf(std::move(rates));
+    result.wholeTokensPerSecond = wholeRate(wholeSteps(summary));
     return result;
 }
 

@@ -23,11 +23,11 @@ std::vector<MetricPoint> pointsOf(const RecordingSummary& summary, std::string_v
     return points;
 }
 
-void takeNotFinite(std::vector<MetricPoint>& points, TrainingHealth& health) {
+void takeNotFinite(std::vector<MetricPoint>& points, const char* what, TrainingHealth& health) {
     for (const MetricPoint& point : points)
         if (!std::isfinite(point.value))
             health.moments.push_back(
-                {TrainingEvent::kNotFinite, point.step, point.time, point.value, 0});
+                {TrainingEvent::kNotFinite, point.step, point.time, point.value, 0, what});
     std::erase_if(points, [](const MetricPoint& point) { return !std::isfinite(point.value); });
 }
 
@@ -124,12 +124,12 @@ TrainingHealth trainingHealth(const RecordingSummary& summary,
     auto losses = pointsOf(summary, "loss"), norms = pointsOf(summary, "gradient_norm");
     health.losses = losses.size();
     health.gradientNorms = norms.size();
-    takeNotFinite(losses, health);
-    takeNotFinite(norms, health);
+    takeNotFinite(losses, "loss", health);
+    takeNotFinite(norms, "gradient norm", health);
     takeOutliers(losses, {TrainingEvent::kLossSpike, 1 + kLeastLossSpike}, health);
     takeOutliers(norms, {TrainingEvent::kGradientNorm, kLeastGradientNorm}, health);
     takeSkipped(pointsOf(summary, "loss_scale"), health);
-    takeSlowSteps(slowSteps(steadySteps(summary, ranks), ranks), health);
+    takeSlowSteps(slowSteps(steadySteps(summary, ranks)), health);
     std::stable_sort(
         health.moments.begin(), health.moments.end(),
         [](const TrainingMoment& a, const TrainingMoment& b) { return a.time < b.time; });

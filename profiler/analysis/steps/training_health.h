@@ -57,7 +57,8 @@ struct TrainingMoment {
     StepIndex step;
     Timestamp time;
     double value = 0;
-    double typical = 0;  ///< what it is compared with; 0: nothing
+    double typical = 0;     ///< what it is compared with; 0: nothing
+    const char* what = "";  ///< "loss", "gradient norm"; of those that are not finite
 };
 
 struct TrainingHealth {

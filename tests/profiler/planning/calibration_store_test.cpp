@@ -149,6 +149,8 @@ Calibration calibrated() {
     cost.ranks = 4;
     cost.fit = {30'000, 0.75e-1, 5};  // 3 hops of 10 us; 10 GB/s by (n - 1) / n
     calibration.collectives = {cost};
+    cost.operation = CollectiveOp::kReduceScatter;
+    calibration.collectives.push_back(cost);
     return calibration;
 }
 
@@ -178,13 +180,19 @@ TEST(CalibratedTimes, ALinkHasLatencyAndBandwidthOfAHop) {
     const theory::LinkModel& link = times->link->model(CollectiveOp::kAllGather);
     EXPECT_NEAR(link.latencySeconds, 10e-6, 1e-9);
     EXPECT_NEAR(link.bytesPerSecond, 10e9, 1e3);
-    EXPECT_TRUE(forecastOf(configOf(2, 1), *times));
+    EXPECT_TRUE(forecastOf(configOf(4, 1), *times));
+    EXPECT_FALSE(forecastOf(configOf(2, 1), *times)) << "calibrated among four ranks";
 }
 
 TEST(CalibratedTimes, RanksShareTheCoresOfTheHost) {
     const auto times = timesOfCalibration(calibrated(), configOf(4, 1), kNow);
-    const double four = forecastOf(configOf(4, 1), *times)->step.computing.seconds();
-    const double sixteen = forecastOf(configOf(16, 1), *times)->step.computing.seconds();
+    const auto known = forecastOf(configOf(4, 1), *times);
+    ASSERT_TRUE(known);
+    const double four = known->step.computing.seconds();
+    // The link is known among four ranks; of sixteen only how they compute.
+    EXPECT_FALSE(forecastOf(configOf(16, 1), *times));
+    const double sixteen =
+        forecast(configOf(16, 1), {timesFor(*times, 16), nullptr, 16}).step.computing.seconds();
     EXPECT_GT(sixteen, 3.5 * four);
 }
 

@@ -6,6 +6,7 @@
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "tests/profiler/planning/played_recording.h"
+#include "tests/support/result_matchers.h"
 
 #include <gmock/gmock.h>
 
@@ -116,21 +117,51 @@ TEST(Forecast, RanksThatShareCoresTakeTurns) {
                "two hosts");
 }
 
-TEST(Forecast, TheBandIsThatOfTheRecordedSteps) {
+TEST(Forecast, TheBandHoldsErrorSpreadAndDistance) {
+    const auto recording = playRecording(configOf(Strategy::kSingle), Pace{}, kLink, 20);
+    ComputeTimes times = learned(recording);
+    const auto bandOf = [&](std::int32_t accumulate) {
+        RunConfig config = configOf(Strategy::kSingle);
+        config.accumulate *= accumulate;
+        const Forecast made = forecast(config, {times, nullptr, 1});
+        EXPECT_LT(made.low, made.step.time);
+        EXPECT_GT(made.high, made.step.time);
+        return made.high.seconds() / made.step.time.seconds() - 1;
+    };
+    EXPECT_NEAR(bandOf(1), 1.2816 * times.spread, 1e-3) << "played as it was recorded";
+    EXPECT_GT(bandOf(8), 2 * bandOf(1)) << "other settings";
+    const double still = bandOf(1);
+    times.spread = 0.1;
+    EXPECT_NEAR(bandOf(1), 0.12816, 2e-3);
+    times.spread = still / 1.2816;
+    times.recorded = Duration{times.recorded->ns * 6 / 5};
+    EXPECT_GT(bandOf(1), 0.2) << "the model is off by a sixth";
+}
+
+TEST(Forecast, WaitsForTheSlowestOfItsRanks) {
+    ComputeTimes times = learned(playRecording(configOf(Strategy::kZero3, 2), Pace{}, kLink, 20));
+    EXPECT_LT(times.lateness, 0.01) << "drawn ranks are alike";
+    const LinkTimes link(kLink, "given");
+    const auto stepOf = [&](std::int32_t ranks) {
+        return forecast(configOf(ranks == 1 ? Strategy::kSingle : Strategy::kZero3, ranks),
+                        {times, &link, ranks})
+            .step;
+    };
+    const PlayedStep alike = stepOf(2), alone = stepOf(1);
+    times.lateness = 0.1;
+    EXPECT_NEAR(stepOf(2).time.seconds(), alike.time.seconds() + 0.1 * alike.computing.seconds(),
+                1e-5);
+    EXPECT_EQ(stepOf(1).time, alone.time) << "one rank waits for none";
+    EXPECT_NEAR(stepOf(8).late.seconds() / stepOf(8).computing.seconds(), 0.1 * 1.4236 / 0.5642,
+                1e-3);
+}
+
+TEST(ComputeTimes, OfARunWithoutCoresAreRefused) {
     auto recording = playRecording(configOf(Strategy::kSingle), Pace{}, kLink, 20);
-    EXPECT_EQ(learned(recording).low, 1);
-    EXPECT_EQ(learned(recording).high, 1);
-    // Every fourth step computes for longer.
-    for (SpanEvent& span : recording.ranks[0].phases)
-        if (span.step.value % 4 == 3 && span.phase == Phase::kHead) span.duration.ns += 500'000;
     for (StepFacts& step : recording.summary.steps)
-        if (step.step.value % 4 == 3) step.end.ns += 500'000;
-    const ComputeTimes times = learned(recording);
-    EXPECT_EQ(times.low, 1);
-    EXPECT_GT(times.high, 1.1);
-    const Forecast made = forecast(configOf(Strategy::kSingle), {times, nullptr, 1});
-    EXPECT_EQ(made.low, made.step.time);
-    EXPECT_GT(made.high, made.step.time);
+        step.coreWaitNs = step.range().duration().ns * 2 / 5;
+    EXPECT_THAT(computeTimesOf(recording.summary, recording.ranks),
+                test::FailsWith("without a core for 40 %"));
 }
 
 TEST(Forecast, MoreTokensTipARunFromCommunicationToCompute) {
@@ -277,15 +308,23 @@ TEST(LinkTimes, OfARecordingAreThoseOfItsCollectives) {
     const theory::LinkModel& gather = link->model(CollectiveOp::kAllGather);
     EXPECT_NEAR(gather.latencySeconds, kLink.latencySeconds, 0.02 * kLink.latencySeconds);
     EXPECT_NEAR(gather.bytesPerSecond, kLink.bytesPerSecond, 0.02 * kLink.bytesPerSecond);
-    // For other numbers of ranks, and for what was not recorded.
-    for (const std::int32_t ranks : {2, 8})
-        for (const auto operation : {CollectiveOp::kAllGather, CollectiveOp::kBroadcast}) {
-            const Bytes size{4'000'000};
-            EXPECT_NEAR(
-                link->of(operation, ranks, size).seconds(),
-                static_cast<double>(theory::modelledNs(kLink, operation, ranks, size.count)) * 1e-9,
-                2e-4);
-        }
+    // Of as many ranks, up to twice the largest; an all-reduce is both of them.
+    EXPECT_TRUE(link->covers(CollectiveOp::kAllGather, 4, Bytes{1}));
+    EXPECT_FALSE(link->covers(CollectiveOp::kAllGather, 8, Bytes{1}));
+    EXPECT_FALSE(link->covers(CollectiveOp::kAllGather, 4, Bytes{std::int64_t{1} << 40}));
+    EXPECT_FALSE(link->covers(CollectiveOp::kBroadcast, 4, Bytes{1}));
+    const Bytes size{20'000};
+    ASSERT_TRUE(link->covers(CollectiveOp::kAllReduce, 4, size));
+    EXPECT_NEAR(
+        link->of(CollectiveOp::kAllReduce, 4, size).seconds(),
+        static_cast<double>(theory::modelledNs(kLink, CollectiveOp::kAllReduce, 4, size.count)) *
+            1e-9,
+        2e-4);
+    // What nothing is known of is said, not guessed.
+    RunConfig eight = configOf(Strategy::kZero3, 8);
+    const ComputeTimes times = learned(recording);
+    EXPECT_THAT(forecast(eight, {times, &*link, 8}).unknown, HasSubstr("among 8 ranks"));
+    EXPECT_THAT(forecast(config, {times, &*link, 4}).unknown, testing::IsEmpty());
 }
 
 TEST(LinkTimes, OfARunThatModelsOneAreTheModels) {

@@ -91,7 +91,7 @@ TEST_F(Questions, StepsOneByOneSayWhatTheyWaitedForACore) {
     ASSERT_TRUE(answer) << answer.error().message;
     const Table& each = answer->tables.at(1);
     const std::size_t column = each.columnAt("core_wait_ns");
-    EXPECT_TRUE(each.shows(column));
+    EXPECT_FALSE(each.shows(column)) << "scripts have it; people the part";
     ASSERT_EQ(each.rows.size(), m_summary.steps.size());
     std::size_t unknown = 0;
     for (const auto& row : each.rows) {

@@ -41,7 +41,9 @@ TEST_F(WhatIf, TellsOtherSettingsAndHowWrongItsModelIs) {
     const double recorded = static_cast<double>(*figureOf(answer, "step_ns")->value.integer());
     const double played = static_cast<double>(*figureOf(answer, "played_ns")->value.integer());
     EXPECT_NEAR(*figureOf(answer, "error_pct")->value.real(), 100 * (played / recorded - 1), 1e-3);
-    EXPECT_TRUE(answer.unknown.empty());
+    // Of other numbers of ranks no transfer was recorded.
+    for (const std::string& unknown : answer.unknown)
+        EXPECT_THAT(unknown, testing::HasSubstr("among"));
 }
 
 TEST_F(WhatIf, ChangesAreAgainstThePlayedStep) {

@@ -150,10 +150,19 @@ QString skewSentence(const CommunicationFrame& frame) {
                      u"all ranks of the group are not recorded or not selected, or differ by less "
                      u"than the uncertainty of the hosts' clocks."_s.arg(formatCount(skew.unknown));
     const analysis::LastComer& worst = skew.ranks.front();
-    QString text = u"Rank %1 costs the others most: last to %2 of %3 collectives, by %4 (median)."_s
-                       .arg(worst.rank.value)
-                       .arg(formatCount(worst.collectives), formatCount(skew.known),
-                            formatDuration(worst.median));
+    // Of equal ranks one always costs a little more.
+    constexpr double kTie = 0.9;
+    const bool tie = skew.ranks.size() > 1 && static_cast<double>(skew.ranks[1].waited.ns) >=
+                                                  kTie * static_cast<double>(worst.waited.ns);
+    QString text =
+        tie ? u"Ranks %1 and %2 cost the others about as much (%3 and %4): none is late by itself."_s
+                  .arg(worst.rank.value)
+                  .arg(skew.ranks[1].rank.value)
+                  .arg(formatDuration(worst.waited), formatDuration(skew.ranks[1].waited))
+            : u"Rank %1 costs the others most: last to %2 of %3 collectives, by %4 (median)."_s
+                  .arg(worst.rank.value)
+                  .arg(formatCount(worst.collectives), formatCount(skew.known),
+                       formatDuration(worst.median));
     if (skew.unknown > 0) text += u" It is unknown for %1 more."_s.arg(formatCount(skew.unknown));
     return text;
 }

@@ -75,11 +75,24 @@ ValueText apart(const QString& text) {
 }
 
 QString verdictText(const Difference& difference) {
-    const QString word = QString::fromLatin1(toWord(difference.verdict));
+    const bool unfounded = !difference.reason.empty() && !difference.judged;
+    const QString word =
+        unfounded ? unknownText() : QString::fromLatin1(toWord(difference.verdict));
     const bool moved =
         difference.verdict == Verdict::kImproved || difference.verdict == Verdict::kRegressed;
     if (!moved) return word;
-    return (difference.change.value_or(0) < 0 ? u"▼ "_s : u"▲ "_s) + word;
+    const double change =
+        difference.judged ? difference.judged->change : difference.change.value_or(0);
+    return (change < 0 ? u"▼ "_s : u"▲ "_s) + word;
+}
+
+/// What the verdict rests on where that is not the recorded change.
+QString groundsText(const Difference& difference) {
+    if (difference.reason.empty()) return {};
+    if (!difference.judged) return u" Unknown: %1."_s.arg(fromUtf8(difference.reason));
+    return u" Judged by running time, %1 (between %2 and %3): %4."_s.arg(
+        formatSignedPercent(difference.judged->change), formatSignedPercent(difference.judged->low),
+        formatSignedPercent(difference.judged->high), fromUtf8(difference.reason));
 }
 
 CompareCard cardOf(const KnownFigure& known, const ComparedFigure& figure) {
@@ -95,7 +108,8 @@ CompareCard cardOf(const KnownFigure& known, const ComparedFigure& figure) {
     card.verdict = verdictText(difference);
     if (difference.verdict == Verdict::kImproved) card.good = true;
     if (difference.verdict == Verdict::kRegressed) card.good = false;
-    card.definition = QString::fromLatin1(known.definition) + QString::fromLatin1(kSource);
+    card.definition = QString::fromLatin1(known.definition) + QString::fromLatin1(kSource) +
+                      groundsText(difference);
     return card;
 }
 
@@ -183,9 +197,12 @@ QString compareHeadline(const Comparison& comparison) {
         u"%1 against %2"_s.arg(comparison.recordings.back().name, comparison.recordings[0].name);
     if (step == nullptr || !step->difference.first || !step->difference.second)
         return u"%1: which is faster is unknown; one has no whole steps."_s.arg(names);
-    return u"A step takes %1 instead of %2: %3, %4."_s.arg(
-        textOf(*step, step->difference.second), textOf(*step, step->difference.first),
-        QString::fromLatin1(toWord(step->difference.verdict)), changeText(step->difference));
+    const Difference& difference = step->difference;
+    const bool unfounded = !difference.reason.empty() && !difference.judged;
+    return u"A step takes %1 instead of %2: %3, %4.%5"_s.arg(
+        textOf(*step, difference.second), textOf(*step, difference.first),
+        unfounded ? u"no verdict"_s : QString::fromLatin1(toWord(difference.verdict)),
+        changeText(difference), groundsText(difference));
 }
 
 QString compareSubline(const Comparison& comparison) {

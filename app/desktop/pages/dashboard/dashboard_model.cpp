@@ -7,6 +7,7 @@
 #include "app/desktop/models/theory_bars.h"
 #include "app/desktop/models/training_figures.h"
 #include "engine/run/config/run_config.h"
+#include "engine/run/config/run_settings.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
@@ -21,7 +22,8 @@ using namespace Qt::StringLiterals;
 
 std::optional<run::RunConfig> configOf(const SelectedPart& part) {
     auto config = run::parseRunConfigJson(part.summary->run.configJson);
-    return config ? std::optional(std::move(*config)) : std::nullopt;
+    if (!config) return std::nullopt;
+    return run::withChosenKernels(std::move(*config), part.summary->facts);
 }
 
 DashboardTile absent(const QString& title, const QString& why) {
@@ -252,6 +254,8 @@ QString summaryOf(const SelectedPart& part) {
                      .arg(formatDuration(
                          {static_cast<std::int64_t>(*report.stepSecondsMedian * 1e9)}))
                      .arg(report.steadySteps);
+    if (report.cores.takenOfSteps() >= analysis::kNotedTaken)
+        words << u"without a core %1"_s.arg(formatPercent(report.cores.takenOfSteps()));
     if (report.mfu.value) words << u"MFU %1"_s.arg(formatPercent(*report.mfu.value));
     if (const auto* worst = report.worstMemory())
         words << u"peak memory %1"_s.arg(formatBytes(worst->peak));
@@ -275,6 +279,9 @@ QString dashboardHeadline(const SelectedPart& part) {
         text = u"%1 tok/s: %2"_s.arg(formatNumber(*report.tokensPerSecond),
                                      text.replace(0, 1, u"a"_s));
     if (report.mfu.value) text += u", at %1 MFU"_s.arg(formatPercent(*report.mfu.value));
+    if (report.cores.takenOfSteps() >= analysis::kNotedTaken)
+        text += u"; ranks were without a core for %1 of it"_s.arg(
+            formatPercent(report.cores.takenOfSteps()));
     return text + u'.';
 }
 

@@ -52,9 +52,14 @@ CardContent throughputCard(const SelectedPart& part) {
     card.title = u"Throughput"_s;
     card.trend = trendOf(part.figures->curves.throughput);
     card.definition =
-        u"Tokens of one step over all selected ranks, divided by the median step time. Left out: "
-        u"%1 warm-up steps, steps with a validation pass.\nSource: steps of the recording."_s.arg(
-            report.warmupStepsLeftOut);
+        u"Tokens of a step over all selected ranks, divided by its time: median over the steps. "
+        u"Left "
+        u"out: %1 warm-up steps, steps with a validation pass.\nSource: steps of the recording."_s
+            .arg(report.warmupStepsLeftOut);
+    if (report.wholeTokensPerSecond)
+        card.definition +=
+            u"\nOver the whole run's time, warm-up and validation included: %1 tok/s."_s.arg(
+                formatNumber(*report.wholeTokensPerSecond));
     if (!report.tokensPerSecond) {
         card.value = {unknownText(), {}};
         card.detail = part.summary->steps.empty()
@@ -67,6 +72,10 @@ CardContent throughputCard(const SelectedPart& part) {
         ranksText(part.summary->ranks.size()),
         formatDuration({std::llround(report.stepSecondsMedian.value_or(0) * 1e9)}),
         stepCount(report.steadySteps));
+    if (report.cores.known())
+        card.definition += u"\nWithout a core: "_s + fromUtf8(analysis::coresText(report.cores));
+    if (report.cores.takenOfSteps() >= analysis::kNotedTaken)
+        card.qualifier = u"· %1 without a core"_s.arg(formatPercent(report.cores.takenOfSteps()));
     return card;
 }
 

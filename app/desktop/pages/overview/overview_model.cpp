@@ -5,6 +5,7 @@
 #include "engine/run/config/run_settings.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 
 #include <QDateTime>
@@ -30,8 +31,10 @@ QString ranksText(std::size_t ranks) {
     return ranks == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(ranks);
 }
 
-/// Of a trace without steps: what its devices did from the first kernel to the last.
+/// Of a trace without whole steps: what its devices did from the first kernel to the last.
 QString deviceHeadline(const SelectedPart& part) {
+    const QString lacking =
+        part.report->stepSecondsMedian ? u"no kernels"_s : u"no steps and no kernels"_s;
     Duration compute, communication, idle, whole;
     for (const analysis::DeviceUse& use : part.report->devices) {
         compute += use.compute;
@@ -40,15 +43,16 @@ QString deviceHeadline(const SelectedPart& part) {
         whole += use.whole();
     }
     if (const auto* worst = whole.ns == 0 ? part.report->worstMemory() : nullptr)
-        return u"Memory peaks at %1 on rank %2; no steps and no kernels are in this trace."_s
+        return u"Memory peaks at %1 on rank %2; %3 are in this trace."_s
             .arg(formatBytes(worst->peak))
-            .arg(worst->rank.value);
+            .arg(worst->rank.value)
+            .arg(lacking);
     if (whole.ns == 0 && part.recording->isImporting())
-        return u"%1 events of the trace are here; no steps and no kernels so far."_s.arg(
-            formatCount(static_cast<std::int64_t>(part.report->events)));
+        return u"%1 events of the trace are here; %2 so far."_s.arg(
+            formatCount(static_cast<std::int64_t>(part.report->events)), lacking);
     if (whole.ns == 0)
-        return u"A trace of %1 events: no steps and no kernels are in it."_s.arg(
-            formatCount(static_cast<std::int64_t>(part.report->events)));
+        return u"A trace of %1 events: %2 are in it."_s.arg(
+            formatCount(static_cast<std::int64_t>(part.report->events)), lacking);
     return u"From the first kernel to the last a compute kernel runs %1 of the time, a "
            u"communication kernel %2, no kernel %3 (%4 of %5; copies are not kernels)."_s.arg(
                formatPercent(share(compute, whole)), formatPercent(share(communication, whole)),
@@ -109,6 +113,12 @@ void addHosts(const std::vector<HostFacts>& hosts, Facts& facts) {
     }
 }
 
+void addKernels(const std::vector<FactRow>& rows, Facts& facts) {
+    for (const Fact fact : kAll<Fact>)
+        if (const std::string value = factText(rows, fact); !value.empty())
+            facts.emplace_back(QString::fromLatin1(entryOf(fact)->title), fromUtf8(value));
+}
+
 void addClocks(const analysis::HostClocks& clocks, Facts& facts) {
     constexpr std::size_t kMostClocks = 8;
     if (!clocks.several()) return;
@@ -126,6 +136,10 @@ void addClocks(const analysis::HostClocks& clocks, Facts& facts) {
 QString overviewHeadline(const SelectedPart& part, const LedgerView& ledger) {
     if (!part.refusal.isEmpty())
         return u"Nothing to show for this selection: %1."_s.arg(part.refusal);
+    if (!ledger.empty() && part.report->cores.takenOfSteps() >= analysis::kManyTaken)
+        return u"Ranks were without a core for %1 of step time. "_s.arg(
+                   formatPercent(part.report->cores.takenOfSteps())) +
+               ledgerHeadline(ledger);
     if (!ledger.empty()) return ledgerHeadline(ledger);
     if (part.recording->isImported()) return deviceHeadline(part);
     if (part.recording->summary.steps.empty())
@@ -213,6 +227,7 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     facts.emplace_back(u"recorded by"_s, fromUtf8(run.product));
     if (!run.commandLine.empty()) facts.emplace_back(u"command"_s, fromUtf8(run.commandLine));
     addHosts(recording.summary.hosts, facts);
+    addKernels(recording.summary.facts, facts);
     addClocks(recording.report.clocks, facts);
     return facts;
 }

@@ -180,6 +180,7 @@ void PlanPage::takeDevice() {
     if (gpu && chosen.precision == run::Precision::kFloat32)
         chosen.precision = run::Precision::kBFloat16;
     if (!gpu) chosen.precision = run::Precision::kFloat32;
+    if (gpu) m_perHost->setValue(planning::kDevicesOfAHost);
     setConfig(chosen);
 }
 

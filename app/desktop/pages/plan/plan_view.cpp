@@ -61,7 +61,7 @@ ModelPlanInput inputOf(const PlanSettings& settings) {
         input.times->link = link;
         input.times->linkReach = 0;
     }
-    input.times->ranksOnHost = settings.ranksPerHost;
+    planning::setRanksOnHost(*input.times, settings.ranksPerHost);
     return input;
 }
 

@@ -71,7 +71,12 @@ void addRules(const analysis::Report& report, std::vector<CheckRow>& checks) {
         std::any_of(report.findings.begin(), report.findings.end(),
                     [](const auto& each) { return each.severity != Severity::kNote; });
     const QString what = u"how the run went"_s;
-    if (found > 0)
+    const RunStatus status = report.run.status;
+    if (status == RunStatus::kFailed || status == RunStatus::kKilled)
+        checks.push_back(
+            {what, CheckState::kProblem,
+             u"the run %1"_s.arg(status == RunStatus::kFailed ? u"failed"_s : u"was killed"_s)});
+    else if (found > 0)
         checks.push_back({what, alarming ? CheckState::kProblem : CheckState::kFine,
                           counted(found, u"finding"_s, u"findings"_s)});
     else if (report.judged.enough)

@@ -141,7 +141,8 @@ Exposure exposure(LayerIndex layer, CollectiveOp operation, std::int64_t hidden,
     Exposure each;
     each.layer = layer;
     each.operation = operation;
-    each.range = {{0}, {hidden + waiting + moving}};
+    each.time = {hidden + waiting + moving};
+    each.range = {{0}, {each.time.ns}};
     each.hidden = {hidden};
     each.waiting = {waiting};
     each.moving = {moving};

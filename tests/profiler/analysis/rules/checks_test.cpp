@@ -95,6 +95,16 @@ TEST(Checks, TellProblemsFromWhatNobodyCouldTell) {
     EXPECT_THAT(find(made.checks(), "rows").found, HasSubstr("3 of 40"));
 }
 
+TEST(Checks, NameRanksThatDidNotEndWell) {
+    Read made = read({});
+    EXPECT_EQ(find(made.checks(), "ranks").state, CheckState::kFine);
+    made.summary.ranks.at(0).exitCode = 5;
+    made.summary.ranks.at(1).exitSignal = 9;
+    const Check check = find(made.checks(), "ranks");
+    EXPECT_EQ(check.state, CheckState::kProblem);
+    EXPECT_THAT(check.found, HasSubstr("rank 0 ended with status 5, rank 1 was ended by signal 9"));
+}
+
 TEST(Checks, AProblemIsAmongTheNoticesToo) {
     for (const test::SampleOptions& options :
          {test::SampleOptions{}, test::SampleOptions{.dropGathersOfStep = 4},

@@ -7,6 +7,7 @@
 #include "storage/model/step_facts.h"
 #include "tests/profiler/analysis/made_run.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -20,6 +21,7 @@ namespace {
 
 using test::Lateness;
 using test::MadeRun;
+using testing::HasSubstr;
 
 struct Judged {
     std::vector<LateRank> held;
@@ -170,12 +172,15 @@ TEST(LateRank, IsNamedWhereItIsStoppedNowAndThen) {
     const Judged often = stopped(3);
     const LateRank& late = often.held.front();
     EXPECT_EQ(late.rank, RankId{3});
-    EXPECT_EQ(late.stepsLong, 10u);
-    EXPECT_EQ(late.stepsLongOfAnybody, 10u);
+    EXPECT_EQ(late.longOnes.byRank, 10u);
+    EXPECT_EQ(late.longOnes.byAny, 10u);
+    EXPECT_FALSE(late.isRegular());
     EXPECT_LT(late.regular(), kRegularSteps);
     EXPECT_TRUE(late.isNamed());
     EXPECT_EQ(often.cause.reason, LateReason::kNotRunning);
-    EXPECT_FALSE(stopped(2).held.front().isNamed()) << "7 steps say little";
+    EXPECT_TRUE(stopped(2).held.front().isNamed()) << "6 steps, each for very long";
+    EXPECT_THAT(lateSentence(stopped(2).held.front()), HasSubstr("6 of 18 steps"));
+    EXPECT_FALSE(stopped(1).held.front().isNamed()) << "4 steps say little";
 }
 
 TEST(LateRank, SharesAreSharesWhateverTheRun) {

@@ -58,7 +58,7 @@ TEST(RunFindings, NameARankThatIsAlwaysLate) {
     EXPECT_EQ(finding.code, "late-rank");
     EXPECT_EQ(finding.rank, RankId{1});
     EXPECT_EQ(finding.title, "Rank 1 arrives last");
-    ASSERT_EQ(finding.evidence.size(), 7u);
+    ASSERT_EQ(finding.evidence.size(), 8u);
     // 18 steps after warm-up, of 1.15 ms.
     EXPECT_EQ(finding.evidence[0].value, 18 * 150'000);
     EXPECT_DOUBLE_EQ(finding.evidence[1].value, 150.0 / 1150);

@@ -1,8 +1,11 @@
 #include "profiler/analysis/steps/cores_taken.h"
 
+#include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -141,6 +144,46 @@ TEST_F(CoresTakenTest, IsNothingOfStepsThatTakeNoLonger) {
     std::set<StepIndex> all;
     for (std::int32_t step = 0; step < kSteps; ++step) all.insert({step});
     EXPECT_DOUBLE_EQ(taken(all).share(), 0) << "nothing to compare with";
+}
+
+/// Steps 2 to 5 of both ranks, 100 ms each, one after the other, on a host of four cores.
+TEST_F(CoresTakenTest, OfARunAreSharesOfItsTimeAndCores) {
+    m_summary.hosts.push_back({0, "node", "", 2, {}, "", 0, 0});
+    m_summary.facts.push_back({toWord(Fact::kOnlineCores), 0, -1, "4"});
+    std::set<StepIndex> some;
+    for (std::int32_t step = 2; step < 6; ++step) some.insert({step});
+    for (StepFacts& step : m_summary.steps) {
+        step.start = {milliseconds(100) * step.step.value};
+        step.end = step.start + Duration{milliseconds(100)};
+        step.cpuTimeNs = milliseconds(70);
+        // Each rank reads what all programs used of the host, one a little later.
+        step.busyNs = milliseconds(step.rank.value == 0 ? 240 : 239);
+        step.stolenNs = milliseconds(20);
+        step.coreWaitNs = milliseconds(step.rank.value == 0 ? 10 : 30);
+    }
+    const CoreUse use = coreUse(m_summary, some);
+    ASSERT_TRUE(use.known());
+    EXPECT_EQ(use.wall.ns, milliseconds(2 * 4 * 100));
+    EXPECT_DOUBLE_EQ(use.waiting(), 0.2);
+    EXPECT_DOUBLE_EQ(*use.stolen, 0.05);
+    EXPECT_DOUBLE_EQ(*use.own, 2 * 70.0 / 400);
+    EXPECT_NEAR(*use.others, (240 - 140) / 400.0, 1e-12);
+    EXPECT_DOUBLE_EQ(use.taken(), 0.25);
+    EXPECT_THAT(coresText(use), testing::HasSubstr("20.0 % of step time; 5.0 % of the cores"));
+    // Ranks read the same cores, in steps of their own.
+    RecordingSummary apart = m_summary;
+    for (StepFacts& step : apart.steps) {
+        const bool reads = step.step.value % 2 == static_cast<std::int32_t>(step.rank.value % 2);
+        step.busyNs = reads ? 2 * step.busyNs : 0;
+        step.stolenNs = reads ? 2 * step.stolenNs : 0;
+    }
+    EXPECT_NEAR(*coreUse(apart, some).others, *use.others, 1e-12);
+    EXPECT_NEAR(*coreUse(apart, some).stolen, *use.stolen, 1e-12);
+    for (StepFacts& step : m_summary.steps) step.busyNs = -1;
+    EXPECT_FALSE(coreUse(m_summary, some).others) << "files before 2.3";
+    for (StepFacts& step : m_summary.steps) step.coreWaitNs = step.stolenNs = -1;
+    EXPECT_FALSE(coreUse(m_summary, some).known());
+    EXPECT_DOUBLE_EQ(coreUse(m_summary, some).taken(), 0);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/report/report.h"
+#include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "tests/support/random_events.h"
@@ -149,11 +150,11 @@ TEST(Ledger, AReductionThatIsWaitedForIsTheOneThatEndsLastWithinTheWait) {
     )");
     const auto rows = rankLedger(timeline.summary, timeline.ranks[0]);
     ASSERT_EQ(rows.size(), 1u);
-    // Both operations end in the first wait, the reduce-scatter in the second, and the third ends
-    // before its all-reduce does. In the last nothing goes on.
-    EXPECT_EQ(ticks(rows[0], LedgerPart::kExposedAllReduce), 5 + 2);
+    // Both operations end in the first wait, a tick before it does; the reduce-scatter ends in the
+    // second, and the third ends before its all-reduce does. In the last nothing goes on.
+    EXPECT_EQ(ticks(rows[0], LedgerPart::kExposedAllReduce), 4 + 2);
     EXPECT_EQ(ticks(rows[0], LedgerPart::kExposedReduceScatter), 2 + 1);
-    EXPECT_EQ(blockedInReductions(rows[0].parts).ns, 10 * kTick.ns);
+    EXPECT_EQ(blockedInReductions(rows[0].parts).ns, 9 * kTick.ns);
 }
 
 TEST(Ledger, ScriptsHaveReductionsAsOneFigureToo) {
@@ -187,27 +188,43 @@ TEST(Ledger, CheckpointsAreAPartOfTheirOwn) {
     EXPECT_EQ(ticks(rows.at(0), LedgerPart::kOther), 1);
 }
 
+/// Of those that ended within the phase the last one of its layer, else the last one; of equal ones
+/// the later in the list.
+const CollectiveEvent* endedIn(const SpanEvent& phase, const RankEvents& events) {
+    const CollectiveEvent *last = nullptr, *own = nullptr;
+    for (const CollectiveEvent& each : events.collectives) {
+        const bool gather = each.operation == CollectiveOp::kAllGather;
+        const bool reduces = each.operation == CollectiveOp::kReduceScatter ||
+                             each.operation == CollectiveOp::kAllReduce;
+        if (phase.phase == Phase::kWaitGather && !gather) continue;
+        if (phase.phase == Phase::kWaitReduction && !reduces) continue;
+        if (each.end <= phase.start || each.end > phase.end()) continue;
+        if (last == nullptr || each.end >= last->end) last = &each;
+        if (each.layer == phase.layer && (own == nullptr || each.end >= own->end)) own = &each;
+    }
+    return own != nullptr ? own : last;
+}
+
 /// Of an instant within the phase, said again from the definitions alone.
 LedgerPart partOf(const SpanEvent& phase, const RankEvents& events, Timestamp time) {
     const auto& all = events.collectives;
     const auto waits = [&](const CollectiveEvent& each) {
         return each.start <= time && time < each.lastArrival();
     };
+    const CollectiveEvent* ended = isWait(phase.phase) ? endedIn(phase, events) : nullptr;
+    if (ended != nullptr && ended->end <= time) return LedgerPart::kOther;
     if (isWait(phase.phase) && std::any_of(all.begin(), all.end(), waits))
         return LedgerPart::kWaiting;
     if (phase.phase == Phase::kWaitReduction) {
-        const CollectiveEvent* last = nullptr;
         const CollectiveEvent* next = nullptr;
         for (const CollectiveEvent& each : all) {
             if (each.operation != CollectiveOp::kReduceScatter &&
                 each.operation != CollectiveOp::kAllReduce)
                 continue;
-            if (each.end <= phase.end() && (last == nullptr || each.end >= last->end)) last = &each;
             if (each.end > phase.end() && (next == nullptr || each.end < next->end)) next = &each;
         }
-        if (last != nullptr && last->end <= phase.start) last = nullptr;
-        if (last == nullptr && next != nullptr && next->start < phase.end()) last = next;
-        return last != nullptr && last->operation == CollectiveOp::kAllReduce
+        if (ended == nullptr && next != nullptr && next->start < phase.end()) ended = next;
+        return ended != nullptr && ended->operation == CollectiveOp::kAllReduce
                    ? LedgerPart::kExposedAllReduce
                    : LedgerPart::kExposedReduceScatter;
     }
@@ -233,11 +250,13 @@ TEST(Ledger, EqualsBruteForceOfEachNanosecond) {
             phase.start = time;
             phase.duration = {random.between(0, 12)};
             phase.phase = static_cast<Phase>(random.between(0, 16));
+            phase.layer = {static_cast<std::int16_t>(random.between(0, 2))};
             time = phase.end() + Duration{random.between(1, 4)};
         }
         for (std::int64_t n = random.between(0, 5); n > 0; --n) {
             CollectiveEvent& each = events.collectives.emplace_back();
             each.operation = static_cast<CollectiveOp>(random.between(1, 4));
+            each.layer = {static_cast<std::int16_t>(random.between(0, 1))};
             each.start = {random.between(0, 60)};
             each.end = each.start + Duration{random.between(0, 20)};
             each.arrivals = {each.start, each.start + Duration{random.between(-5, 15)}};
@@ -265,6 +284,52 @@ TEST(Ledger, EqualsBruteForceOfEachNanosecond) {
                     << toWord(part) << ", round " << round << ", step " << row.step.value;
         }
     }
+}
+
+/// 30 ticks: 4 of data, 16 of compute, 6 blocked in a gather of which 2 after its end, 4 other.
+test::Timeline withGather() {
+    return drawTimeline(R"(
+        rank 0 step    |ssssssssssssssssssssssssssssss|
+        rank 0 comm    |....................aaaa......|
+        rank 0 compute |ddddffffffffffffffffgggggg....|
+    )");
+}
+
+TEST(Ledger, TakesWhatWasWithoutACoreOutOfItsParts) {
+    test::Timeline timeline = withGather();
+    StepFacts& step = timeline.summary.steps.front();
+    const auto rowWith = [&](std::int64_t waited) {
+        step.coreWaitNs = waited * kTick.ns;
+        return rankLedger(timeline.summary, timeline.ranks[0]).at(0);
+    };
+    const LedgerRow none = rowWith(0);
+    EXPECT_EQ(ticks(none, LedgerPart::kOther), 2 + 4) << "it is woken late";
+    EXPECT_EQ(ticks(none, LedgerPart::kExposedGather), 4);
+    const LedgerRow late = rowWith(2);
+    EXPECT_EQ(ticks(late, LedgerPart::kNoCore), 2);
+    EXPECT_EQ(ticks(late, LedgerPart::kOther), 4) << "that comes first";
+    EXPECT_EQ(ticks(late, LedgerPart::kCompute), 16);
+    // Half of what runs: 4 of data, 16 of compute, 4 other.
+    const LedgerRow half = rowWith(2 + 12);
+    EXPECT_EQ(ticks(half, LedgerPart::kNoCore), 14);
+    EXPECT_EQ(ticks(half, LedgerPart::kCompute), 8);
+    EXPECT_EQ(ticks(half, LedgerPart::kData), 2);
+    EXPECT_EQ(ticks(half, LedgerPart::kOther), 2);
+    EXPECT_EQ(ticks(half, LedgerPart::kExposedGather), 4);
+    const LedgerRow most = rowWith(28);
+    EXPECT_EQ(ticks(most, LedgerPart::kCompute), 0);
+    EXPECT_EQ(ticks(most, LedgerPart::kExposedGather), 2);
+    EXPECT_EQ(ticks(rowWith(99), LedgerPart::kNoCore), 30) << "never more than the step";
+    EXPECT_EQ(ticks(rowWith(-1), LedgerPart::kNoCore), 0) << "not known";
+}
+
+TEST(Ledger, SharesStolenTimeOverTheCoresOfTheHost) {
+    test::Timeline timeline = withGather();
+    timeline.summary.steps.front().stolenNs = 8 * kTick.ns;
+    timeline.summary.hosts.push_back({0, "node", "", 4, {}, "", 0, 0});
+    const LedgerRow row = rankLedger(timeline.summary, timeline.ranks[0]).at(0);
+    EXPECT_EQ(ticks(row, LedgerPart::kStolen), 2);
+    EXPECT_EQ(takenFrom(row.parts), Duration{2 * kTick.ns});
 }
 
 TEST(Ledger, MedianIsTakenPartByPart) {

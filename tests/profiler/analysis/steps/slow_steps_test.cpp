@@ -1,5 +1,8 @@
 #include "profiler/analysis/steps/slow_steps.h"
 
+#include "profiler/analysis/findings.h"
+#include "storage/model/step_facts.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,31 +23,46 @@ SteadySteps steady(std::size_t count, std::int64_t seventh) {
 }
 
 TEST(SlowSteps, AreFarAboveTheMedian) {
-    const SlowSteps told = slowSteps(steady(21, 300), {});
+    const SlowSteps told = slowSteps(steady(21, 300));
     EXPECT_EQ(told.steps, 21u);
     EXPECT_DOUBLE_EQ(told.medianNs, 100);
     ASSERT_EQ(told.slow.size(), 1u);
     EXPECT_EQ(told.slow[0].step, StepIndex{7});
     EXPECT_EQ(told.slow[0].range.duration().ns, 300);
-    EXPECT_TRUE(slowSteps(steady(21, 200), {}).slow.empty()) << "twice is not more than twice";
+    EXPECT_TRUE(slowSteps(steady(21, 200)).slow.empty()) << "twice is not more than twice";
 }
 
 TEST(SlowSteps, OfFewStepsAreNotTold) {
-    EXPECT_TRUE(slowSteps(steady(kLeastStepsForSpread - 1, 300), {}).slow.empty());
-    EXPECT_EQ(slowSteps({}, {}).steps, 0u);
+    EXPECT_TRUE(slowSteps(steady(kLeastStepsForSpread - 1, 300)).slow.empty());
+    EXPECT_EQ(slowSteps({}).steps, 0u);
 }
 
-TEST(SlowSteps, AreNotThoseThatDoSomethingElse) {
+/// Steps of 100 ns and 10 ns between them; a phase from 30 to 40 of step 7, or behind it.
+TEST(SteadySteps, AreNotThoseThatDoSomethingElse) {
+    RecordingSummary summary;
+    summary.run.worldSize = 1;
+    for (std::int32_t i = 0; i < 21; ++i) {
+        StepFacts& step = summary.steps.emplace_back();
+        step.step = {i};
+        step.start = {110 * i};
+        step.end = {110 * i + 100};
+    }
     for (const Phase phase : {Phase::kEvaluation, Phase::kCheckpoint, Phase::kSample}) {
         RankEvents events;
-        SpanEvent span;
+        SpanEvent& span = events.phases.emplace_back();
         span.phase = phase;
         span.step = {7};
-        events.phases.push_back(span);
-        const SlowSteps told = slowSteps(steady(21, 300), {events});
-        EXPECT_EQ(told.steps, 20u);
-        EXPECT_TRUE(told.slow.empty());
+        span.start = {770 + 30};
+        span.duration = {10};
+        EXPECT_EQ(steadySteps(summary, {events}).steps.size(), 18u);
+        EXPECT_FALSE(steadySteps(summary, {events}).steps.contains(StepIndex{7}));
+        span.start = {770 + 100};
+        EXPECT_EQ(steadySteps(summary, {events}).steps.size(), 19u) << "it lies behind the step";
     }
+    summary.metrics.push_back({"validation_loss", {7}, {770 + 50}, 1});
+    EXPECT_EQ(steadySteps(summary, {}).steps.size(), 18u) << "known by its metric";
+    summary.metrics.back().time = {770 + 105};
+    EXPECT_EQ(steadySteps(summary, {}).steps.size(), 19u);
 }
 
 /// 40 values around 1 with `high` from `begin` to `end`.
