@@ -185,4 +185,9 @@ struct LateCause {
                                 const std::vector<LedgerRow>& ledger,
                                 const std::set<StepIndex>& steps, const Surroundings& around = {});
 
+/// Now and then and without a reason: no warning names a rank for that.
+[[nodiscard]] inline bool mayBeChance(const LateRank& late, const LateCause& cause) {
+    return !late.isRegular() && cause.reason == LateReason::kUnknown;
+}
+
 }  // namespace shardscope::analysis

@@ -14,7 +14,7 @@ namespace shardscope::analysis {
 namespace {
 
 std::string whyText(const LateCause& cause) {
-    if (cause.reason == LateReason::kUnknown) return " Why is not known.";
+    if (cause.reason == LateReason::kUnknown) return " Why is unknown.";
     return fmt::format(" Why: {} ({} more than the others). {}", toWord(cause.reason),
                        durationText(cause.excess), definition(cause.reason));
 }
@@ -62,9 +62,10 @@ MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& ste
             : remedy(cause.reason);
     // Those who wait end earlier, and so does the rank itself.
     finding.cost = late.blocked + late.lateness();
-    finding.severity = isOfTheMachine(cause.reason, late.rank, input.summary)
-                           ? Severity::kNote
-                           : severityOf(*finding.cost, input);
+    finding.severity =
+        mayBeChance(late, cause) || isOfTheMachine(cause.reason, late.rank, input.summary)
+            ? Severity::kNote
+            : severityOf(*finding.cost, input);
     finding.rank = late.rank;
     finding.range = late.where;
     finding.steps = {*steps.begin(), *steps.rbegin()};

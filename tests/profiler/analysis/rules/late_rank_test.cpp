@@ -178,6 +178,8 @@ TEST(LateRank, IsNamedWhereItIsStoppedNowAndThen) {
     EXPECT_LT(late.regular(), kRegularSteps);
     EXPECT_TRUE(late.isNamed());
     EXPECT_EQ(often.cause.reason, LateReason::kNotRunning);
+    EXPECT_FALSE(mayBeChance(late, often.cause));
+    EXPECT_TRUE(mayBeChance(late, {})) << "for a reason that is unknown";
     EXPECT_TRUE(stopped(2).held.front().isNamed()) << "6 steps, each for very long";
     EXPECT_THAT(lateSentence(stopped(2).held.front()), HasSubstr("6 of 18 steps"));
     EXPECT_FALSE(stopped(1).held.front().isNamed()) << "4 steps say little";
