@@ -48,14 +48,14 @@ Result<RankEvents> Asked::events(RankId rank) const {
 
 Result<std::vector<RankEvents>> Asked::wholeEvents() const {
     if (!selection.cutsTime()) return events();
+    // A step's collectives can be asked for in the step before, and end in the next.
+    Duration longest;
+    for (const StepFacts& step : summary.steps)
+        longest = std::max(longest, step.range().duration());
+    const Duration around{2 * longest.ns};
     std::vector<RankEvents> all;
     for (const RankFacts& rank : summary.ranks) {
-        // A step's collectives can be asked for in the step before, and end in the next.
-        Duration longest;
-        for (const StepFacts& step : summary.steps)
-            longest = std::max(longest, step.range().duration());
         TimeRange time = selection.timeOf(summary, rank.rank);
-        const Duration around{2 * longest.ns};
         time = {time.begin - around, time.end + around};
         auto events = reader.rankEvents(rank.rank, time);
         if (!events) return failure(events);

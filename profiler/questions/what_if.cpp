@@ -45,8 +45,10 @@ Table settingsTable(const Alternatives& found) {
         {}};
     for (const Alternative& each : found.all) {
         const Forecast& made = each.forecast;
-        const double time = made.step.time.seconds() / found.recorded.step.time.seconds();
-        const double tokens = made.tokensPerSecond / found.recorded.tokensPerSecond;
+        // Of recorded settings that nothing is known of there is no change.
+        const double known = found.recorded.unknown.empty() ? 1 : NAN;
+        const double time = known * made.step.time.seconds() / found.recorded.step.time.seconds();
+        const double tokens = known * made.tokensPerSecond / found.recorded.tokensPerSecond;
         table.rows.push_back({toWord(each.varied), each.text, made.step.time.ns, made.low.ns,
                               made.high.ns, finite(100 * (time - 1)), finite(made.tokensPerSecond),
                               finite(100 * (tokens - 1)), percent(made.waitingShare())});

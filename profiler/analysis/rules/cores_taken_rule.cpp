@@ -61,7 +61,7 @@ Reason reasonOf(const CoreUse& use, const RecordingSummary& summary) {
 MaybeFinding findCoresTaken(const RuleInput& input) {
     const std::set<StepIndex>& steps = input.steady;
     const CoreUse& use = input.report.cores;
-    if (!use.known() || use.taken() < kNotedTaken) return std::nullopt;
+    if (steps.empty() || !use.known() || use.taken() < kNotedTaken) return std::nullopt;
     const Reason reason = reasonOf(use, input.summary);
     RunFinding finding;
     finding.code = "cores-taken";
@@ -75,8 +75,9 @@ MaybeFinding findCoresTaken(const RuleInput& input) {
             ? fmt::format(", and {:.1f} % of the cores' time was stolen", 100 * *use.stolen)
             : std::string(),
         reason.text,
-        use.devices ? "Devices have nothing to do meanwhile once the kernels that are queued have run."
-                    : "Step time, throughput and MFU describe the machine, not the code.");
+        use.devices
+            ? "Devices have nothing to do meanwhile once the kernels that are queued have run."
+            : "Step time, throughput and MFU describe the machine, not the code.");
     finding.remedy = reason.remedy;
     finding.cost = Duration{std::llround(use.taken() * static_cast<double>(use.wall.ns))};
     finding.steps = {*steps.begin(), *steps.rbegin()};

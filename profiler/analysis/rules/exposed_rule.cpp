@@ -48,7 +48,7 @@ MaybeFinding findExposedCommunication(const RuleInput& input) {
     finding.remedy = onDemand ? "gather ahead: --prefetch 1"
                               : "give each transfer more compute to hide behind (--batch, "
                                 "--accumulate, --keep-gathered), or use a faster link";
-    finding.cost = moving;
+    finding.cost = onDemand ? gathers : moving;  // what the remedy is for
     finding.steps = {input.rows.begin()->first, input.rows.rbegin()->first};
     finding.range = rangeOf(input.summary, finding.steps->first, finding.steps->second);
     finding.denominator = "wall time of the compared steps, over ranks";
