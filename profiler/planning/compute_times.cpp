@@ -421,8 +421,12 @@ std::string LinkTimes::source() const {
         most = std::max(most, fitted.most);
     }
     if (ranks.empty()) return m_source;
-    const std::string among = fmt::format("{}: {} ranks", m_source, fmt::join(ranks, ", "));
-    return most.count > 0 ? fmt::format("{}, up to {}", among, bytesText(most)) : among;
+    std::string text = fmt::format("{}, for {} ranks", m_source, fmt::join(ranks, ", "));
+    if (most.count > 0)
+        text += fmt::format(
+            " and up to {}",
+            bytesText(Bytes{std::llround(kFitReach * static_cast<double>(most.count))}));
+    return text + ", unknown beyond";
 }
 
 LinkTimes LinkTimes::scaled(double latency, double bandwidth) const {

@@ -117,7 +117,8 @@ public:
     /// S as the engine reports it. An operation that is not known takes what the others say.
     [[nodiscard]] Duration of(CollectiveOp operation, std::int32_t ranks, Bytes size) const;
     [[nodiscard]] const theory::LinkModel& model(CollectiveOp operation) const;
-    /// With what it covers: "fitted to the recorded collectives: 2 ranks, up to 1.2 MB".
+    /// With what it covers: "fitted to the recorded collectives, for 2 ranks and up to 2.4 MB,
+    /// unknown beyond".
     [[nodiscard]] std::string source() const;
     /// The same with other latency and bandwidth, by factors.
     [[nodiscard]] LinkTimes scaled(double latency, double bandwidth) const;

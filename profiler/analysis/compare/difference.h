@@ -47,6 +47,8 @@ struct Difference {
     };
     std::optional<Judged> judged{};
     std::string reason{};  ///< why the verdict is of running time, or there is none; a phrase
+    /// There is no verdict for that reason.
+    [[nodiscard]] bool isUnfounded() const { return !reason.empty() && !judged; }
 };
 
 /// In order of steps, all above or equal to zero.

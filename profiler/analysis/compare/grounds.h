@@ -2,18 +2,18 @@
 // work done in the same way with cores of their own.
 //
 // Times: as recorded where neither run lacked cores for more than a few percent (cores_taken.h,
-// CoreUse::taken); by running time where both lacked them for less than kManyTaken; else on
-// nothing. Running time of a step: of the rank that has most of it, wall time without waiting for
-// the slowest rank, without waiting for a core and without what was stolen. It does not see what
-// neighbours take of caches, memory and clocks, so that where much was taken it is not relied on
-// either. Kernels that each run chose by itself when it started (storage/model/run_facts.h) and
-// that differ: neither time nor memory is judged, since the choice, not the change, may be what is
-// seen. Where the options asked for them the difference is what was to be compared.
+// CoreUse::takenOfSteps); by running time where both lacked them for less than kManyTaken; else,
+// and where one lacked them and of the other it is unknown, on nothing. Running time of a step: of
+// the rank that has most of it, wall time without waiting for the slowest rank, without waiting for
+// a core and without what was stolen. It does not see what neighbours take of caches, memory and
+// clocks, so that where much was taken it is not relied on either. Kernels that each run chose by
+// itself when it started (storage/model/run_facts.h) and that differ: neither time nor memory is
+// judged, since the choice, not the change, may be what is seen. Where the options asked for them
+// the difference is what was to be compared.
 #pragma once
 
 #include "profiler/analysis/steps/cores_taken.h"
 #include "storage/model/recording.h"
-#include "storage/model/words.h"
 
 #include <cstdint>
 #include <string>
@@ -23,11 +23,6 @@ namespace shardscope::analysis {
 
 /// Each rests on less than the one before it.
 enum class TimeBasis : std::uint8_t { kAsRecorded, kRunning, kNone };
-constexpr auto wordsOf(TimeBasis) {
-    return wordList<Word<TimeBasis>>({{TimeBasis::kAsRecorded, "as recorded"},
-                                      {TimeBasis::kRunning, "running time"},
-                                      {TimeBasis::kNone, "none"}});
-}
 
 /// From here on running time is judged instead of wall time.
 inline constexpr double kFewTaken = 0.03;

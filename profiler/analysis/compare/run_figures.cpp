@@ -143,7 +143,7 @@ bool breaks(const GateRule& rule, double value) {
 
 GateState stateOf(const GateRule& rule, Difference difference) {
     // Without grounds there is none.
-    if (!difference.reason.empty() && !difference.judged) return GateState::kCannotTell;
+    if (difference.isUnfounded()) return GateState::kCannotTell;
     if (difference.judged) {
         difference.change = difference.judged->change;
         difference.low = difference.judged->low;

@@ -75,9 +75,8 @@ ValueText apart(const QString& text) {
 }
 
 QString verdictText(const Difference& difference) {
-    const bool unfounded = !difference.reason.empty() && !difference.judged;
     const QString word =
-        unfounded ? unknownText() : QString::fromLatin1(toWord(difference.verdict));
+        difference.isUnfounded() ? unknownText() : QString::fromLatin1(toWord(difference.verdict));
     const bool moved =
         difference.verdict == Verdict::kImproved || difference.verdict == Verdict::kRegressed;
     if (!moved) return word;
@@ -198,10 +197,10 @@ QString compareHeadline(const Comparison& comparison) {
     if (step == nullptr || !step->difference.first || !step->difference.second)
         return u"%1: which is faster is unknown; one has no whole steps."_s.arg(names);
     const Difference& difference = step->difference;
-    const bool unfounded = !difference.reason.empty() && !difference.judged;
     return u"A step takes %1 instead of %2: %3, %4.%5"_s.arg(
         textOf(*step, difference.second), textOf(*step, difference.first),
-        unfounded ? u"no verdict"_s : QString::fromLatin1(toWord(difference.verdict)),
+        difference.isUnfounded() ? u"no verdict"_s
+                                 : QString::fromLatin1(toWord(difference.verdict)),
         changeText(difference), groundsText(difference));
 }
 
