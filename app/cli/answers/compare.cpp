@@ -126,7 +126,7 @@ int run(const CompareArguments& arguments) {
     }
     if (status != 0 || !compared->gate) return status;
     if (*compared->gate == analysis::GateState::kBroken) return kGateBroken;
-    const bool unknown = *compared->gate == analysis::GateState::kCannotTell;
+    const bool unknown = *compared->gate == analysis::GateState::kUnknown;
     return unknown && !arguments.allowUnknown ? kGateUnknown : 0;
 }
 

@@ -134,12 +134,12 @@ Verdict directed(double change, Better better) {
 }
 
 Verdict verdictOf(const Difference& difference, Better better) {
-    if (!difference.change || !difference.low || !difference.high) return Verdict::kCannotTell;
+    if (!difference.change || !difference.low || !difference.high) return Verdict::kUnknown;
     const bool apart = *difference.low > 0 || *difference.high < 0;
     if (apart && std::abs(*difference.change) >= kLeastChange)
         return directed(*difference.change, better);
     const bool close = *difference.low > -kSoughtChange && *difference.high < kSoughtChange;
-    return close ? Verdict::kNoChange : Verdict::kCannotTell;
+    return close ? Verdict::kNoChange : Verdict::kUnknown;
 }
 
 void setChange(Difference& difference) {

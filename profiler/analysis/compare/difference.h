@@ -18,12 +18,12 @@
 
 namespace shardscope::analysis {
 
-enum class Verdict : std::uint8_t { kImproved, kRegressed, kNoChange, kCannotTell };
+enum class Verdict : std::uint8_t { kImproved, kRegressed, kNoChange, kUnknown };
 constexpr auto wordsOf(Verdict) {
     return wordList<Word<Verdict>>({{Verdict::kImproved, "improved"},
                                     {Verdict::kRegressed, "regressed"},
                                     {Verdict::kNoChange, "no change"},
-                                    {Verdict::kCannotTell, "cannot tell"}});
+                                    {Verdict::kUnknown, "unknown"}});
 }
 
 enum class Better : std::uint8_t { kLower, kHigher };
@@ -40,7 +40,7 @@ struct Difference {
     std::optional<double> firstSpread, secondSpread;  ///< between the quartiles
     std::optional<double> change;                     ///< of the first; absent where that is zero
     std::optional<double> low, high;                  ///< interval of the change
-    Verdict verdict = Verdict::kCannotTell;
+    Verdict verdict = Verdict::kUnknown;
     /// Where cores were taken: the same of running time, which the verdict is of (grounds.h).
     struct Judged {
         double change = 0, low = 0, high = 0;

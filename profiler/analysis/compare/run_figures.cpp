@@ -143,21 +143,21 @@ bool breaks(const GateRule& rule, double value) {
 
 GateState stateOf(const GateRule& rule, Difference difference) {
     // Without grounds there is none.
-    if (difference.isUnfounded()) return GateState::kCannotTell;
+    if (difference.isUnfounded()) return GateState::kUnknown;
     if (difference.judged) {
         difference.change = difference.judged->change;
         difference.low = difference.judged->low;
         difference.high = difference.judged->high;
     }
     if (!rule.relative) {
-        if (!difference.second) return GateState::kCannotTell;
+        if (!difference.second) return GateState::kUnknown;
         if (!breaks(rule, *difference.second)) return GateState::kKept;
         // The machine may have broken it: cores were taken.
-        return difference.judged ? GateState::kCannotTell : GateState::kBroken;
+        return difference.judged ? GateState::kUnknown : GateState::kBroken;
     }
     if (!difference.change) {
         const bool same = difference.verdict == Verdict::kNoChange;
-        return same && !breaks(rule, 0) ? GateState::kKept : GateState::kCannotTell;
+        return same && !breaks(rule, 0) ? GateState::kKept : GateState::kUnknown;
     }
     if (!breaks(rule, *difference.change)) return GateState::kKept;
     const bool sure =
@@ -166,7 +166,7 @@ GateState stateOf(const GateRule& rule, Difference difference) {
     // Within noise: broken for certain only if all that it may be is.
     const bool all = difference.low && difference.high && breaks(rule, *difference.low) &&
                      breaks(rule, *difference.high);
-    return all ? GateState::kBroken : GateState::kCannotTell;
+    return all ? GateState::kBroken : GateState::kUnknown;
 }
 
 }  // namespace
@@ -213,12 +213,12 @@ Difference differenceOf(const RunFigure& first, const RunFigure& second, const G
                                 : differenceOf(first.samples, second.samples, first.better);
     const RunFigure& either = first.key.empty() ? second : first;
     if (either.isMemory() && !grounds.memory && difference.verdict != Verdict::kNoChange) {
-        difference.verdict = Verdict::kCannotTell;
+        difference.verdict = Verdict::kUnknown;
         difference.reason = grounds.memoryReason;
     }
     if (!either.isTime() || grounds.time == TimeBasis::kAsRecorded) return difference;
     difference.reason = grounds.timeReason;
-    difference.verdict = Verdict::kCannotTell;
+    difference.verdict = Verdict::kUnknown;
     if (grounds.time == TimeBasis::kNone) return difference;
     const Difference running = differenceOf(first.running, second.running, either.better);
     if (!running.change || !running.low || !running.high) return difference;

@@ -61,15 +61,15 @@ struct GateRule {
 /// kUsage: it is no rule, and what one looks like.
 Result<GateRule> parseGateRule(std::string_view text);
 
-enum class GateState : std::uint8_t { kKept, kBroken, kCannotTell };
+enum class GateState : std::uint8_t { kKept, kBroken, kUnknown };
 constexpr auto wordsOf(GateState) {
     return wordList<Word<GateState>>({{GateState::kKept, "kept"},
                                       {GateState::kBroken, "broken"},
-                                      {GateState::kCannotTell, "cannot tell"}});
+                                      {GateState::kUnknown, "unknown"}});
 }
 struct GateResult {
     GateRule rule;
-    GateState state = GateState::kCannotTell;
+    GateState state = GateState::kUnknown;
     Difference difference;
 };
 /// kUsage: a rule names a figure that neither run has; the sentence names those that there are.

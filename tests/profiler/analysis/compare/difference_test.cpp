@@ -69,12 +69,12 @@ TEST(Difference, CannotBeToldOfFewOrWildSteps) {
     std::mt19937_64 random(3);
     const auto few = stepTimes(kLeastSamples - 1, 0.1, random);
     const Difference told = differenceOf(few, few, Better::kLower);
-    EXPECT_EQ(told.verdict, Verdict::kCannotTell);
+    EXPECT_EQ(told.verdict, Verdict::kUnknown);
     EXPECT_EQ(told.change, 0);
     EXPECT_FALSE(told.low);
     const std::vector<double> wild{1, 9, 2, 8, 3, 7, 1, 9, 2, 8};
-    EXPECT_EQ(differenceOf(wild, wild, Better::kLower).verdict, Verdict::kCannotTell);
-    EXPECT_EQ(differenceOf({}, wild, Better::kLower).verdict, Verdict::kCannotTell);
+    EXPECT_EQ(differenceOf(wild, wild, Better::kLower).verdict, Verdict::kUnknown);
+    EXPECT_EQ(differenceOf({}, wild, Better::kLower).verdict, Verdict::kUnknown);
 }
 
 TEST(Difference, OfNothingAtAllIsNone) {
@@ -82,7 +82,7 @@ TEST(Difference, OfNothingAtAllIsNone) {
     EXPECT_EQ(differenceOf(zeros, zeros, Better::kLower).verdict, Verdict::kNoChange);
     const Difference appeared = differenceOf(zeros, ones, Better::kLower);
     EXPECT_FALSE(appeared.change);
-    EXPECT_EQ(appeared.verdict, Verdict::kCannotTell);
+    EXPECT_EQ(appeared.verdict, Verdict::kUnknown);
 }
 
 TEST(Difference, IsAlwaysTheSame) {
@@ -108,8 +108,8 @@ TEST(ExactDifference, IsOneFromOnePercentOn) {
     EXPECT_EQ(exactDifference(1000, 1011, Better::kLower).verdict, Verdict::kRegressed);
     EXPECT_EQ(exactDifference(1000, 900, Better::kLower).verdict, Verdict::kImproved);
     EXPECT_EQ(exactDifference(0, 0, Better::kLower).verdict, Verdict::kNoChange);
-    EXPECT_EQ(exactDifference(0, 5, Better::kLower).verdict, Verdict::kCannotTell);
-    EXPECT_EQ(exactDifference(std::nullopt, 5, Better::kLower).verdict, Verdict::kCannotTell);
+    EXPECT_EQ(exactDifference(0, 5, Better::kLower).verdict, Verdict::kUnknown);
+    EXPECT_EQ(exactDifference(std::nullopt, 5, Better::kLower).verdict, Verdict::kUnknown);
 }
 
 TEST(MeanInterval, IsStudentsOfAFewValues) {

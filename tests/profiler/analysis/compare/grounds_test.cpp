@@ -131,7 +131,7 @@ TEST(Grounds, DecideWhatIsJudged) {
     EXPECT_NEAR(running.judged->change, 5.0 / 901, 1e-6);
     EXPECT_NEAR(*running.change, 0.4, 1e-2) << "as recorded, still";
     const Difference none = differenceOf(first, second, groundsFor(0.5, 0.7));
-    EXPECT_EQ(none.verdict, Verdict::kCannotTell);
+    EXPECT_EQ(none.verdict, Verdict::kUnknown);
     EXPECT_THAT(none.reason, HasSubstr("cores were taken"));
     RunFigure bytes{"memory.peak_bytes", "bytes", Better::kLower, {}, 100};
     RunFigure more = bytes;
@@ -140,7 +140,7 @@ TEST(Grounds, DecideWhatIsJudged) {
     Grounds kernels;
     kernels.memory = false;
     kernels.memoryReason = "other kernels";
-    EXPECT_EQ(differenceOf(bytes, more, kernels).verdict, Verdict::kCannotTell);
+    EXPECT_EQ(differenceOf(bytes, more, kernels).verdict, Verdict::kUnknown);
     EXPECT_EQ(differenceOf(bytes, bytes, kernels).verdict, Verdict::kNoChange);
 }
 
@@ -158,9 +158,9 @@ TEST(Grounds, DecideWhatAGateJudges) {
                                        {stepTimes(1400, 905)}, groundsFor(0.1, 0.28));
         return results->front().state;
     };
-    EXPECT_EQ(atMost("step.time_ns <= 1000"), GateState::kCannotTell) << "by the machine, perhaps";
+    EXPECT_EQ(atMost("step.time_ns <= 1000"), GateState::kUnknown) << "by the machine, perhaps";
     EXPECT_EQ(atMost("step.time_ns <= 2000"), GateState::kKept);
-    EXPECT_EQ(stateFor(groundsFor(0.5, 0.7)), GateState::kCannotTell);
+    EXPECT_EQ(stateFor(groundsFor(0.5, 0.7)), GateState::kUnknown);
 }
 
 }  // namespace

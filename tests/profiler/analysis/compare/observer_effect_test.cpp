@@ -83,7 +83,7 @@ TEST(ObserverEffect, OfFewStepsHasNoInterval) {
     const auto effects = observerEffects(alternating(noisy(8, 0.02), DetailReason::kSchedule), {});
     ASSERT_EQ(effects.size(), 1u);
     EXPECT_FALSE(effects[0].difference.low);
-    EXPECT_EQ(effects[0].difference.verdict, Verdict::kCannotTell);
+    EXPECT_EQ(effects[0].difference.verdict, Verdict::kUnknown);
 }
 
 TEST(ObserverEffect, LeavesOutStepsWhoseRanksDiffer) {
