@@ -100,7 +100,9 @@ struct RankWaits {
     std::map<RankId, Waits> forRank;
     Waits unknown;  ///< hosts' clocks are in doubt by more
 };
-[[nodiscard]] RankWaits waitsOf(const RankEvents& events, LastArrivals& last);
+/// Of the steps' among `collectives`, whole ones of one rank.
+[[nodiscard]] RankWaits waitsOf(const std::vector<CollectiveEvent>& collectives,
+                                LastArrivals& last);
 /// lateRanks() of ranks that are added one at a time.
 class WaitTally {
 public:

@@ -23,6 +23,9 @@ inline constexpr const char* kSelectedRanks = "selected-ranks";
 struct DetailedPart {
     StepBasis basis;
     std::optional<RecordingSummary> summary;
+    [[nodiscard]] const RecordingSummary& of(const RecordingSummary& whole) const {
+        return summary ? *summary : whole;
+    }
 };
 [[nodiscard]] DetailedPart detailedPart(const RecordingSummary& summary);
 

@@ -73,7 +73,7 @@ std::map<StepIndex, TimeRange> stepsOf(const Asked& asked, const std::vector<Ran
         return steps;
     }
     const analysis::DetailedPart part = analysis::detailedPart(asked.summary);
-    for (const StepFacts& facts : (part.summary ? *part.summary : asked.summary).steps) {
+    for (const StepFacts& facts : part.of(asked.summary).steps) {
         const auto [found, fresh] = steps.try_emplace(facts.step, facts.range());
         if (fresh) continue;
         found->second.begin = std::min(found->second.begin, facts.start);

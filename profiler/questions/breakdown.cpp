@@ -77,12 +77,14 @@ void unknownOf(RankId rank, Answer& answer) {
 
 Result<void> addExact(const Asked& asked, Answer& answer) {
     Table& table = answer.tables.emplace_back(emptyTable());
+    const analysis::DetailedPart part = asked.detailed(answer);
     for (const RankFacts& rank : asked.summary.ranks) {
         const auto events = asked.events(rank.rank);
         if (!events) return failure(events);
         auto copies = copiesOf(asked, rank.rank);
         if (!copies) return failure(copies);
-        const auto breakdown = analysis::breakdownOf(asked.summary, *events, std::move(*copies));
+        const auto breakdown =
+            analysis::breakdownOf(part.of(asked.summary), *events, std::move(*copies));
         if (!breakdown) {
             unknownOf(rank.rank, answer);
             continue;

@@ -12,7 +12,7 @@ Result<Communication> readCommunication(const Asked& asked) {
     const auto ranks = asked.events();
     if (!ranks) return failure(ranks);
     const analysis::DetailedPart part = analysis::detailedPart(asked.summary);
-    const RecordingSummary& summary = part.summary ? *part.summary : asked.summary;
+    const RecordingSummary& summary = part.of(asked.summary);
     const analysis::HostClocks clocks(summary, *ranks);
     Communication found;
     std::vector<analysis::Exposure> exposures;

@@ -5,6 +5,7 @@
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/memory_tables.h"
 #include "profiler/questions/questions.h"
+#include "profiler/questions/report_reader.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
@@ -78,13 +79,6 @@ Result<std::vector<MemoryEvent>> readEvents(const Asked& asked, RankId rank) {
         rank, {kBeginningOfTime, asked.selection.timeOf(asked.summary, rank).end});
 }
 
-std::vector<StepFacts> stepsOf(const RecordingSummary& summary, RankId rank) {
-    std::vector<StepFacts> own;
-    for (const StepFacts& step : summary.steps)
-        if (step.rank == rank) own.push_back(step);
-    return own;
-}
-
 /// By step, and whether what is left grows; of the worst rank by phase and layer as well.
 Result<void> addOverTime(const Asked& asked, RankId worst, Answer& answer) {
     Table table{"steps",
@@ -100,7 +94,7 @@ Result<void> addOverTime(const Asked& asked, RankId worst, Answer& answer) {
         const auto events = readEvents(asked, rank.rank);
         if (!events) return failure(events);
         if (events->empty()) continue;
-        const std::vector<StepFacts> own = stepsOf(asked.summary, rank.rank);
+        const std::vector<StepFacts> own = stepsWithMemory(asked.summary, rank.rank);
         const auto steps = analysis::stepMemory(*events, own);
         if (rank.rank == worst)
             answer.tables.push_back(phaseTable(analysis::phaseMemory(*events, own)));

@@ -19,12 +19,6 @@ using analysis::ExposureReason;
 using analysis::ExposureSum;
 using analysis::Overlap;
 
-/// Whether who arrived when is known of a rank's collectives.
-bool knowsWaiting(const RankEvents& events) {
-    return std::all_of(events.collectives.begin(), events.collectives.end(),
-                       [](const CollectiveEvent& event) { return event.arrivals.size() > 1; });
-}
-
 Table rankTable(const std::vector<RankEvents>& events, const std::vector<Overlap>& ranks) {
     Table table{"ranks",
                 "By rank",
@@ -43,7 +37,7 @@ Table rankTable(const std::vector<RankEvents>& events, const std::vector<Overlap
     for (std::size_t i = 0; i < ranks.size(); ++i)
         table.rows.push_back({std::int64_t{events[i].rank.value}, ranks[i].communication.ns,
                               ranks[i].hidden.ns, ranks[i].exposed.ns,
-                              knowsWaiting(events[i]) ? Cell(ranks[i].waiting.ns) : Cell(),
+                              ranks[i].waitingKnown ? Cell(ranks[i].waiting.ns) : Cell(),
                               percent(ranks[i].ratio()), percent(ranks[i].limit()),
                               percent(ranks[i].reachedOfLimit())});
     return table;
@@ -169,7 +163,7 @@ Result<Answer> askOverlap(const Asked& asked) {
     if (!ranks) return failure(ranks);
     Answer answer;
     const analysis::DetailedPart part = asked.detailed(answer);
-    const RecordingSummary& summary = part.summary ? *part.summary : asked.summary;
+    const RecordingSummary& summary = part.of(asked.summary);
     const analysis::HostClocks clocks(summary, *ranks);
     analysis::StepOverlaps steps;
     std::vector<Overlap> overlaps;

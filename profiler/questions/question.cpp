@@ -46,20 +46,25 @@ Result<RankEvents> Asked::events(RankId rank) const {
     return selection.of(summary, std::move(*events));
 }
 
-Result<std::vector<RankEvents>> Asked::wholeEvents() const {
-    if (!selection.cutsTime()) return events();
-    // A step's collectives can be asked for in the step before, and end in the next.
+Result<RankEvents> readWhole(storage::RecordingReader& reader, const RecordingSummary& selected,
+                             const Selection& selection, RankId rank) {
     Duration longest;
-    for (const StepFacts& step : summary.steps)
+    for (const StepFacts& step : selected.steps)
         longest = std::max(longest, step.range().duration());
     const Duration around{2 * longest.ns};
+    const TimeRange time = selection.timeOf(selected, rank);
+    auto events = reader.rankEvents(rank, {time.begin - around, time.end + around});
+    if (!events) return events;
+    return selection.wholeOf(selected, std::move(*events));
+}
+
+Result<std::vector<RankEvents>> Asked::wholeEvents() const {
+    if (!selection.cutsTime()) return events();
     std::vector<RankEvents> all;
     for (const RankFacts& rank : summary.ranks) {
-        TimeRange time = selection.timeOf(summary, rank.rank);
-        time = {time.begin - around, time.end + around};
-        auto events = reader.rankEvents(rank.rank, time);
+        auto events = readWhole(reader, summary, selection, rank.rank);
         if (!events) return failure(events);
-        all.push_back(selection.wholeOf(summary, std::move(*events)));
+        all.push_back(std::move(*events));
     }
     return all;
 }

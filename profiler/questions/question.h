@@ -66,6 +66,12 @@ struct Asked {
     [[nodiscard]] analysis::DetailedPart detailed(Answer& answer) const;
 };
 
+/// Those of a rank whose whole collectives Selection::wholeOf() leaves: of steps also where they
+/// were asked for in the step before, or end in the next.
+[[nodiscard]] Result<RankEvents> readWhole(storage::RecordingReader& reader,
+                                           const RecordingSummary& selected,
+                                           const Selection& selection, RankId rank);
+
 struct Question {
     const char* key;         ///< "breakdown"
     const char* title;       ///< the question in words

@@ -45,16 +45,6 @@ Bytes sizeOf(const RankEvents& events, const RankEvents* before) {
 /// What was allocated before the first step counts as well.
 constexpr Timestamp kBeginning{-(std::int64_t{1} << 61)};
 
-/// Thinned steps hold no memory events, and show what lives on as allocated later.
-std::vector<StepFacts> stepsWithMemory(const RecordingSummary& summary, RankId rank) {
-    const StepDetail detail(summary.detail);
-    std::vector<StepFacts> steps;
-    for (const StepFacts& step : summary.steps)
-        if (step.rank == rank && detail.of(rank, step.step) == CaptureLevel::kFull)
-            steps.push_back(step);
-    return steps;
-}
-
 std::vector<const RankEvents*> mostLikely(const RecordingSummary& summary,
                                           const std::vector<RankEvents>& ranks) {
     std::vector<const RankEvents*> likely;
@@ -102,16 +92,34 @@ public:
     }
 
 private:
-    using Events = std::shared_ptr<const RankEvents>;
+    /// A rank's, and where they are cut its whole collectives.
+    struct Looked {
+        RankEvents events;
+        std::optional<std::vector<CollectiveEvent>> whole;
+        [[nodiscard]] analysis::ShownRank shown() const {
+            return {events, whole ? &*whole : nullptr};
+        }
+    };
+    using Events = std::shared_ptr<const Looked>;
 
     [[nodiscard]] TimeRange whole() const {
         return {m_summary.bounds.begin, {m_summary.bounds.end.ns + 1}};
     }
 
-    /// What touches its time; m_selection.of() leaves what lies in it.
+    /// What touches its time; looked() leaves what lies in it.
     Result<RankEvents> read(storage::RecordingReader& reader, RankId rank) const {
         return reader.rankEvents(
             rank, m_selection.cutsTime() ? m_selection.timeOf(m_summary, rank) : whole());
+    }
+    Result<Events> looked(storage::RecordingReader& reader, RankEvents events) const {
+        const RankId rank = events.rank;
+        auto looked =
+            std::make_shared<Looked>(Looked{m_selection.of(m_summary, std::move(events)), {}});
+        if (!m_selection.cutsTime()) return looked;
+        auto around = readWhole(reader, m_summary, m_selection, rank);
+        if (!around) return failure(around);
+        looked->whole = std::move(around->collectives);
+        return looked;
     }
 
     /// Those of the rank.
@@ -134,14 +142,16 @@ private:
         auto added = addSurroundings(reader, m_summary, m_selection, rank, m_around);
         if (!added) return failure(added);
         finishLooking();
-        m_looked =
-            std::make_shared<const RankEvents>(m_selection.of(m_summary, std::move(*events)));
+        auto now = looked(reader, std::move(*events));
+        if (!now) return failure(now);
+        m_looked = std::move(*now);
+        const Looked* before = place > 0 ? m_kept[place - 1].get() : nullptr;
         const Bytes size = m_lookedSize =
-            sizeOf(*m_looked, place > 0 ? m_kept[place - 1].get() : nullptr);
+            sizeOf(m_looked->events, before != nullptr ? &before->events : nullptr);
         const bool beside = kLeastBeside <= size && size <= kMostBeside;
         m_share = std::async(beside ? std::launch::async : std::launch::deferred,
-                             [this, place, events = m_looked, rows = std::move(*rows)] {
-                                 return m_draft.share(place, *events, rows);
+                             [this, place, looked = m_looked, rows = std::move(*rows)] {
+                                 return m_draft.share(place, looked->shown(), rows);
                              });
         if (!beside) finishLooking();
         return {};
@@ -150,7 +160,7 @@ private:
     /// Adds the rank that is being looked through.
     void finishLooking() {
         if (!m_share.valid()) return;
-        m_draft.add(m_share.get(), *m_looked);
+        m_draft.add(m_share.get(), m_looked->events);
         const std::size_t place = m_draft.outlines().size() - 1;
         if (m_lookedSize <= m_keep) {
             m_keep -= m_lookedSize;
@@ -171,12 +181,14 @@ private:
 
     Result<void> addAgain(storage::RecordingReader& reader, std::size_t place) {
         if (const Events kept = std::move(m_kept[place])) {
-            m_draft.addAgain(place, *kept);
+            m_draft.addAgain(place, kept->shown());
             return {};
         }
         auto events = read(reader, m_summary.ranks[place].rank);
         if (!events) return failure(events);
-        m_draft.addAgain(place, m_selection.of(m_summary, std::move(*events)));
+        const auto again = looked(reader, std::move(*events));
+        if (!again) return failure(again);
+        m_draft.addAgain(place, (*again)->shown());
         return {};
     }
 
@@ -241,6 +253,15 @@ Result<analysis::Report> readReport(storage::RecordingReader& reader, const Reco
         if (!more) return failure(more);
         if (!*more) return report->conclude();
     }
+}
+
+std::vector<StepFacts> stepsWithMemory(const RecordingSummary& summary, RankId rank) {
+    const StepDetail detail(summary.detail);
+    std::vector<StepFacts> steps;
+    for (const StepFacts& step : summary.steps)
+        if (step.rank == rank && detail.of(rank, step.step) == CaptureLevel::kFull)
+            steps.push_back(step);
+    return steps;
 }
 
 Result<std::vector<analysis::RankGrowth>> memoryGrowths(storage::RecordingReader& reader,

@@ -52,6 +52,9 @@ private:
                                                   const Selection& selection = {},
                                                   Bytes keep = ReportReader::kMostKept);
 
+/// Thinned steps hold no memory events, and show what lives on as allocated later.
+[[nodiscard]] std::vector<StepFacts> stepsWithMemory(const RecordingSummary& summary, RankId rank);
+
 /// Of more ranks that may grow, those with the highest peaks are read: what one of hundreds leaks
 /// they all do, or it stands out.
 inline constexpr std::size_t kMostGrowthRanks = 16;

@@ -91,18 +91,17 @@ bool hasDevice(const RecordingSummary& summary, RankId rank) {
 }
 
 /// Idle time of a device can be for work behind the selection: its ledger is made from everything.
-Result<Ledger> ledgerOf(const Asked& asked, RankId rank) {
+Result<Ledger> ledgerOf(const Asked& asked, const RecordingSummary& detailed, RankId rank) {
     const TimeRange whole{asked.summary.bounds.begin, {asked.summary.bounds.end.ns + 1}};
     auto events =
         hasDevice(asked.summary, rank) ? asked.reader.rankEvents(rank, whole) : asked.events(rank);
     if (!events) return failure(events);
-    if (events->computeKernels.empty())
-        return Ledger{analysis::rankLedger(asked.summary, *events), {}};
+    if (events->computeKernels.empty()) return Ledger{analysis::rankLedger(detailed, *events), {}};
     const auto device = readDevice(asked.reader, asked.summary, *events);
     if (!device) return failure(device);
     Ledger ledger;
-    ledger.rows = analysis::rankLedger(asked.summary, *events,
-                                       analysis::deviceLedger(asked.summary, *events, *device));
+    ledger.rows =
+        analysis::rankLedger(detailed, *events, analysis::deviceLedger(detailed, *events, *device));
     if (!ledger.rows.empty()) addUnknown(rank, *events, *device, ledger.unknown);
     return ledger;
 }
@@ -124,8 +123,9 @@ Result<Answer> askSteps(const Asked& asked) {
         ledgerTable("ranks", "Where the steps of each rank went, all of them together", false);
     Table each = ledgerTable("steps", "Where each step went", true);
     const auto waits = coreWaits(asked.summary);
+    const analysis::DetailedPart part = asked.detailed(answer);
     for (const RankFacts& rank : asked.summary.ranks) {
-        const auto ledger = ledgerOf(asked, rank.rank);
+        const auto ledger = ledgerOf(asked, part.of(asked.summary), rank.rank);
         if (!ledger) return failure(ledger);
         const std::vector<LedgerRow>& rows = ledger->rows;
         answer.unknown.insert(answer.unknown.end(), ledger->unknown.begin(), ledger->unknown.end());

@@ -65,7 +65,7 @@ std::string infoJson(const RecordingSummary& summary, bool running) {
                    {"started_unix_ns", run.startedUnixNs},
                    {"status", toWord(run.status)},
                    {"ended_ns", run.ended.ns}};
-    json["complete"] = summary.complete;
+    json["finalised"] = summary.complete;
     json["running"] = running;
     json["ranks"] = Json::array();
     for (const RankFacts& rank : summary.ranks)
@@ -115,7 +115,7 @@ std::string verificationJson(const storage::Verification& found) {
     Json json;
     json["schema"] = "shardscope.verification/1";
     json["sound"] = found.sound();
-    json["complete"] = found.complete;
+    json["finalised"] = found.complete;
     json["rows"] = found.rows;
     json["chunks"] = found.chunks;
     json["memory_states"] = found.memoryStates;

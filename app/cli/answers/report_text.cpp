@@ -228,7 +228,7 @@ Answer clocks(const Report& report, bool brief) {
 }
 
 /// What communication consists of, in two ways.
-Table overlapTable(const analysis::Overlap& all, bool waitingKnown) {
+Table overlapTable(const analysis::Overlap& all) {
     Table table{"overlap",
                 "",
                 {{"part", ""},
@@ -241,13 +241,13 @@ Table overlapTable(const analysis::Overlap& all, bool waitingKnown) {
     addRow("communication", all.communication);
     addRow("hidden by compute", all.hidden);
     addRow("exposed: not under compute", all.exposed);
-    if (waitingKnown) addRow("waiting for the last rank", all.waiting);
-    if (waitingKnown) addRow("moving data", all.moving);
+    if (all.waitingKnown) addRow("waiting for the last rank", all.waiting);
+    if (all.waitingKnown) addRow("moving data", all.moving);
     return table;
 }
 
 /// The same, a line each way.
-void addOverlapLines(const analysis::Overlap& all, bool waitingKnown, Answer& answer) {
+void addOverlapLines(const analysis::Overlap& all, Answer& answer) {
     const auto part = [&](const char* name, Duration time) {
         return fmt::format(
             "{} {} ({})", name, durationText(time),
@@ -256,7 +256,7 @@ void addOverlapLines(const analysis::Overlap& all, bool waitingKnown, Answer& an
     answer.sentences.push_back(fmt::format(
         "{} over all ranks: {}, {}", durationText(all.communication),
         part("hidden by compute", all.hidden), part("exposed: not under compute", all.exposed)));
-    if (waitingKnown)
+    if (all.waitingKnown)
         answer.sentences.push_back(part("waiting for the last rank", all.waiting) + ", " +
                                    part("moving data", all.moving));
 }
@@ -269,9 +269,9 @@ Answer overlap(const Report& report, bool brief) {
         return answer;
     }
     if (brief) {
-        addOverlapLines(all, report.waitingKnown, answer);
+        addOverlapLines(all, answer);
     } else {
-        answer.tables.push_back(overlapTable(all, report.waitingKnown));
+        answer.tables.push_back(overlapTable(all));
     }
     if (const auto reached = all.reachedOfLimit())
         answer.sentences.push_back(fmt::format(

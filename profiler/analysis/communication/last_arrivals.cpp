@@ -47,8 +47,8 @@ RankEvents outlineOf(const RankEvents& events) {
     return outline;
 }
 
-LateShare lateShare(const RankEvents& events, LastArrivals& arrivals) {
-    return {waitsOf(events, arrivals), blockedTime(events, arrivals)};
+LateShare lateShare(const ShownRank& rank, LastArrivals& arrivals) {
+    return {waitsOf(rank.collectives(), arrivals), blockedTime(rank.events, arrivals)};
 }
 
 RankShare shareOf(const ShareInput& input, const RankEvents& events) {

@@ -52,12 +52,22 @@ private:
 /// and whose memory may grow it tells as the whole rank does.
 [[nodiscard]] RankEvents outlineOf(const RankEvents& events);
 
+/// What is shown of a rank, or of its part of a run: `events` are cut at the part's edges, and who
+/// came last is counted in whole collectives.
+struct ShownRank {
+    const RankEvents& events;
+    const std::vector<CollectiveEvent>* whole = nullptr;  ///< null: those of `events` are
+    [[nodiscard]] const std::vector<CollectiveEvent>& collectives() const {
+        return whole != nullptr ? *whole : events.collectives;
+    }
+};
+
 /// Whom a rank waited for, in and out of its step thread.
 struct LateShare {
     RankWaits waits;
     BlockedTime blocked;
 };
-[[nodiscard]] LateShare lateShare(const RankEvents& events, LastArrivals& arrivals);
+[[nodiscard]] LateShare lateShare(const ShownRank& rank, LastArrivals& arrivals);
 
 struct RankShare {
     RankEvents outline;

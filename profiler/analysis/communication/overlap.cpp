@@ -37,6 +37,14 @@ void addSteps(const RecordingSummary& summary, RankId rank, const Intervals& com
     }
 }
 
+/// Collectives alone say it: kernels that communicate have no arrivals.
+bool knowsWaiting(const RecordingSummary& summary, const RankEvents& events) {
+    if (summary.run.worldSize == 1) return true;
+    if (events.collectives.empty()) return events.communicationKernels.empty();
+    return std::all_of(events.collectives.begin(), events.collectives.end(),
+                       [](const CollectiveEvent& event) { return event.arrivals.size() > 1; });
+}
+
 }  // namespace
 
 bool hasSteps(const RecordingSummary& summary, const RankEvents& events) {
@@ -103,6 +111,7 @@ Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events,
     const Intervals waiting = waitingTime(events);
     overlap.waiting = common(communication, waiting);
     overlap.moving = overlap.communication - overlap.waiting;
+    overlap.waitingKnown = knowsWaiting(summary, events);
     overlap.hiddenMoving = overlap.hidden - common(hidden, waiting);
     // Ranks that take turns on a device wait for each other inside of their phases.
     if (!sharesDevice(summary, events.rank)) addOverlapLimit(events, training, overlap);
@@ -120,6 +129,7 @@ Overlap sumOf(const std::vector<Overlap>& overlaps) {
         sum.hiddenMoving += overlap.hiddenMoving;
         sum.limitCommunication += overlap.limitCommunication;
         sum.limitHidden += overlap.limitHidden;
+        sum.waitingKnown = sum.waitingKnown && overlap.waitingKnown;
     }
     return sum;
 }

@@ -27,9 +27,9 @@ void addTo(RankWaits::Waits& sum, const RankWaits::Waits& waits) {
 
 }  // namespace
 
-RankWaits waitsOf(const RankEvents& events, LastArrivals& last) {
+RankWaits waitsOf(const std::vector<CollectiveEvent>& collectives, LastArrivals& last) {
     RankWaits waits;
-    for (const CollectiveEvent& collective : events.collectives) {
+    for (const CollectiveEvent& collective : collectives) {
         if (collective.step == kNoStep) continue;
         const auto [rank, known] = last.of(collective);
         if (!rank) continue;
@@ -66,7 +66,7 @@ LateRanks WaitTally::lateRanks() const {
 LateRanks lateRanks(const std::vector<RankEvents>& ranks, const HostClocks& clocks) {
     LastArrivals last(ranks, clocks);
     WaitTally tally;
-    for (const RankEvents& events : ranks) tally.add(waitsOf(events, last));
+    for (const RankEvents& events : ranks) tally.add(waitsOf(events.collectives, last));
     return tally.lateRanks();
 }
 

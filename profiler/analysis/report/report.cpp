@@ -16,12 +16,12 @@ Report analyse(const RecordingSummary& summary, const std::vector<RankEvents>& r
     ReportDraft draft(summary, names);
     std::vector<RankShare> shares(ranks.size());
     forEachRank(ranks.size(), [&](std::size_t place) {
-        shares[place] = draft.share(place, ranks[place], deviceRows);
+        shares[place] = draft.share(place, {ranks[place]}, deviceRows);
     });
     for (std::size_t place = 0; place < ranks.size(); ++place)
         draft.add(std::move(shares[place]), ranks[place]);
     for (std::size_t place = 0; place < ranks.size(); ++place)
-        if (draft.wantsAgain(place)) draft.addAgain(place, ranks[place]);
+        if (draft.wantsAgain(place)) draft.addAgain(place, {ranks[place]});
     return draft.conclude(growths, around);
 }
 

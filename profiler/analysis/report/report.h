@@ -35,6 +35,9 @@ struct Overlap {
     /// The same if neither step thread nor link ever paused (overlap_limit.cpp).
     Duration limitCommunication;
     Duration limitHidden;
+    /// Of every collective when each rank arrived; false: waiting, moving and hiddenMoving say
+    /// nothing.
+    bool waitingKnown = true;
     /// hidden / communication; absent without communication
     [[nodiscard]] std::optional<double> ratio() const { return share(hidden, communication); }
     /// Of limit(), for moving data alone: the limit knows no waiting. Absent without one.

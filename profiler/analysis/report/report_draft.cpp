@@ -57,14 +57,14 @@ void ReportDraft::leaveOutPoorSteps() {
     m_detailed = std::move(part.summary);
 }
 
-RankShare ReportDraft::share(std::size_t place, const RankEvents& events,
+RankShare ReportDraft::share(std::size_t place, const ShownRank& rank,
                              const std::vector<LedgerRow>& deviceRows) const {
     RankShare share =
-        shareOf({m_summary, detailed(), deviceRows, isLookedAt(place, m_ranks)}, events);
+        shareOf({m_summary, detailed(), deviceRows, isLookedAt(place, m_ranks)}, rank.events);
     // Clocks and groups take all ranks to be known.
     if (m_passages.several() || !isOnlyWorld(share.outline)) return share;
     LastArrivals last = m_ofWorld;
-    share.late = lateShare(events, last);
+    share.late = lateShare(rank, last);
     return share;
 }
 
@@ -146,11 +146,11 @@ bool ReportDraft::wantsAgain(std::size_t place) {
     return m_transfers || !m_isLateKnown[place];
 }
 
-void ReportDraft::addAgain(std::size_t place, const RankEvents& events) {
-    if (m_transfers) m_transfers->add(events);
+void ReportDraft::addAgain(std::size_t place, const ShownRank& rank) {
+    if (m_transfers) m_transfers->add(rank.events);
     if (m_isLateKnown[place]) return;
     m_isLateKnown[place] = true;
-    LateShare late = lateShare(events, *m_last);
+    LateShare late = lateShare(rank, *m_last);
     m_waits.add(late.waits);
     m_gathered.blocked[place] = std::move(late.blocked);
 }

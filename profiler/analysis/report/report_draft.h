@@ -24,7 +24,7 @@ public:
 
     /// Most of the work for a rank; any thread, but none that a call below runs beside.
     /// `deviceRows`: those of the rank are taken.
-    [[nodiscard]] RankShare share(std::size_t place, const RankEvents& events,
+    [[nodiscard]] RankShare share(std::size_t place, const ShownRank& rank,
                                   const std::vector<LedgerRow>& deviceRows) const;
     /// Ranks in their order.
     void add(RankShare share, const RankEvents& events);
@@ -35,7 +35,7 @@ public:
 
     /// After all were added: whether a rank is to be shown again, for addAgain(). Any order.
     [[nodiscard]] bool wantsAgain(std::size_t place);
-    void addAgain(std::size_t place, const RankEvents& events);
+    void addAgain(std::size_t place, const ShownRank& rank);
 
     /// At the end, once.
     [[nodiscard]] Report conclude(const std::vector<RankGrowth>& growths,

@@ -32,8 +32,8 @@ Json overlapJson(const Overlap& overlap) {
             {"communication_ns", overlap.communication.ns},
             {"hidden_ns", overlap.hidden.ns},
             {"exposed_ns", overlap.exposed.ns},
-            {"waiting_ns", overlap.waiting.ns},
-            {"moving_ns", overlap.moving.ns}};
+            {"waiting_ns", overlap.waitingKnown ? Json(overlap.waiting.ns) : Json()},
+            {"moving_ns", overlap.waitingKnown ? Json(overlap.moving.ns) : Json()}};
 }
 
 Json configJson(const std::string& text) {
@@ -97,10 +97,10 @@ Json ledgerJson(const Report& report) {
 
 Json memoryJson(const Report& report) {
     Json rows = Json::array();
-    // Of an imported trace the model is not known.
-    const bool theory = !report.run.model.empty();
     for (const RankMemory& memory : report.memory) {
         const bool known = memory.known;
+        // There is none of an imported trace, nor of a run that trains nothing.
+        const bool theory = memory.theory.count > 0;
         rows.push_back(
             {{"rank", memory.rank.value},
              {"peak_bytes", known ? Json(memory.peak.count) : Json(nullptr)},

@@ -5,6 +5,7 @@
 #include "profiler/analysis/steps/slow_steps.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
 #include "tests/support/random_events.h"
 
 #include <gtest/gtest.h>
@@ -148,7 +149,7 @@ TEST(WaitTally, CountsEachCollectiveOnceForEachWhoWasLate) {
                 collectives[*late.rank].insert({event.group, event.sequence});
             }
         WaitTally tally;
-        for (const RankEvents& events : ranks) tally.add(waitsOf(events, last));
+        for (const RankEvents& events : ranks) tally.add(waitsOf(events.collectives, last));
         const LateRanks found = tally.lateRanks();
         ASSERT_EQ(found.named.size(), waited.size());
         for (const WaitingForRank& each : found.named) {
