@@ -124,7 +124,8 @@ TimeRange Selection::timeOf(const RecordingSummary& selected, RankId rank) const
         time->begin = std::min(time->begin, step.start);
         time->end = std::max(time->end, step.end);
     }
-    if (time && !steps.empty()) return *time;
+    // A rank that has none of them, as one that died before, has no time in the selection.
+    if (!steps.empty()) return time.value_or(TimeRange{whole.begin, whole.begin});
     return range ? range->intersection(whole) : whole;
 }
 

@@ -25,7 +25,7 @@ struct Selection {
     /// nothing is left, and why.
     [[nodiscard]] Result<RecordingSummary> of(const RecordingSummary& summary) const;
     /// The time of a rank that is looked at: its selected steps from the first one's beginning to
-    /// the last one's end, else the range, else everything.
+    /// the last one's end, no time where it has none of them, else the range, else everything.
     [[nodiscard]] TimeRange timeOf(const RecordingSummary& selected, RankId rank) const;
     /// What of a rank's events lies in its time: kernels, collectives and phases are cut at its
     /// edges, so that a step selected alone is as it is among all.

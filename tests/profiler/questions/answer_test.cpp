@@ -116,6 +116,21 @@ TEST(Selection, OfAStepIsThatStepAlone) {
     EXPECT_EQ(events.computeKernels[0], selected->steps[0].range());
 }
 
+TEST(Selection, OfAStepIsNoTimeOfARankThatDiedBeforeIt) {
+    auto drawn = twoRanks();
+    std::erase_if(drawn.summary.steps, [](const StepFacts& step) {
+        return step.rank == RankId{1} && step.step == StepIndex{1};
+    });
+    Selection selection;
+    selection.steps = {{{1}, {1}}};
+    const auto selected = selection.of(drawn.summary);
+    ASSERT_TRUE(selected);
+    EXPECT_EQ(selection.timeOf(*selected, {1}).duration(), Duration{});
+    const RankEvents events = selection.of(*selected, drawn.ranks[1]);
+    EXPECT_TRUE(events.phases.empty());
+    EXPECT_TRUE(events.computeKernels.empty());
+}
+
 TEST(Selection, OfARangeHasTheStepsThatLieInItWhole) {
     const auto drawn = twoRanks();
     Selection selection;
