@@ -55,13 +55,15 @@ capture::SessionOptions sessionOptions(const run::RankStart& start) {
 
 }  // namespace
 
-RankWorker::RankWorker(int fd, run::RankStart start, CommandReader& commands)
+RankWorker::RankWorker(int fd, run::RankStart start, CommandReader& commands,
+                       std::function<void(RankLinks&)> linked)
     : m_start(std::move(start)),
       m_commands(commands),
       m_outbox(fd, RankId{static_cast<std::uint32_t>(m_start.rank)}),
       m_session(sessionOptions(m_start), m_outbox),
       m_observer(m_start.config, RankId{static_cast<std::uint32_t>(m_start.rank)}, m_session,
-                 m_outbox) {
+                 m_outbox),
+      m_linked(std::move(linked)) {
     m_commands.onClock([this](const run::ClockCorrection& each) {
         m_session.clock().correct({each.fromNs, each.originNs, each.driftPpb}, hostNow());
     });
@@ -130,6 +132,7 @@ Result<void> RankWorker::prepare() {
     if (!links) return failure(links);
     m_links = std::move(*links);
     if (m_gpu) m_links.training = m_gpu->join(m_links);
+    if (m_linked && !m_gpu) m_linked(m_links);
     return {};
 }
 

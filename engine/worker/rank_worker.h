@@ -19,6 +19,7 @@
 #include "storage/model/result.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -26,8 +27,10 @@ namespace shardscope::worker {
 
 class RankWorker {
 public:
-    /// `fd`: the stream to the agent.
-    RankWorker(int fd, run::RankStart start, CommandReader& commands);
+    /// `fd`: the stream to the agent. `linked`: what is done with the links of a CPU rank when they
+    /// stand; for ranks that tests put faults into.
+    RankWorker(int fd, run::RankStart start, CommandReader& commands,
+               std::function<void(RankLinks&)> linked = {});
     ~RankWorker();
 
     /// Trains, follows a reference, or measures. What goes wrong has been reported when this
@@ -73,6 +76,7 @@ private:
     /// On a GPU whose launches are traced, while m_operators is off.
     std::unique_ptr<collectors::BackwardContexts> m_backward;
     RankLinks m_links;
+    const std::function<void(RankLinks&)> m_linked;
 
     // Step thread.
     run::CaptureSchedule m_schedule;
