@@ -108,20 +108,46 @@ Table timeTable(const std::vector<StrategyPlan>& plans) {
                  {"bound_by", "bound by", Unit::kNone,
                   "What takes longer: all that a rank computes, or all that its links move."},
                  {"balance_tokens", "balance at", Unit::kCount,
-                  "Tokens per rank and step from which on computing takes longer than moving."}},
+                  "Tokens per rank and step from which on computing takes longer than moving."},
+                 // Too long for a cell: people read timesUnknown().
+                 {"time_unknown", "why unknown", Unit::kNone,
+                  "Why the step's time is unknown, where something says how long ranks compute.",
+                  Shown::kToScripts}},
                 {}};
     for (const StrategyPlan& plan : plans) {
         if (!plan.forecast) {
-            table.rows.push_back({plan.name, {}, {}, {}, {}, {}, {}, {}});
+            table.rows.push_back({plan.name,
+                                  {},
+                                  {},
+                                  {},
+                                  {},
+                                  {},
+                                  {},
+                                  {},
+                                  plan.timeUnknown.empty() ? Cell() : Cell(plan.timeUnknown)});
             continue;
         }
         const Forecast& made = *plan.forecast;
-        table.rows.push_back({plan.name, made.step.time.ns, made.low.ns, made.high.ns,
-                              finite(made.tokensPerSecond), percent(made.waitingShare()),
+        table.rows.push_back({plan.name,
+                              made.step.time.ns,
+                              made.low.ns,
+                              made.high.ns,
+                              finite(made.tokensPerSecond),
+                              percent(made.waitingShare()),
                               made.communicationBound() ? "communication" : "compute",
-                              plan.tippingTokens ? Cell(whole(*plan.tippingTokens)) : Cell()});
+                              plan.tippingTokens ? Cell(whole(*plan.tippingTokens)) : Cell(),
+                              {}});
     }
     return table;
+}
+
+std::vector<std::string> timesUnknown(const std::vector<StrategyPlan>& plans) {
+    std::vector<std::string> sentences;
+    for (const StrategyPlan& plan : plans)
+        if (!plan.timeUnknown.empty())
+            sentences.push_back(
+                fmt::format("{}: step time unknown: {}", plan.name, plan.timeUnknown));
+    return sentences;
 }
 
 Table projectionTable(const std::vector<ProjectionRow>& rows, planning::Scaled scaled) {
