@@ -35,8 +35,13 @@ const char* fitsWord(std::optional<bool> fits) {
     return *fits ? "yes" : "no";
 }
 
+bool recommendedHere(const StrategyPlan& plan) {
+    return plan.fits.value_or(false) && plan.recommended;
+}
+
+/// In a row of many devices, under a title that says what the mark is.
 const char* fitsWord(const StrategyPlan& plan) {
-    return plan.fits.value_or(false) && plan.recommended ? "yes *" : fitsWord(plan.fits);
+    return recommendedHere(plan) ? "yes *" : fitsWord(plan.fits);
 }
 
 /// Of a strategy of the engine, or of a way to shard; names of columns are static.
@@ -69,13 +74,15 @@ Table strategyTable(const std::vector<StrategyPlan>& plans) {
           "The most that a rank holds at a time, activations and buffers too.", Shown::kWhereAny},
          {"communication_bytes_per_step", "sent per step", Unit::kDecimalBytes,
           "By a rank; as much is received."},
-         {"fits", "fits", Unit::kNone, "Into the memory of a device; *: recommended."},
+         {"fits", "fits", Unit::kNone, "Into the memory of a device."},
          {"reason", "why"}},
         {}};
     for (const StrategyPlan& plan : plans)
         table.rows.push_back({plan.name, whole(plan.stateBytesPerRank),
                               plan.peakBytesPerRank ? Cell(whole(*plan.peakBytesPerRank)) : Cell(),
-                              whole(plan.communicationBytesPerStep), fitsWord(plan), plan.reason});
+                              whole(plan.communicationBytesPerStep),
+                              recommendedHere(plan) ? "yes, recommended" : fitsWord(plan.fits),
+                              plan.reason});
     return table;
 }
 

@@ -32,9 +32,6 @@ std::string moreTable(const questions::Table& table, bool markdown) {
 
 std::string tableOf(const std::vector<StrategyPlan>& plans, const PlanTexts& texts) {
     questions::Table table = questions::strategyTable(plans);
-    for (std::size_t i = 0; i < plans.size(); ++i)
-        if (plans[i].fits.value_or(false) && plans[i].recommended)
-            table.rows[i][table.columnAt("fits")] = "yes, recommended";
     std::string text;
     if (texts.markdown) {
         text = tableMarkdown(table);

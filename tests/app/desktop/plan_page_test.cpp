@@ -54,6 +54,10 @@ TEST(PlanView, SaysWhatToTakeAndHowItScales) {
     EXPECT_TRUE(view.problem.isEmpty());
     EXPECT_TRUE(view.headline.startsWith(u"Take ZeRO-1."_s)) << view.headline.toStdString();
     EXPECT_TRUE(view.sources.contains(u"estimated"_s));
+    int recommended = 0;
+    for (const auto& row : view.strategies.rows)
+        if (*row.at(view.strategies.columnAt("fits")).text() == "yes, recommended") ++recommended;
+    EXPECT_EQ(recommended, 1);
     EXPECT_TRUE(view.sources.contains(u"give a link for more"_s));
     EXPECT_EQ(view.start.strategy, run::Strategy::kZero1);
     EXPECT_EQ(view.strategies.rows.size(), view.times.rows.size());
