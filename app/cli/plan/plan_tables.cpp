@@ -84,7 +84,7 @@ std::string projectionText(const ModelPlanInput& input, const run::RunConfig& co
 }
 
 std::string sourcesText(const planning::PlanTimes& times, std::int32_t ranks) {
-    std::string link = times.link ? times.link->source() : "not known, give --link-gb-per-s";
+    std::string link = times.link ? times.link->source() : "unknown, give --link-gb-per-s";
     if (times.link && times.linkReach > 0)
         link += fmt::format("; it joins the {} ranks of a host: for more give --link-gb-per-s",
                             times.linkReach);
