@@ -92,20 +92,10 @@ private:
     std::int64_t m_ranks = 0, m_rows = 0;
 };
 
-/// How far medians of stretches of the run lie apart.
 double spreadOf(const analysis::SteadySteps& steady) {
-    std::vector<double> times, medians;
+    std::vector<double> times;
     for (const auto& [index, step] : steady.steps) times.push_back(step.range.duration().seconds());
-    if (times.size() < 2 * kStretches) return kLeastSpread;
-    for (std::size_t i = 0; i < kStretches; ++i) {
-        const auto at = [&](std::size_t n) {
-            return times.begin() + static_cast<std::ptrdiff_t>(n * times.size() / kStretches);
-        };
-        medians.push_back(medianOf(std::vector<double>(at(i), at(i + 1))));
-    }
-    const double median = medianOf(times);
-    return median > 0 ? std::max(kLeastSpread, analysis::spreadAround(median, medians) / median)
-                      : kLeastSpread;
+    return spreadOfRuns(times);
 }
 
 /// Nearly all of them: a few are accidents of the machine.
@@ -238,6 +228,21 @@ std::string whyNoBase(const RecordingSummary& summary, const analysis::SteadySte
 }
 
 }  // namespace
+
+double spreadOfRuns(const std::vector<double>& stepSeconds) {
+    if (stepSeconds.size() < 2 * kStretches) return kLeastSpread;
+    std::vector<double> medians;
+    for (std::size_t i = 0; i < kStretches; ++i) {
+        const auto at = [&](std::size_t n) {
+            return stepSeconds.begin() +
+                   static_cast<std::ptrdiff_t>(n * stepSeconds.size() / kStretches);
+        };
+        medians.push_back(medianOf(std::vector<double>(at(i), at(i + 1))));
+    }
+    const double median = medianOf(stepSeconds);
+    return median > 0 ? std::max(kLeastSpread, analysis::spreadAround(median, medians) / median)
+                      : kLeastSpread;
+}
 
 Result<ComputeTimes> computeTimesOf(const RecordingSummary& summary,
                                     const std::vector<RankEvents>& ranks) {
@@ -394,6 +399,40 @@ bool LinkTimes::covers(CollectiveOp operation, std::int32_t ranks, Bytes size) c
            known(CollectiveOp::kAllGather, ranks, size) != nullptr;
 }
 
+std::optional<Bytes> LinkTimes::reachOf(CollectiveOp operation, std::int32_t ranks) const {
+    const auto found = m_known.find({operation, ranks});
+    if (found == m_known.end() || found->second.most.count == 0) return std::nullopt;
+    return Bytes{std::llround(kFitReach * static_cast<double>(found->second.most.count))};
+}
+
+std::string LinkTimes::whyUnknown(CollectiveOp operation, std::int32_t ranks, Bytes size) const {
+    if (covers(operation, ranks, size)) return {};
+    std::string what = fmt::format("no {}", toWord(operation));
+    auto reach = reachOf(operation, ranks);
+    if (operation == CollectiveOp::kAllReduce) {
+        const auto scatter = reachOf(CollectiveOp::kReduceScatter, ranks);
+        const auto gather = reachOf(CollectiveOp::kAllGather, ranks);
+        if (scatter && gather && std::min(*scatter, *gather) > reach.value_or(Bytes{})) {
+            reach = std::min(*scatter, *gather);
+            what =
+                "neither an all-reduce nor the reduce-scatter and all-gather that it consists of";
+        }
+    }
+    if (reach)
+        return fmt::format(
+            "{} among {} ranks was measured above {}; the fit is used up to {}, and one of {} is "
+            "needed",
+            what, ranks,
+            sizeText(Bytes{std::llround(static_cast<double>(reach->count) / kFitReach)}),
+            sizeText(*reach), sizeText(size));
+    std::set<std::int32_t> others;
+    for (const auto& [key, fitted] : m_known)
+        if (key.first == operation) others.insert(key.second);
+    return fmt::format(
+        "{} among {} ranks was measured{}", what, ranks,
+        others.empty() ? "" : fmt::format(", only among {}", fmt::join(others, ", ")));
+}
+
 const theory::LinkModel& LinkTimes::model(CollectiveOp operation) const {
     const theory::LinkModel* found = &m_link;
     for (const auto& [key, fitted] : m_known)
@@ -414,19 +453,17 @@ Duration LinkTimes::of(CollectiveOp operation, std::int32_t ranks, Bytes size) c
 }
 
 std::string LinkTimes::source() const {
-    std::set<std::int32_t> ranks;
-    Bytes most;
+    std::map<std::int32_t, std::vector<std::string>> byRanks;
     for (const auto& [key, fitted] : m_known) {
-        ranks.insert(key.second);
-        most = std::max(most, fitted.most);
+        const auto reach = reachOf(key.first, key.second);
+        byRanks[key.second].push_back(toWord(key.first) +
+                                      (reach ? fmt::format(" up to {}", sizeText(*reach)) : ""));
     }
-    if (ranks.empty()) return m_source;
-    std::string text = fmt::format("{}, for {} ranks", m_source, fmt::join(ranks, ", "));
-    if (most.count > 0)
-        text += fmt::format(
-            " and up to {}",
-            bytesText(Bytes{std::llround(kFitReach * static_cast<double>(most.count))}));
-    return text + ", unknown beyond";
+    std::string text = m_source;
+    for (const auto& [ranks, fits] : byRanks)
+        text += fmt::format("{} among {} ranks: {}", &fits == &byRanks.begin()->second ? "," : ";",
+                            ranks, fmt::join(fits, ", "));
+    return text + (byRanks.empty() ? "" : "; unknown beyond");
 }
 
 LinkTimes LinkTimes::scaled(double latency, double bandwidth) const {

@@ -52,6 +52,11 @@ struct ComputeTimes {
     std::int32_t steps = 0;            ///< that it is of
 };
 
+/// Of runs of the same settings the deviation of their median steps, over the median: by how far
+/// the medians of stretches of one run lie apart. At least what runs on a machine of their own
+/// differ by; that of a run too short for stretches.
+[[nodiscard]] double spreadOfRuns(const std::vector<double>& stepSeconds);
+
 /// kUsage where the recording was not made by this engine, or has no steady step to learn from.
 [[nodiscard]] Result<ComputeTimes> computeTimesOf(const RecordingSummary& summary,
                                                   const std::vector<RankEvents>& ranks);
@@ -114,11 +119,14 @@ public:
     /// all-reduce is a reduce-scatter and an all-gather of the same size, so that these say how
     /// long it takes as well.
     [[nodiscard]] bool covers(CollectiveOp operation, std::int32_t ranks, Bytes size) const;
+    /// Why it does not: "no all-gather among 4 ranks was measured, only among 2"; empty: it does.
+    [[nodiscard]] std::string whyUnknown(CollectiveOp operation, std::int32_t ranks,
+                                         Bytes size) const;
     /// S as the engine reports it. An operation that is not known takes what the others say.
     [[nodiscard]] Duration of(CollectiveOp operation, std::int32_t ranks, Bytes size) const;
     [[nodiscard]] const theory::LinkModel& model(CollectiveOp operation) const;
-    /// With what it covers: "fitted to the recorded collectives, for 2 ranks and up to 2.4 MB,
-    /// unknown beyond".
+    /// With the range of each fit: "fitted to the recorded collectives, among 2 ranks: all-gather
+    /// up to 2.4 MB, all-reduce up to 64 B; unknown beyond".
     [[nodiscard]] std::string source() const;
     /// The same with other latency and bandwidth, by factors.
     [[nodiscard]] LinkTimes scaled(double latency, double bandwidth) const;
@@ -132,6 +140,8 @@ private:
     /// Null: nothing of that size was fitted.
     [[nodiscard]] const theory::LinkModel* known(CollectiveOp operation, std::int32_t ranks,
                                                  Bytes size) const;
+    /// The largest size that its fit is used for; absent: there is none, or it has no limit.
+    [[nodiscard]] std::optional<Bytes> reachOf(CollectiveOp operation, std::int32_t ranks) const;
     theory::LinkModel m_link;  ///< of what is not in m_known
     std::map<Key, Fitted> m_known;
     std::string m_source;

@@ -67,34 +67,34 @@ PlayedStep played(const RunConfig& config, const ForecastInput& input,
     return step;
 }
 
-/// The first transfer that the link's fit does not cover; empty: it covers all.
+/// Of the transfers that the link's fit does not cover the largest; empty: it covers all.
 std::string uncovered(const RunConfig& config, const ForecastInput& input,
                       const std::vector<StepTask>& tasks) {
     if (input.link == nullptr) return {};
+    const StepTask* largest = nullptr;
     for (const StepTask& task : tasks) {
         if (task.kind != StepTask::Kind::kAsk) continue;
-        const std::int32_t ranks = membersOf(config, task.among);
-        if (!input.link->covers(task.operation, ranks, task.size))
-            return fmt::format("how long {} of {} among {} ranks takes ({})",
-                               toWord(task.operation), bytesText(task.size), ranks,
-                               input.link->source());
+        if (largest != nullptr && task.size <= largest->size) continue;
+        if (!input.link->covers(task.operation, membersOf(config, task.among), task.size))
+            largest = &task;
     }
-    return {};
+    if (largest == nullptr) return {};
+    return input.link->whyUnknown(largest->operation, membersOf(config, largest->among),
+                                  largest->size);
 }
 
-/// Of the played step, of one that `forecast` says of the recorded settings.
-double deviationOf(const PlayedStep& step, const ForecastInput& input) {
+/// Where nothing was played or recorded to compare with it is the spread of runs alone.
+Band bandAround(const PlayedStep& step, const ForecastInput& input) {
     const RunConfig& recorded = input.times.config;
     const Duration own = played(recorded, {input.times, input.link, input.times.ranksOnHost},
                                 stepTasks(recorded, kPlayedSteps), 1)
                              .time;
-    if (own.ns <= 0 || step.time.ns <= 0 || !input.times.recorded) return input.times.spread;
-    const double error = own.seconds() / input.times.recorded->seconds() - 1;
-    const double away = kTransferError * std::log(step.time.seconds() / own.seconds());
-    return std::sqrt(input.times.spread * input.times.spread + error * error + away * away);
+    if (own.ns <= 0 || step.time.ns <= 0)
+        return bandOf(step.time, step.time, input.times.spread, 0);
+    return bandOf(step.time, own, input.times.spread,
+                  own.seconds() / input.times.recorded->seconds() - 1);
 }
 
-using run::RunConfig;
 using run::Strategy;
 
 class Search {
@@ -215,16 +215,23 @@ private:
 
 }  // namespace
 
+Band bandOf(Duration estimated, Duration played, double spread, double error) {
+    const double away = estimated.ns > 0 && played.ns > 0
+                            ? kTransferError * std::log(estimated.seconds() / played.seconds())
+                            : 0;
+    const double off = 1.2816 * std::sqrt(spread * spread + error * error + away * away);
+    return {times(estimated, 1 - std::min(off, 0.9)), times(estimated, 1 + off)};
+}
+
 Forecast forecast(const RunConfig& config, const ForecastInput& input) {
     const std::vector<StepTask> tasks = stepTasks(config, kPlayedSteps);
     Forecast made;
     made.step = played(config, input, tasks, 1);
     made.unknown = uncovered(config, input, tasks);
     if (input.times.recorded) {
-        // Normal: four in five lie within 1.28 deviations.
-        const double off = 1.2816 * deviationOf(made.step, input);
-        made.low = times(made.step.time, 1 - std::min(off, 0.9));
-        made.high = times(made.step.time, 1 + off);
+        const Band band = bandAround(made.step, input);
+        made.low = band.low;
+        made.high = band.high;
     } else {
         made.low = played(config, input, tasks, input.times.low).time;
         made.high = played(config, input, tasks, input.times.high).time;
@@ -258,7 +265,7 @@ RunConfig overRanks(RunConfig config, std::int32_t ranks, run::Strategy several)
 
 std::vector<ProjectionRow> project(
     const RunConfig& config, Scaled scaled, std::int32_t most,
-    const std::function<std::optional<Forecast>(const RunConfig&)>& forecastOf) {
+    const std::function<Result<Forecast>(const RunConfig&)>& forecastOf) {
     const std::int64_t all = std::int64_t{config.batch} * config.ranks;
     std::vector<ProjectionRow> rows;
     for (std::int32_t ranks = 1; ranks <= most; ranks *= 2) {

@@ -4,6 +4,7 @@
 
 #include "profiler/planning/compute_times.h"
 #include "profiler/planning/step_schedule.h"
+#include "storage/model/result.h"
 #include "storage/model/words.h"
 
 #include <cstdint>
@@ -41,6 +42,14 @@ struct Forecast {
 /// Deviation of a forecast, for a step that takes e times as long as the recorded one.
 inline constexpr double kTransferError = 0.05;
 
+/// What four in five runs keep to, when medians of runs are normal: 1.28 deviations to each side.
+struct Band {
+    Duration low, high;
+};
+/// Of an estimated step, from the recorded one as the model plays it, both above zero. `spread`:
+/// spreadOfRuns(). `error`: of the played step over the recorded one, less 1.
+[[nodiscard]] Band bandOf(Duration estimated, Duration played, double spread, double error);
+
 /// `config` is valid.
 [[nodiscard]] Forecast forecast(const run::RunConfig& config, const ForecastInput& input);
 
@@ -61,11 +70,11 @@ struct ProjectionRow {
     double efficiency = 0;  ///< tokens/s over ranks times those of one rank
 };
 
-/// One rank and then powers of two up to `most`, as far as `forecastOf` knows. Strong: as long as
-/// ranks divide the batch of all, `config`'s own.
+/// One rank and then powers of two up to `most`, those of which `forecastOf` knows something.
+/// Strong: as long as ranks divide the batch of all, `config`'s own.
 [[nodiscard]] std::vector<ProjectionRow> project(
     const run::RunConfig& config, Scaled scaled, std::int32_t most,
-    const std::function<std::optional<Forecast>(const run::RunConfig&)>& forecastOf);
+    const std::function<Result<Forecast>(const run::RunConfig&)>& forecastOf);
 
 /// `config` over other ranks: alone it is single, else `several`, and without what does not apply
 /// to that.

@@ -1,5 +1,6 @@
 #include "profiler/planning/model_plan.h"
 
+#include "engine/run/config/run_rules.h"
 #include "engine/run/theory/theory.h"
 
 #include <fmt/format.h>
@@ -22,10 +23,11 @@ constexpr Strategy kBySimplicity[] = {
     Strategy::kDdpFlat, Strategy::kDdpNaive,  Strategy::kZero1,
     Strategy::kZero2,   Strategy::kHsdp,      Strategy::kZero3};
 
-/// Absent: a run cannot have it so.
+/// Without what is of other strategies only; absent: a run cannot have it so.
 std::optional<RunConfig> with(RunConfig config, Strategy strategy) {
     if ((strategy == Strategy::kSingle) != (config.ranks == 1)) return std::nullopt;
     config.strategy = strategy;
+    config = run::settled(config, config);
     if (!run::validate(config)) return std::nullopt;
     return config;
 }
@@ -82,9 +84,12 @@ StrategyPlan planOf(const RunConfig& config, const ModelPlanInput& input) {
     plan.communicationBytesPerStep = static_cast<double>(theory::trafficPerStep(config).count);
     if (input.memory) plan.fits = fitsInto(plan, *input.memory);
     if (input.times) {
-        plan.forecast = forecastOf(config, *input.times);
-        if (plan.forecast)
+        if (auto made = forecastOf(config, *input.times)) {
+            plan.forecast = std::move(*made);
             plan.tippingTokens = tippingTokens(config, forecastInput(config, *input.times));
+        } else {
+            plan.timeUnknown = made.error().message;
+        }
     }
     if (!plan.fits.value_or(true))
         plan.reason = whyNot(config.strategy, input, *plan.peakBytesPerRank);
@@ -93,10 +98,16 @@ StrategyPlan planOf(const RunConfig& config, const ModelPlanInput& input) {
 
 }  // namespace
 
-std::optional<Forecast> forecastOf(const RunConfig& config, const PlanTimes& times) {
-    if (config.ranks > mostForecast(times)) return std::nullopt;
+Result<Forecast> forecastOf(const RunConfig& config, const PlanTimes& times) {
+    if (config.ranks > 1 && !times.link)
+        return failure(ErrorCode::kUsage, "nothing is known of the link between ranks");
+    if (config.ranks > mostForecast(times))
+        return failure(ErrorCode::kUsage,
+                       fmt::format("the link joins {} ranks at most, and nothing is known of the "
+                                   "one between hosts",
+                                   mostForecast(times)));
     Forecast made = forecast(config, forecastInput(config, times));
-    if (!made.unknown.empty()) return std::nullopt;
+    if (!made.unknown.empty()) return failure(ErrorCode::kUsage, made.unknown);
     return made;
 }
 
@@ -105,6 +116,17 @@ std::vector<ProjectionRow> projectModel(const RunConfig& config, const PlanTimes
     if (!times.link) return {};
     return project(config, scaled, std::min(most, mostForecast(times)),
                    [&](const RunConfig& own) { return forecastOf(own, times); });
+}
+
+ProjectionEnd endOf(const std::vector<ProjectionRow>& rows, const RunConfig& config,
+                    const PlanTimes& times, std::int32_t most) {
+    const std::int32_t next = 2 * rows.back().ranks;
+    if (next > most) return {};
+    const RunConfig more = overRanks(config, next, config.strategy);
+    if (run::validate(more))
+        if (const auto made = forecastOf(more, times); !made) return {made.error().message, true};
+    return {"over more ranks the same model has less than a sequence or a part of a layer for each",
+            false};
 }
 
 std::vector<StrategyPlan> planModel(const ModelPlanInput& input) {

@@ -5,6 +5,7 @@
 #include "engine/run/config/run_config.h"
 #include "profiler/planning/plan_times.h"
 #include "profiler/planning/strategy_plan.h"
+#include "storage/model/result.h"
 #include "storage/model/units.h"
 
 #include <array>
@@ -31,14 +32,24 @@ inline constexpr Bytes kOutsideAllocator{1'400'000'000};
 /// or more ranks.
 [[nodiscard]] std::vector<StrategyPlan> planModel(const ModelPlanInput& input);
 
-/// How `config`, which is valid, goes over these ranks; absent: nothing is known of the link.
-[[nodiscard]] std::optional<Forecast> forecastOf(const run::RunConfig& config,
-                                                 const PlanTimes& times);
+/// How `config`, which is valid, goes over these ranks. kUsage: how long its step takes is unknown,
+/// and why, in a phrase: nothing is known of the link, or it does not cover a transfer.
+[[nodiscard]] Result<Forecast> forecastOf(const run::RunConfig& config, const PlanTimes& times);
 
 /// Rows for one rank and powers of two up to `most`; none where nothing is known of the link.
 [[nodiscard]] std::vector<ProjectionRow> projectModel(const run::RunConfig& config,
                                                       const PlanTimes& times, Scaled scaled,
                                                       std::int32_t most);
+
+/// Why a projection has no more ranks.
+struct ProjectionEnd {
+    std::string why;      ///< a phrase; empty: it has as many as were asked for
+    bool byLink = false;  ///< a link that is given leads further
+};
+/// `rows`: at least one, of `config` up to `most`.
+[[nodiscard]] ProjectionEnd endOf(const std::vector<ProjectionRow>& rows,
+                                  const run::RunConfig& config, const PlanTimes& times,
+                                  std::int32_t most);
 
 /// The largest --batch of a strategy that fits; absent: not even one, or the memory is not known.
 [[nodiscard]] std::optional<std::int32_t> largestBatch(run::Strategy strategy,

@@ -27,17 +27,24 @@ Utilisation around(double expected) {
             std::min(1.0, kUsualUtilisation.high * factor)};
 }
 
-/// How far off the recorded step the played one is; empty where there is none to compare.
-std::string errorText(const PlanTimes& times) {
-    const ComputeTimes& computing = times.computing.front();
+/// How far off the recorded step the played one is. kUsage: why that is unknown.
+Result<double> errorOf(const ComputeTimes& computing, const std::optional<LinkTimes>& link) {
     const bool alone = computing.config.ranks == 1;
-    if (!computing.recorded || (!alone && !times.link)) return {};
-    const Forecast played = forecast(
-        computing.config, {computing, alone ? nullptr : &*times.link, computing.ranksOnHost});
-    if (!played.unknown.empty()) return {};
-    const double off = 100 * (played.step.time.seconds() / computing.recorded->seconds() - 1);
-    return fmt::format("; the model plays its step {:.1f} % {} than recorded", std::abs(off),
-                       off < 0 ? "shorter" : "longer");
+    if (!alone && !link)
+        return failure(ErrorCode::kUsage, "nothing is known of the link between ranks");
+    if (!computing.recorded) return failure(ErrorCode::kUsage, "it has no median step");
+    const Forecast played =
+        forecast(computing.config, {computing, alone ? nullptr : &*link, computing.ranksOnHost});
+    if (!played.unknown.empty()) return failure(ErrorCode::kUsage, played.unknown);
+    return played.step.time.seconds() / computing.recorded->seconds() - 1;
+}
+
+std::string errorText(const Result<double>& error) {
+    if (!error)
+        return fmt::format("the error of the model on its step is unknown ({})",
+                           error.error().message);
+    return fmt::format("the model plays its step {:.1f} % {} than recorded", 100 * std::abs(*error),
+                       *error < 0 ? "shorter" : "longer");
 }
 
 }  // namespace
@@ -71,7 +78,9 @@ Result<PlanTimes> timesOfRecording(const RecordingSummary& summary,
     times.source = fmt::format("computing as {} recorded, {} steps", name, computing->steps);
     times.computing.push_back(std::move(*computing));
     times.link = linkOf(summary, ranks);
-    times.source += errorText(times);
+    const auto error = errorOf(times.computing.front(), times.link);
+    times.source += "; " + errorText(error);
+    if (error) times.replayError = *error;
     return times;
 }
 

@@ -23,7 +23,10 @@ struct PlanTimes {
     std::optional<LinkTimes> link;        ///< absent: nothing is known of it, so only one rank is
     std::int32_t ranksOnHost = 1;         ///< at most
     std::int32_t linkReach = 0;           ///< ranks that the link joins at most; 0: any number
-    std::string source;                   ///< of the computing, a phrase
+    std::string source;  ///< of the computing, with the error of the model; a phrase
+    /// Of the first of `computing`: how long the model plays its step, over the recorded one, less
+    /// 1. Absent: unknown, and `source` says why, or there is no recording.
+    std::optional<double> replayError;
 };
 /// Those of as many ranks on a host, or of the most below that, or of the fewest.
 [[nodiscard]] const ComputeTimes& timesFor(const PlanTimes& times, std::int32_t ranksOnHost);

@@ -42,6 +42,16 @@ std::string sendsMore(const StrategyPlan& plan, const StrategyPlan& chosen) {
                        chosen.name);
 }
 
+const char* chosenFor(bool byTime, bool someUnknown) {
+    if (byTime)
+        return someUnknown ? "Of those whose step time is known it takes least."
+                           : "Its step takes least time.";
+    return someUnknown ? "Not all step times are known: of what fits it sends least, and is the "
+                         "simplest of those that send as much."
+                       : "Of what fits it sends least, and is the simplest of those that send as "
+                         "much.";
+}
+
 }  // namespace
 
 bool fitsInto(const StrategyPlan& plan, Bytes memory) {
@@ -62,9 +72,10 @@ void recommend(std::vector<StrategyPlan>& plans) {
             return burden(*a, byTime) < burden(*b, byTime);
         });
     chosen->recommended = true;
-    chosen->reason =
-        byTime ? "Its step takes least time."
-               : "Of what fits it sends least, and is the simplest of those that send as much.";
+    const bool someUnknown = std::any_of(plans.begin(), plans.end(), [](const StrategyPlan& plan) {
+        return !plan.timeUnknown.empty();
+    });
+    chosen->reason = chosenFor(byTime, someUnknown);
     for (StrategyPlan* plan : possible)
         if (plan != chosen)
             plan->reason = byTime ? slower(*plan, *chosen) : sendsMore(*plan, *chosen);

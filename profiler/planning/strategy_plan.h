@@ -17,7 +17,8 @@ struct StrategyPlan {
     std::optional<double> peakBytesPerRank;  ///< absent: activations are not known
     double communicationBytesPerStep = 0;    ///< that a rank sends; as much is received
     std::optional<bool> fits;                ///< absent: the device's memory is not known
-    std::optional<Forecast> forecast;        ///< absent: nothing says how fast a rank computes
+    std::optional<Forecast> forecast;        ///< absent: nothing says how long a step takes
+    std::string timeUnknown;                 ///< why that is, a phrase; empty: nothing was asked
     std::optional<double> tippingTokens;     ///< tippingTokens(); with a forecast
     bool recommended = false;
     std::string reason;  ///< a sentence; of what does not fit, what it lacks

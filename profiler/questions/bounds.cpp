@@ -2,6 +2,8 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/graph/critical_path.h"
 #include "profiler/analysis/graph/what_if.h"
+#include "profiler/analysis/steps/cores_taken.h"
+#include "profiler/planning/forecast.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/path_steps.h"
 #include "profiler/questions/questions.h"
@@ -14,6 +16,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -107,6 +110,8 @@ public:
     [[nodiscard]] bool hasSteps() const { return !m_ranges.empty(); }
     /// For some collectives waiting and transfer time cannot be separated.
     [[nodiscard]] bool hasUnparted() const { return m_unparted; }
+    /// There are transfers that a faster link would shorten.
+    [[nodiscard]] bool hasMoving() const { return m_moving; }
     [[nodiscard]] bool sawLaunch() const { return m_steps.sawLaunch(); }
     /// Of the first reading; a second one meets the same again.
     [[nodiscard]] std::int64_t refused() const { return m_refused; }
@@ -142,6 +147,18 @@ public:
     [[nodiscard]] std::int64_t steps() const {
         return static_cast<std::int64_t>(m_recorded.size());
     }
+    /// Of the steps played again without a change, over the recorded ones, less 1.
+    [[nodiscard]] double replayError() const {
+        const Duration played{analysis::medianOf(m_walls.front())};
+        return played.seconds() / medianWall().seconds() - 1;
+    }
+    /// Of the steps' time that ranks had no core.
+    [[nodiscard]] double takenCores(const RecordingSummary& summary) const {
+        std::set<StepIndex> steps;
+        for (const auto& [index, range] : m_ranges) steps.insert(index);
+        return analysis::coreUse(summary, steps).takenOfSteps();
+    }
+    [[nodiscard]] std::vector<std::string> choices() const;
 
     [[nodiscard]] Table kindTable() const;
     [[nodiscard]] Table pieceTable() const;
@@ -341,16 +358,36 @@ Table Bounds::scenarioTable() const {
         "What if",
         {{"scenario", "scenario"},
          {"step_ns", "median step", Unit::kNanoseconds, "Of the steps played again."},
+         {"low_ns", "from", Unit::kNanoseconds,
+          "Four in five runs of it have their median step between this and the next: by how far "
+          "runs lie apart, and how far the step is from the recorded one."},
+         {"high_ns", "to", Unit::kNanoseconds, "Its other end."},
          {"saved_ns", "saved", Unit::kNanoseconds, "The recorded median step less that one."},
          {"saved_pct", "saved", Unit::kPercent, "Of the recorded median step."}},
         {}};
     const Duration recorded = medianWall();
+    std::vector<double> seconds;
+    for (const std::int64_t ns : m_recorded) seconds.push_back(Duration{ns}.seconds());
+    const double spread = planning::spreadOfRuns(seconds);
     for (std::size_t i = 1; i < m_scenarios.size(); ++i) {
         const Duration median{analysis::medianOf(m_walls[i])};
         const Duration saved = recorded - median;
-        table.rows.push_back({textOf(m_scenarios[i]), median.ns, saved.ns, share(saved, recorded)});
+        const auto band = planning::bandOf(median, recorded, spread, replayError());
+        table.rows.push_back({textOf(m_scenarios[i]), median.ns, band.low.ns, band.high.ns,
+                              saved.ns, share(saved, recorded)});
     }
     return table;
+}
+
+std::vector<std::string> Bounds::choices() const {
+    std::vector<std::string> all;
+    if (m_moving) all.emplace_back(kLinkWord);
+    for (const auto& [rank, time] : m_compute) all.push_back(fmt::format("rank {}", rank.value));
+    std::set<std::uint32_t> left = m_computed;
+    for (const auto& [name, sum] : sorted(m_byName))
+        if (left.erase(name) > 0) all.push_back(m_names.text(name));
+    for (const std::uint32_t name : left) all.push_back(m_names.text(name));
+    return all;
 }
 
 Table Bounds::stepTable() const {
@@ -401,6 +438,13 @@ void addUnknown(const Asked& asked, const std::vector<RankEvents>& ranks, Answer
                             events.rank.value));
 }
 
+void addUnparted(const Bounds& bounds, Answer& answer) {
+    if (bounds.hasUnparted())
+        answer.unknown.emplace_back(
+            "what a faster link would save of all collectives is unknown: for some the "
+            "arrival of the last rank is unknown");
+}
+
 void addTables(const Asked& asked, const Bounds& bounds, Answer& answer) {
     answer.sentences.push_back(bounds.shortest());
     answer.sentences.emplace_back(analysis::kWhatIfModel);
@@ -413,10 +457,7 @@ void addTables(const Asked& asked, const Bounds& bounds, Answer& answer) {
     answer.tables.push_back(bounds.pieceTable());
     answer.tables.push_back(bounds.scenarioTable());
     if (asked.perStep) answer.tables.push_back(bounds.stepTable());
-    if (bounds.hasUnparted())
-        answer.unknown.emplace_back(
-            "what a faster link would save of all collectives is unknown: for some the "
-            "arrival of the last rank is unknown");
+    addUnparted(bounds, answer);
     if (bounds.refused() > 0)
         answer.unknown.push_back(fmt::format(
             "which rank {} collectives waited for is unknown: arrivals differ by less than "
@@ -424,38 +465,91 @@ void addTables(const Asked& asked, const Bounds& bounds, Answer& answer) {
             bounds.refused()));
 }
 
+void addReplay(const Bounds& bounds, Answer& answer) {
+    answer.figures.push_back(
+        {{"replay_steps", "Steps played again", Unit::kCount, "Steady ones, or those selected."},
+         bounds.steps()});
+    answer.figures.push_back({{"replay_recorded_ns", "Their median", Unit::kNanoseconds,
+                               "As recorded, from the first rank's beginning to the last one's "
+                               "end."},
+                              bounds.medianWall().ns});
+    answer.figures.push_back({{"replay_error_pct", "Error of the replay", Unit::kChange,
+                               "Of these steps played again without a change against the recorded "
+                               "ones."},
+                              100 * bounds.replayError()});
+}
+
+/// Bounds that know their paths; null where there are none, and what is missing for them.
+struct Paths {
+    std::unique_ptr<Bounds> bounds;
+    const char* missing = "";
+};
+
+Result<Paths> pathsOf(const Asked& asked, const std::vector<RankEvents>& ranks) {
+    const auto without = [](const char* missing) { return Paths{nullptr, missing}; };
+    if (!asked.summary.steps.empty() && analysis::detailedPart(asked.summary).basis.detailed == 0)
+        return without("no step has detail");
+    if (!anyIsKnown(asked, ranks))
+        return without("neither phases of step threads nor kernels of devices were recorded");
+    Paths paths{std::make_unique<Bounds>(asked, ranks)};
+    if (!paths.bounds->hasSteps()) return without("there is no step that all ranks finished");
+    if (auto found = paths.bounds->findPaths(); !found) return failure(found);
+    if (lacksLaunches(ranks, *paths.bounds))
+        return without("kernels were traced without the calls that launched them");
+    if (paths.bounds->medianWall().ns <= 0) return without("the steps have no length");
+    return paths;
+}
+
 }  // namespace
 
-Result<std::optional<Table>> scenariosOf(const Asked& asked, const std::vector<RankEvents>& ranks) {
-    if (!anyIsKnown(asked, ranks)) return std::nullopt;
-    Bounds bounds(asked, ranks);
-    if (!bounds.hasSteps()) return std::nullopt;
-    if (auto found = bounds.findPaths(); !found) return failure(found);
-    if (lacksLaunches(ranks, bounds) || bounds.medianWall().ns <= 0) return std::nullopt;
+Result<void> addScenarios(const Asked& asked, const std::vector<RankEvents>& ranks,
+                          Answer& answer) {
+    auto paths = pathsOf(asked, ranks);
+    if (!paths) return failure(paths);
+    if (!paths->bounds) {
+        if (!asked.faster.empty())
+            answer.unknown.push_back(
+                fmt::format("what being faster would do is unknown: {}", paths->missing));
+        return {};
+    }
+    Bounds& bounds = *paths->bounds;
     if (auto played = bounds.playScenarios(asked.faster); !played) return failure(played);
-    return bounds.scenarioTable();
+    Table table = bounds.scenarioTable();
+    table.key = "durations";
+    table.title = "With a kernel, a rank or the link faster, the recorded steps played again";
+    answer.tables.push_back(std::move(table));
+    answer.sentences.emplace_back(analysis::kWhatIfModel);
+    addReplay(bounds, answer);
+    if (bounds.hasMoving()) addUnparted(bounds, answer);
+    if (const double taken = bounds.takenCores(asked.summary); taken >= analysis::kManyTaken)
+        answer.unknown.push_back(fmt::format(
+            "what being faster would do with free cores is unknown: the ranks were without a core "
+            "for {:.0f} % of step time",
+            100 * taken));
+    return {};
+}
+
+Result<std::vector<std::string>> fasterChoices(const Asked& asked,
+                                               const std::vector<RankEvents>& ranks) {
+    const auto paths = pathsOf(asked, ranks);
+    if (!paths) return failure(paths);
+    return paths->bounds ? paths->bounds->choices() : std::vector<std::string>();
 }
 
 Result<Answer> askBounds(const Asked& asked) {
     const auto ranks = asked.events();
     if (!ranks) return failure(ranks);
     Answer answer;
-    const auto none = [&](const char* missing) {
+    std::ignore = asked.detailed(answer);
+    if (anyIsKnown(asked, *ranks)) addUnknown(asked, *ranks, answer);
+    auto paths = pathsOf(asked, *ranks);
+    if (!paths) return failure(paths);
+    if (!paths->bounds) {
         answer.unknown.insert(answer.unknown.begin(),
-                              fmt::format("what bounds the step is unknown: {}", missing));
+                              fmt::format("what bounds the step is unknown: {}", paths->missing));
         return answer;
-    };
-    if (asked.detailed(answer).basis.detailed == 0 && !asked.summary.steps.empty())
-        return none("no step has detail");
-    if (!anyIsKnown(asked, *ranks))
-        return none("neither phases of step threads nor kernels of devices were recorded");
-    addUnknown(asked, *ranks, answer);
-    Bounds bounds(asked, *ranks);
-    if (!bounds.hasSteps()) return none("there is no step that all ranks finished");
-    if (auto found = bounds.findPaths(); !found) return failure(found);
-    if (lacksLaunches(*ranks, bounds))
-        return none("kernels were traced without the calls that launched them");
-    if (bounds.medianWall().ns <= 0) return none("the steps have no length");
+    }
+    Bounds& bounds = *paths->bounds;
     if (auto played = bounds.playScenarios(asked.faster); !played) return failure(played);
     addTables(asked, bounds, answer);
     return answer;

@@ -35,8 +35,13 @@ const char* fitsWord(std::optional<bool> fits) {
     return *fits ? "yes" : "no";
 }
 
+bool recommendedHere(const StrategyPlan& plan) {
+    return plan.fits.value_or(false) && plan.recommended;
+}
+
+/// In a row of many devices, under a title that says what the mark is.
 const char* fitsWord(const StrategyPlan& plan) {
-    return plan.fits.value_or(false) && plan.recommended ? "yes *" : fitsWord(plan.fits);
+    return recommendedHere(plan) ? "yes *" : fitsWord(plan.fits);
 }
 
 /// Of a strategy of the engine, or of a way to shard; names of columns are static.
@@ -69,13 +74,15 @@ Table strategyTable(const std::vector<StrategyPlan>& plans) {
           "The most that a rank holds at a time, activations and buffers too.", Shown::kWhereAny},
          {"communication_bytes_per_step", "sent per step", Unit::kDecimalBytes,
           "By a rank; as much is received."},
-         {"fits", "fits", Unit::kNone, "Into the memory of a device; *: recommended."},
+         {"fits", "fits", Unit::kNone, "Into the memory of a device."},
          {"reason", "why"}},
         {}};
     for (const StrategyPlan& plan : plans)
         table.rows.push_back({plan.name, whole(plan.stateBytesPerRank),
                               plan.peakBytesPerRank ? Cell(whole(*plan.peakBytesPerRank)) : Cell(),
-                              whole(plan.communicationBytesPerStep), fitsWord(plan), plan.reason});
+                              whole(plan.communicationBytesPerStep),
+                              recommendedHere(plan) ? "yes, recommended" : fitsWord(plan.fits),
+                              plan.reason});
     return table;
 }
 
@@ -108,20 +115,46 @@ Table timeTable(const std::vector<StrategyPlan>& plans) {
                  {"bound_by", "bound by", Unit::kNone,
                   "What takes longer: all that a rank computes, or all that its links move."},
                  {"balance_tokens", "balance at", Unit::kCount,
-                  "Tokens per rank and step from which on computing takes longer than moving."}},
+                  "Tokens per rank and step from which on computing takes longer than moving."},
+                 // Too long for a cell: people read timesUnknown().
+                 {"time_unknown", "why unknown", Unit::kNone,
+                  "Why the step's time is unknown, where something says how long ranks compute.",
+                  Shown::kToScripts}},
                 {}};
     for (const StrategyPlan& plan : plans) {
         if (!plan.forecast) {
-            table.rows.push_back({plan.name, {}, {}, {}, {}, {}, {}, {}});
+            table.rows.push_back({plan.name,
+                                  {},
+                                  {},
+                                  {},
+                                  {},
+                                  {},
+                                  {},
+                                  {},
+                                  plan.timeUnknown.empty() ? Cell() : Cell(plan.timeUnknown)});
             continue;
         }
         const Forecast& made = *plan.forecast;
-        table.rows.push_back({plan.name, made.step.time.ns, made.low.ns, made.high.ns,
-                              finite(made.tokensPerSecond), percent(made.waitingShare()),
+        table.rows.push_back({plan.name,
+                              made.step.time.ns,
+                              made.low.ns,
+                              made.high.ns,
+                              finite(made.tokensPerSecond),
+                              percent(made.waitingShare()),
                               made.communicationBound() ? "communication" : "compute",
-                              plan.tippingTokens ? Cell(whole(*plan.tippingTokens)) : Cell()});
+                              plan.tippingTokens ? Cell(whole(*plan.tippingTokens)) : Cell(),
+                              {}});
     }
     return table;
+}
+
+std::vector<std::string> timesUnknown(const std::vector<StrategyPlan>& plans) {
+    std::vector<std::string> sentences;
+    for (const StrategyPlan& plan : plans)
+        if (!plan.timeUnknown.empty())
+            sentences.push_back(
+                fmt::format("{}: step time unknown: {}", plan.name, plan.timeUnknown));
+    return sentences;
 }
 
 Table projectionTable(const std::vector<ProjectionRow>& rows, planning::Scaled scaled) {

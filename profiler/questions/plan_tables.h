@@ -10,6 +10,7 @@
 #include "profiler/questions/answer/answer.h"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace shardscope::questions {
@@ -18,8 +19,11 @@ namespace shardscope::questions {
 [[nodiscard]] Table strategyTable(const std::vector<planning::StrategyPlan>& plans);
 /// How far each goes in the memory.
 [[nodiscard]] Table limitsTable(const std::vector<planning::StrategyLimits>& limits);
-/// How long a step takes; rows of plans without a forecast say nothing.
+/// How long a step takes; rows of plans without a forecast say why alone, to scripts.
 [[nodiscard]] Table timeTable(const std::vector<planning::StrategyPlan>& plans);
+/// The same for people, of each plan without a forecast: "DDP, flat: step time unknown: no ...".
+[[nodiscard]] std::vector<std::string> timesUnknown(
+    const std::vector<planning::StrategyPlan>& plans);
 [[nodiscard]] Table projectionTable(const std::vector<planning::ProjectionRow>& rows,
                                     planning::Scaled scaled);
 /// Not empty.

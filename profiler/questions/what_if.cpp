@@ -1,5 +1,3 @@
-#include "profiler/analysis/graph/what_if.h"
-
 #include "profiler/analysis/findings.h"
 #include "profiler/planning/forecast.h"
 #include "profiler/questions/answer/cells.h"
@@ -88,25 +86,6 @@ void addUnknown(const Alternatives& found, Answer& answer) {
             fmt::format("what {} would do is unknown: {}", fmt::join(settings, ", "), why));
 }
 
-Result<void> addDurations(const Asked& asked, const std::vector<RankEvents>& ranks,
-                          Answer& answer) {
-    auto scenarios = scenariosOf(asked, ranks);
-    if (!scenarios) return failure(scenarios);
-    if (!*scenarios) {
-        if (!asked.faster.empty())
-            answer.unknown.emplace_back(
-                "what being faster would do is unknown: of no step that all ranks finished is "
-                "it known what they did");
-        return {};
-    }
-    (*scenarios)->key = "durations";
-    (*scenarios)->title =
-        "With a kernel, a rank or the link faster, the recorded steps played again";
-    answer.tables.push_back(std::move(**scenarios));
-    answer.sentences.emplace_back(analysis::kWhatIfModel);
-    return {};
-}
-
 }  // namespace
 
 Result<Answer> askWhatIf(const Asked& asked) {
@@ -119,7 +98,7 @@ Result<Answer> askWhatIf(const Asked& asked) {
                                  times.error().message);
         // The recorded activities can be played again all the same.
         if (asked.faster.empty()) return answer;
-        if (auto added = addDurations(asked, *ranks, answer); !added) return failure(added);
+        if (auto added = addScenarios(asked, *ranks, answer); !added) return failure(added);
         return answer;
     }
     const auto link = planning::linkOf(asked.summary, *ranks);
@@ -137,7 +116,7 @@ Result<Answer> askWhatIf(const Asked& asked) {
             "link between ranks; record two ranks or more");
     answer.tables.push_back(settingsTable(found));
     addUnknown(found, answer);
-    if (auto added = addDurations(asked, *ranks, answer); !added) return failure(added);
+    if (auto added = addScenarios(asked, *ranks, answer); !added) return failure(added);
     return answer;
 }
 

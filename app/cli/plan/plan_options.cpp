@@ -36,6 +36,8 @@ bool matters(const run::RunOption& option) {
                                std::string_view("recompute_every"),
                                std::string_view("offload"),
                                std::string_view("prefetch"),
+                               std::string_view("reshard_after_forward"),
+                               std::string_view("keep_gathered"),
                                std::string_view("shard_ranks"),
                                std::string_view("vocabulary_pieces"),
                                std::string_view("bucket_mb"),

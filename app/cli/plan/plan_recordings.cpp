@@ -52,7 +52,7 @@ Result<PlanRecordings> readPlanRecordings(const std::vector<std::string>& paths)
         all.ranksOnHost = std::max(all.ranksOnHost, read->ranksOnHost);
         all.computing.push_back(std::move(read->computing.front()));
         if (!all.link) all.link = std::move(read->link);
-        all.source += " and " + path;
+        all.source += "; " + read->source;
     }
     return found;
 }

@@ -9,6 +9,7 @@
 #include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -31,9 +32,6 @@ std::string moreTable(const questions::Table& table, bool markdown) {
 
 std::string tableOf(const std::vector<StrategyPlan>& plans, const PlanTexts& texts) {
     questions::Table table = questions::strategyTable(plans);
-    for (std::size_t i = 0; i < plans.size(); ++i)
-        if (plans[i].fits.value_or(false) && plans[i].recommended)
-            table.rows[i][table.columnAt("fits")] = "yes, recommended";
     std::string text;
     if (texts.markdown) {
         text = tableMarkdown(table);
@@ -60,16 +58,33 @@ run::Strategy projected(const ModelPlanInput& input, const std::vector<StrategyP
     return run::Strategy::kZero3;
 }
 
-questions::Table projectionOf(const ModelPlanInput& input, const std::vector<StrategyPlan>& plans,
-                              Scaled scaled, std::int32_t most) {
+run::RunConfig projectedConfig(const ModelPlanInput& input,
+                               const std::vector<StrategyPlan>& plans) {
     run::RunConfig config = input.config;
     config.strategy = projected(input, plans);
-    return questions::projectionTable(planning::projectModel(config, *input.times, scaled, most),
-                                      scaled);
+    return config;
+}
+
+questions::Table projectionOf(const ModelPlanInput& input, const std::vector<StrategyPlan>& plans,
+                              Scaled scaled, std::int32_t most) {
+    return questions::projectionTable(
+        planning::projectModel(projectedConfig(input, plans), *input.times, scaled, most), scaled);
+}
+
+/// A projection and, where it ends before `most` ranks, why; empty: it has fewer than `least` rows.
+std::string projectionText(const ModelPlanInput& input, const run::RunConfig& config, Scaled scaled,
+                           std::int32_t most, std::size_t least, bool markdown) {
+    const auto rows = planning::projectModel(config, *input.times, scaled, most);
+    if (rows.size() < least) return {};
+    const auto end = planning::endOf(rows, config, *input.times, most);
+    return moreTable(questions::projectionTable(rows, scaled), markdown) +
+           (end.why.empty() ? ""
+                            : fmt::format("\nEnds there: {}{}.\n", end.why,
+                                          end.byLink ? "; give a link with --link-gb-per-s" : ""));
 }
 
 std::string sourcesText(const planning::PlanTimes& times, std::int32_t ranks) {
-    std::string link = times.link ? times.link->source() : "not known, give --link-gb-per-s";
+    std::string link = times.link ? times.link->source() : "unknown, give --link-gb-per-s";
     if (times.link && times.linkReach > 0)
         link += fmt::format("; it joins the {} ranks of a host: for more give --link-gb-per-s",
                             times.linkReach);
@@ -80,45 +95,30 @@ std::string sourcesText(const planning::PlanTimes& times, std::int32_t ranks) {
     return fmt::format("Time: {}; link: {}.{}\n", times.source, link, hosts);
 }
 
-/// Where rows end before what was asked for.
-std::string whereItEnds(const ModelPlanInput& input, const questions::Table& table,
-                        std::int32_t most) {
-    const std::int64_t* last = table.rows.back().at(table.columnAt("ranks")).integer();
-    if (last == nullptr || 2 * *last > most) return {};
-    const planning::PlanTimes& times = *input.times;
-    if (times.linkReach > 0 && 2 * *last > times.linkReach)
-        return fmt::format(
-            "\nEnds there: the link joins {} ranks; for more give "
-            "--link-gb-per-s.\n",
-            times.linkReach);
-    return "\nEnds there: over more ranks the same model has less than a sequence or a part of a "
-           "layer for each.\n";
-}
-
-/// A table of the plans that have a forecast, and what it rests on; empty: none has.
+/// A table of the plans that have a forecast, why others have none, and what it rests on.
 std::string timeText(const ModelPlanInput& input, const std::vector<StrategyPlan>& plans,
                      bool markdown) {
     if (!input.times) return {};
     const bool known = std::any_of(plans.begin(), plans.end(), [](const StrategyPlan& plan) {
         return plan.forecast.has_value();
     });
-    const std::string sources = "\n" + sourcesText(*input.times, input.config.ranks);
-    return known ? moreTable(questions::timeTable(plans), markdown) + sources : sources;
+    std::string text = known ? moreTable(questions::timeTable(plans), markdown) : "";
+    const auto unknown = questions::timesUnknown(plans);
+    if (!unknown.empty())
+        text += fmt::format("\n{}\nA link that --link-gb-per-s gives makes these known.\n",
+                            fmt::join(unknown, "\n"));
+    return text + "\n" + sourcesText(*input.times, input.config.ranks);
 }
 
 /// Tables up to `most` ranks, of the strategy that was asked for or is recommended: weak scaling,
 /// and strong where ranks divide the batch. A sentence where the link is not known.
 std::string projectionText(const ModelPlanInput& input, const std::vector<StrategyPlan>& plans,
                            std::int32_t most, bool markdown) {
-    const auto weak = projectionOf(input, plans, Scaled::kWeak, most);
-    if (weak.rows.empty()) return {};
-    std::string text =
-        fmt::format("\n{} over more ranks\n", entryOf(projected(input, plans))->name) +
-        moreTable(weak, markdown);
-    text += whereItEnds(input, weak, most);
-    const auto strong = projectionOf(input, plans, Scaled::kStrong, most);
-    if (strong.rows.size() < 2) return text;
-    return text + moreTable(strong, markdown) + whereItEnds(input, strong, most);
+    const run::RunConfig config = projectedConfig(input, plans);
+    const std::string weak = projectionText(input, config, Scaled::kWeak, most, 1, markdown);
+    if (weak.empty()) return {};
+    return fmt::format("\n{} over more ranks\n", entryOf(config.strategy)->name) + weak +
+           projectionText(input, config, Scaled::kStrong, most, 2, markdown);
 }
 
 /// Adds to a strategy's row what timeTable() says of it; all null without a forecast.
@@ -126,6 +126,16 @@ void addTime(Json& row, const StrategyPlan& plan) {
     Json time = questions::rowsJson(questions::timeTable({plan})).front();
     time.erase("strategy");
     row.update(time);
+}
+
+/// What times rest on; null where nothing says how long steps take.
+Json timesJson(const ModelPlanInput& input) {
+    if (!input.times) return nullptr;
+    const planning::PlanTimes& times = *input.times;
+    Json link = nullptr, error = nullptr;
+    if (times.link) link = times.link->source();
+    if (times.replayError) error = 100 * *times.replayError;
+    return {{"source", times.source}, {"link", link}, {"replay_error_pct", error}};
 }
 
 /// {"strategy", "weak": [...], "strong": [...]}
@@ -285,6 +295,7 @@ void addMore(Json& document, const ParameterPlan& plan, const std::vector<Strate
 
 void addMore(Json& document, const ModelPlan& plan, const std::vector<StrategyPlan>& plans,
              const PlanTexts& texts) {
+    document["times"] = timesJson(plan.input);
     if (texts.mostRanks > 0)
         document["projection"] = projectionJson(plan.input, plans, texts.mostRanks);
     if (texts.divisions) document["divisions"] = divisionsJson(plan.divisions);

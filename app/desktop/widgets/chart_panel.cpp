@@ -365,7 +365,8 @@ void ChartPanel::paintAxes(QPainter& painter) const {
     auto ticks = axisTicks(h, std::max(2, static_cast<int>(area.width() / 72)));
     if (m_whole) std::erase_if(ticks, [](double tick) { return tick != std::round(tick); });
     const auto text = [this, &h, step = tickStep(ticks)](double value) {
-        return h.logarithmic ? formatNumber(value) : formatTick(value, m_whole ? 1 : step);
+        return h.logarithmic && !m_whole ? formatNumber(value)
+                                         : formatTick(value, m_whole ? 1 : step);
     };
     paintBottomAxis(painter, area, h, ticks, text, m_compact ? QString() : m_bottomTitle,
                     QRectF(rect()), theme);

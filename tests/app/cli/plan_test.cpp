@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 
 namespace shardscope::cli {
 namespace {
@@ -190,6 +191,50 @@ TEST(Plan, TellsHowLongStepsTakeAndWhatBoundsThem) {
     EXPECT_FALSE(document.contains("projection"));
 }
 
+/// The same ranks where only small all-reduces were measured.
+ModelPlan withASmallFit() {
+    ModelPlan plan = timed();
+    auto& link = plan.input.times->link;
+    link.emplace(theory::LinkModel{}, "fitted for this test");
+    link->set(CollectiveOp::kAllReduce, 8, {1e4, 1e-2, 2, Bytes{8}, Bytes{32}});
+    plan.input.times->source = "computing as drawn; the model plays its step 3.0 % shorter";
+    plan.input.times->replayError = -0.03;
+    return plan;
+}
+
+TEST(Plan, SaysOfEachStrategyWhyItsTimeIsUnknown) {
+    const ModelPlan plan = withASmallFit();
+    const std::string text = planText(plan, PlanTexts{});
+    EXPECT_THAT(text, HasSubstr("\nDDP, flat: step time unknown: no all-reduce among 8 ranks was "
+                                "measured above 32 B; the fit is used up to 64 B"));
+    EXPECT_THAT(text, HasSubstr("\nZeRO-3: step time unknown: no reduce-scatter among 8 ranks was "
+                                "measured\n"));
+    EXPECT_THAT(text, HasSubstr("--link-gb-per-s"));
+    EXPECT_THAT(text, Not(HasSubstr("Time of a step"))) << "all are unknown";
+    EXPECT_THAT(text, HasSubstr("link: fitted for this test, among 8 ranks: all-reduce up to 64 B; "
+                                "unknown beyond"));
+    EXPECT_THAT(text, HasSubstr("plays its step 3.0 % shorter"));
+    const auto document = nlohmann::json::parse(planJson(plan));
+    for (const auto& each : document["strategies"]) {
+        EXPECT_TRUE(each["step_ns"].is_null());
+        EXPECT_THAT(std::string(each["time_unknown"]), HasSubstr("among 8 ranks was measured"));
+    }
+    EXPECT_EQ(document["times"]["replay_error_pct"], -3.0);
+    EXPECT_THAT(std::string(document["times"]["link"]), HasSubstr("all-reduce up to 64 B"));
+    EXPECT_THAT(std::string(document["times"]["source"]), HasSubstr("computing as drawn"));
+    const auto known = nlohmann::json::parse(planJson(timed()));
+    for (const auto& each : known["strategies"])
+        EXPECT_TRUE(each["time_unknown"].is_null()) << "it is known";
+}
+
+TEST(Plan, SaysWhyAProjectionEnds) {
+    ModelPlan plan = timed();
+    plan.input.times->linkReach = 8;
+    const std::string text = planText(plan, PlanTexts{.mostRanks = 64});
+    EXPECT_THAT(text, HasSubstr("Ends there: the link joins 8 ranks at most"));
+    EXPECT_THAT(text, HasSubstr("; give a link with --link-gb-per-s."));
+}
+
 TEST(Plan, WithoutTimesTheyAreNull) {
     const auto document = nlohmann::json::parse(planJson(xl()));
     for (const auto& each : document["strategies"]) EXPECT_TRUE(each["step_ns"].is_null());
@@ -270,6 +315,29 @@ TEST_F(PlanProgram, KnowsTimesOnlyWhereSomethingSaysThem) {
     ends(0, "largest context", {"plan", "--model", "xl", "--memory", "24GB", "--limits"});
     ends(2, "--limits: say how much memory", {"plan", "--model", "xl", "--limits"});
     ends(2, "--from changes nothing", {"plan", "--model", "llama-7b", "--from", "x.sscope"});
+}
+
+TEST_F(PlanProgram, TakesWhatIsKeptGathered) {
+    const auto sentBy = [this](std::vector<std::string> more) {
+        std::vector<std::string> arguments{"plan", "--model",      "tiny", "--ranks",
+                                           "4",    "--accumulate", "4",    "--json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        auto program = start(arguments);
+        EXPECT_EQ(program->wait(), 0) << program->err();
+        const auto document = nlohmann::json::parse(program->out());
+        std::map<std::string, std::int64_t> sent;
+        for (const auto& each : document["strategies"])
+            sent[each["name"]] = each["communication_bytes_per_step"];
+        return sent;
+    };
+    const auto usual = sentBy({}), kept = sentBy({"--keep-gathered"}),
+               whole = sentBy({"--no-reshard-after-forward"});
+    EXPECT_LT(kept.at("zero3"), usual.at("zero3"));
+    EXPECT_LT(whole.at("zero3"), usual.at("zero3"));
+    EXPECT_EQ(kept.at("zero1"), usual.at("zero1")) << "to which it does not apply";
+    EXPECT_EQ(kept.size(), usual.size());
+    ends(2, "--keep-gathered is about zero3 and hsdp, not zero1",
+         {"plan", "--model", "tiny", "--ranks", "4", "--strategy", "zero1", "--keep-gathered"});
 }
 
 TEST_F(PlanProgram, DividesWhatCanBeDivided) {

@@ -1,11 +1,15 @@
 // The Plan page: settings in, plans out, and the way on to New run.
 #include "app/desktop/pages/plan/plan_page.h"
 
+#include "app/desktop/models/answer_table.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/pages/newrun/tune_dialog.h"
+#include "app/desktop/pages/plan/what_if_panel.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
+#include "app/desktop/shell/key_sheet.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
+#include "profiler/questions/question.h"
 #include "storage/model/rank_facts.h"
 #include "tests/app/desktop/window_fixture.h"
 
@@ -16,11 +20,14 @@
 #include <QDoubleSpinBox>
 #include <QFile>
 #include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
 #include <QPushButton>
 #include <QSlider>
 #include <QSpinBox>
 #include <QTemporaryDir>
 #include <algorithm>
+#include <memory>
 
 namespace shardscope::desktop {
 namespace {
@@ -47,6 +54,10 @@ TEST(PlanView, SaysWhatToTakeAndHowItScales) {
     EXPECT_TRUE(view.problem.isEmpty());
     EXPECT_TRUE(view.headline.startsWith(u"Take ZeRO-1."_s)) << view.headline.toStdString();
     EXPECT_TRUE(view.sources.contains(u"estimated"_s));
+    int recommended = 0;
+    for (const auto& row : view.strategies.rows)
+        if (*row.at(view.strategies.columnAt("fits")).text() == "yes, recommended") ++recommended;
+    EXPECT_EQ(recommended, 1);
     EXPECT_TRUE(view.sources.contains(u"give a link for more"_s));
     EXPECT_EQ(view.start.strategy, run::Strategy::kZero1);
     EXPECT_EQ(view.strategies.rows.size(), view.times.rows.size());
@@ -121,6 +132,46 @@ TEST(PlanView, NothingFitsIsSaid) {
     EXPECT_TRUE(view.headline.startsWith(u"Nothing fits"_s)) << view.headline.toStdString();
 }
 
+TEST(PlanView, SaysOfEachStrategyWhyItsTimeIsUnknown) {
+    PlanSettings settings;
+    settings.config.ranks = 2;
+    auto times = std::make_shared<planning::PlanTimes>();
+    times->computing.push_back(planning::timesAt(settings.config, {1e11, 1e10, "given"}));
+    times->ranksOnHost = 2;
+    times->source = "as drawn; the model plays its step 3.0 % shorter than recorded";
+    times->link.emplace(theory::LinkModel{}, "fitted for this test");
+    times->link->set(CollectiveOp::kAllReduce, 2, {1e4, 1e-2, 2, Bytes{8}, Bytes{32}});
+    settings.recorded.times = times;
+    const PlanView view = makePlanView(settings);
+    EXPECT_EQ(view.unknown.size(), static_cast<qsizetype>(view.times.rows.size()));
+    EXPECT_THAT(view.unknown.join(u'\n').toStdString(),
+                testing::HasSubstr("DDP, flat: step time unknown: no all-reduce among 2 ranks was "
+                                   "measured above 32 B"));
+    const std::string sources = view.sources.toStdString();
+    EXPECT_THAT(sources, testing::HasSubstr("plays its step 3.0 % shorter than recorded"));
+    EXPECT_THAT(sources, testing::HasSubstr("among 2 ranks: all-reduce up to 64 B"));
+    EXPECT_THAT(view.ends.toStdString(), testing::HasSubstr("was measured"));
+}
+
+TEST(PlanView, SaysWhyNothingIsTakenFromARecording) {
+    PlanSettings settings;
+    settings.recorded.why = u"No times are taken from x.sscope: it had no cores."_s;
+    EXPECT_TRUE(makePlanView(settings).sources.startsWith(settings.recorded.why));
+}
+
+/// What `shardscope analyze FILE what-if --faster WHAT=X` answers.
+questions::Answer asAnalyzed(const QString& path, const std::string& what, double times) {
+    auto reader = storage::openRecording(path.toStdString());
+    EXPECT_TRUE(reader);
+    const auto summary = (*reader)->summary();
+    const questions::Selection all;
+    questions::Asked asked{**reader, *summary, all};
+    asked.faster = {{what, times}};
+    auto answer = questions::answerTo(*questions::findQuestion("what-if"), asked);
+    EXPECT_TRUE(answer) << answer.error().message;
+    return std::move(*answer);
+}
+
 class PlanPageTest : public WindowTest {
 protected:
     void SetUp() override {
@@ -138,8 +189,116 @@ protected:
         return nullptr;
     }
 
+    /// The recording's what-if was played with these controls.
+    void played() {
+        ASSERT_TRUE(QTest::qWaitFor(
+            [this] { return m_window->loader().isIdle() && m_page->whatIf()->what()->isEnabled(); },
+            60'000));
+    }
+
     PlanPage* m_page = nullptr;
 };
+
+TEST_F(PlanPageTest, WhatIfIsTheAnswerOfAnalyze) {
+    openSample();
+    WhatIfPanel* panel = m_page->whatIf();
+    played();
+    EXPECT_EQ(panel->what()->currentData().toString(), u"link"_s);
+    for (const char* what : {"rank 1", "forward", "link"}) {
+        const int place = panel->what()->findData(QString::fromLatin1(what));
+        ASSERT_GE(place, 0) << what;
+        panel->what()->setCurrentIndex(place);
+        panel->times()->setValue(3);
+        played();
+        const questions::Answer answer = asAnalyzed(m_folder.filePath(u"sample.sscope"_s), what, 3);
+        const questions::Table* durations = findTable(answer, "durations");
+        ASSERT_NE(durations, nullptr);
+        for (const char* key : {"step_ns", "low_ns", "high_ns"})
+            EXPECT_TRUE(panel->headline().contains(cellText(
+                durations->rows[0][durations->columnAt(key)], questions::Unit::kNanoseconds)))
+                << what << ": " << panel->headline().toStdString();
+        EXPECT_EQ(table(u"What if"_s)->table()->allRows(),
+                  static_cast<int>(durations->rows.size()));
+    }
+    QString words;
+    for (const QLabel* label : panel->findChildren<QLabel*>())
+        if (label->isVisibleTo(m_page)) words += label->text() + u'\n';
+    EXPECT_TRUE(words.contains(u"Error of the model on the recorded steps"_s))
+        << words.toStdString();
+    keepPicture(u"plan-what-if"_s);
+}
+
+TEST_F(PlanPageTest, WhatIfIsFoundInThePaletteAndTakesTheFocus) {
+    openSample();
+    m_window->showPage(u"overview"_s);
+    for (QAction* action : m_window->actions())
+        if (action->text() == u"Find a command"_s) action->trigger();
+    auto* palette = m_window->findChild<CommandPalette*>();
+    ASSERT_NE(palette, nullptr);
+    QTest::keyClicks(palette->findChild<QLineEdit*>(), u"what if"_s);
+    ASSERT_EQ(palette->findChild<QListWidget*>()->count(), 1);
+    QTest::keyClick(palette->findChild<QLineEdit*>(), Qt::Key_Return);
+    delete palette;
+    EXPECT_EQ(m_window->currentPage(), u"plan"_s);
+    played();
+    WhatIfPanel* panel = m_page->whatIf();
+    EXPECT_TRUE(panel->what()->hasFocus());
+    EXPECT_FALSE(panel->what()->visibleRegion().isEmpty()) << "scrolled to";
+    for (const QWidget* input :
+         {static_cast<QWidget*>(panel->what()), static_cast<QWidget*>(panel->times())}) {
+        EXPECT_FALSE(input->accessibleName().isEmpty());
+        EXPECT_NE(input->focusPolicy() & Qt::TabFocus, 0);
+    }
+    QTest::keyClick(panel->what(), Qt::Key_Down);
+    EXPECT_EQ(panel->what()->currentIndex(), 1);
+    played();
+    EXPECT_TRUE(panel->headline().startsWith(u"A step would take"_s));
+}
+
+TEST_F(PlanPageTest, WhatIfSaysWhyNothingIsPlayed) {
+    WhatIfPanel* panel = m_page->whatIf();
+    EXPECT_FALSE(panel->what()->isEnabled());
+    EXPECT_TRUE(panel->headline().startsWith(u"Open a recording"_s));
+    test::SampleOptions options;
+    options.gpu = true;
+    options.gpuTraced = false;
+    openSample(options);
+    ASSERT_TRUE(QTest::qWaitFor(
+        [&] { return m_window->loader().isIdle() && !panel->headline().startsWith(u"Pl"_s); },
+        60'000));
+    EXPECT_FALSE(panel->what()->isEnabled());
+    EXPECT_EQ(panel->headline(),
+              u"What being faster would do is unknown: neither phases of step "
+              "threads nor kernels of devices were recorded."_s);
+    planned();
+    EXPECT_EQ(m_page->settings().config.model.layers, options.blocks) << "memory is of its model";
+    EXPECT_TRUE(m_page->view().sources.startsWith(u"No times are taken from sample.sscope: "_s))
+        << m_page->view().sources.toStdString();
+}
+
+TEST_F(PlanPageTest, WhatIfIsNotPlayedOnWhileItIsNotSeen) {
+    openSample();
+    played();
+    WhatIfPanel* panel = m_page->whatIf();
+    panel->times()->setValue(4);
+    m_window->showPage(u"overview"_s);
+    settle();
+    EXPECT_TRUE(panel->headline().startsWith(u"Playing"_s)) << panel->headline().toStdString();
+    m_window->showPage(u"plan"_s);
+    settle();
+    EXPECT_TRUE(panel->headline().startsWith(u"A step would take"_s));
+    const auto* rows = table(u"What if"_s)->table();
+    EXPECT_EQ(rows->index(0, 0).data().toString(), u"link 4 times as fast"_s);
+}
+
+TEST_F(PlanPageTest, WhatIfGoesOnWhileSettingsAreWrong) {
+    openSample();
+    played();
+    qobject_cast<QSpinBox*>(m_page->field("model.heads")->input())->setValue(7);
+    planned();
+    EXPECT_FALSE(table(u"Strategies"_s)->isEnabledTo(m_page));
+    EXPECT_TRUE(m_page->whatIf()->what()->isEnabledTo(m_page)) << "it is of the recording";
+}
 
 TEST_F(PlanPageTest, PlansForTheDeviceThatIsChosen) {
     m_page->chooseDevice(u"H100 SXM"_s);

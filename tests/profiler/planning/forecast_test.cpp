@@ -3,6 +3,7 @@
 #include "engine/run/theory/model_theory.h"
 #include "profiler/planning/compute_times.h"
 #include "profiler/planning/model_plan.h"
+#include "profiler/planning/plan_times.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "tests/profiler/planning/played_recording.h"
@@ -138,6 +139,24 @@ TEST(Forecast, TheBandHoldsErrorSpreadAndDistance) {
     EXPECT_GT(bandOf(1), 0.2) << "the model is off by a sixth";
 }
 
+TEST(Forecast, ABandIsOfFourInFiveRuns) {
+    const Duration step{100'000'000};
+    const auto width = [&](Duration played, double spread, double error) {
+        const Band band = bandOf(step, played, spread, error);
+        EXPECT_NEAR(static_cast<double>((band.high - step).ns),
+                    static_cast<double>((step - band.low).ns), 2);
+        return (band.high - step).seconds() / step.seconds();
+    };
+    EXPECT_NEAR(width(step, 0.1, 0), 0.12816, 1e-6);
+    EXPECT_NEAR(width(step, 0.03, 0.04), 0.05 * 1.2816, 1e-6);
+    EXPECT_NEAR(width(Duration{271'828'183}, 0, 0), kTransferError * 1.2816, 1e-6);
+    EXPECT_NEAR(spreadOfRuns(std::vector<double>(20, 1.0)), 0.015, 1e-9) << "of any machine";
+    EXPECT_NEAR(spreadOfRuns({1, 9}), 0.015, 1e-9) << "too few for stretches";
+    std::vector<double> faster(10, 1.0);
+    faster.resize(20, 2.0);
+    EXPECT_GT(spreadOfRuns(faster), 0.2);
+}
+
 TEST(Forecast, WaitsForTheSlowestOfItsRanks) {
     ComputeTimes times = learned(playRecording(configOf(Strategy::kZero3, 2), Pace{}, kLink, 20));
     EXPECT_LT(times.lateness, 0.01) << "drawn ranks are alike";
@@ -214,7 +233,25 @@ TEST(Projection, GoesAsFarAsItsLink) {
     times.linkReach = 8;
     EXPECT_EQ(projectModel(configOf(Strategy::kZero3), times, Scaled::kWeak, 64).back().ranks, 8);
     EXPECT_TRUE(forecastOf(configOf(Strategy::kZero3, 8), times));
-    EXPECT_FALSE(forecastOf(configOf(Strategy::kZero3, 16), times));
+    EXPECT_THAT(forecastOf(configOf(Strategy::kZero3, 16), times),
+                test::FailsWith("the link joins 8 ranks at most"));
+    const auto rows = projectModel(configOf(Strategy::kZero3), times, Scaled::kWeak, 64);
+    EXPECT_TRUE(endOf(rows, configOf(Strategy::kZero3), times, 8).why.empty());
+    const ProjectionEnd end = endOf(rows, configOf(Strategy::kZero3), times, 64);
+    EXPECT_THAT(end.why, HasSubstr("the link joins 8 ranks"));
+    EXPECT_TRUE(end.byLink);
+}
+
+TEST(Projection, EndsWhereItsFitDoes) {
+    const auto recording = playRecording(configOf(Strategy::kZero3, 2), Pace{}, kLink, kSteps);
+    const auto times = timesOfRecording(recording.summary, recording.ranks, "two.sscope");
+    ASSERT_TRUE(times);
+    const RunConfig config = configOf(Strategy::kZero3, 2);
+    const auto rows = projectModel(config, *times, Scaled::kWeak, 64);
+    ASSERT_EQ(rows.size(), 2u);
+    const ProjectionEnd end = endOf(rows, config, *times, 64);
+    EXPECT_THAT(end.why, HasSubstr("among 4 ranks was measured, only among 2"));
+    EXPECT_TRUE(end.byLink);
 }
 
 TEST(Projection, NeedsALink) {
@@ -222,7 +259,8 @@ TEST(Projection, NeedsALink) {
     times.computing.push_back(
         learned(playRecording(configOf(Strategy::kSingle), Pace{}, kLink, kSteps)));
     EXPECT_TRUE(projectModel(configOf(Strategy::kZero3), times, Scaled::kWeak, 8).empty());
-    EXPECT_FALSE(forecastOf(configOf(Strategy::kZero3), times));
+    EXPECT_THAT(forecastOf(configOf(Strategy::kZero3), times),
+                test::FailsWith("nothing is known of the link between ranks"));
     EXPECT_TRUE(forecastOf(configOf(Strategy::kSingle), times));
 }
 
@@ -325,6 +363,49 @@ TEST(LinkTimes, OfARecordingAreThoseOfItsCollectives) {
     const ComputeTimes times = learned(recording);
     EXPECT_THAT(forecast(eight, {times, &*link, 8}).unknown, HasSubstr("among 8 ranks"));
     EXPECT_THAT(forecast(config, {times, &*link, 4}).unknown, testing::IsEmpty());
+}
+
+TEST(LinkTimes, SayWhyATransferIsUnknown) {
+    LinkTimes link({}, "fitted for this test");
+    EXPECT_EQ(link.source(), "fitted for this test");
+    link.set(CollectiveOp::kAllReduce, 2, {1e4, 1, 2, Bytes{8}, Bytes{32}});
+    link.set(CollectiveOp::kAllGather, 2, {1e4, 1, 2, Bytes{8}, Bytes{300}});
+    link.set(CollectiveOp::kAllGather, 4, {1e4, 1, 2, Bytes{8}, Bytes{400}});
+    EXPECT_EQ(link.source(),
+              "fitted for this test, among 2 ranks: all-gather up to 600 B, all-reduce up to 64 B; "
+              "among 4 ranks: all-gather up to 800 B; unknown beyond");
+    const auto why = [&](CollectiveOp operation, std::int32_t ranks, std::int64_t size) {
+        return link.whyUnknown(operation, ranks, Bytes{size});
+    };
+    EXPECT_EQ(why(CollectiveOp::kAllReduce, 2, 64), "");
+    EXPECT_EQ(
+        why(CollectiveOp::kAllReduce, 2, 500),
+        "no all-reduce among 2 ranks was measured above 32 B; the fit is used up to 64 B, and "
+        "one of 500 B is needed");
+    EXPECT_EQ(why(CollectiveOp::kAllGather, 8, 64),
+              "no all-gather among 8 ranks was measured, only among 2, 4");
+    EXPECT_EQ(why(CollectiveOp::kBroadcast, 2, 64), "no broadcast among 2 ranks was measured");
+    link.set(CollectiveOp::kReduceScatter, 2, {1e4, 1, 2, Bytes{8}, Bytes{250}});
+    EXPECT_EQ(why(CollectiveOp::kAllReduce, 2, 500), "");
+    EXPECT_EQ(why(CollectiveOp::kAllReduce, 2, 900),
+              "neither an all-reduce nor the reduce-scatter and all-gather that it consists of "
+              "among 2 ranks was measured above 250 B; the fit is used up to 500 B, and one "
+              "of 900 B is needed");
+}
+
+TEST(PlanTimes, SayHowFarTheModelIsOffTheRecordedStep) {
+    auto recording = playRecording(configOf(Strategy::kZero3), Pace{}, kLink, kSteps);
+    const auto times = timesOfRecording(recording.summary, recording.ranks, "four.sscope");
+    ASSERT_TRUE(times);
+    ASSERT_TRUE(times->replayError);
+    EXPECT_NEAR(*times->replayError, 0, 0.01);
+    EXPECT_THAT(times->source, HasSubstr("the model plays its step"));
+    for (RankEvents& events : recording.ranks) events.collectives.clear();
+    const auto without = timesOfRecording(recording.summary, recording.ranks, "four.sscope");
+    ASSERT_TRUE(without);
+    EXPECT_FALSE(without->replayError);
+    EXPECT_THAT(without->source, HasSubstr("the error of the model on its step is unknown (nothing "
+                                           "is known of the link"));
 }
 
 TEST(LinkTimes, OfARunThatModelsOneAreTheModels) {

@@ -158,5 +158,57 @@ TEST(ModelPlan, LimitsAreTheLastThatFit) {
     EXPECT_TRUE(limitsOf(input).empty());
 }
 
+/// Ranks of `input`, and a link on which all-reduces were measured up to 32 B alone.
+PlanTimes ofSmallAllReduces(const ModelPlanInput& input) {
+    PlanTimes times;
+    times.computing.push_back(timesAt(input.config, {1e14, 1e12, "given"}));
+    times.ranksOnHost = input.config.ranks;
+    times.link.emplace(theory::LinkModel{}, "fitted for this test");
+    const std::int32_t ranks = input.config.ranks;
+    times.link->set(CollectiveOp::kAllReduce, ranks, {1e4, 1e-2, 2, Bytes{8}, Bytes{32}});
+    times.link->set(CollectiveOp::kAllGather, ranks,
+                    {1e4, 1e-2, 2, Bytes{8}, Bytes{1'000'000'000}});
+    return times;
+}
+
+TEST(ModelPlan, SaysOfEachStrategyWhyItsTimeIsUnknown) {
+    ModelPlanInput input = planned("ref", 4);
+    for (const StrategyPlan& plan : planModel(input))
+        EXPECT_EQ(plan.timeUnknown, "") << "nothing was asked";
+    input.times = ofSmallAllReduces(input);
+    const auto plans = planModel(input);
+    EXPECT_THAT(of(plans, Strategy::kDdpFlat).timeUnknown,
+                HasSubstr("no all-reduce among 4 ranks was measured above 32 B"));
+    EXPECT_THAT(of(plans, Strategy::kZero3).timeUnknown,
+                HasSubstr("no reduce-scatter among 4 ranks was measured"));
+    for (const StrategyPlan& plan : plans)
+        EXPECT_NE(plan.forecast.has_value(), !plan.timeUnknown.empty()) << plan.name;
+    const std::int32_t ranks = input.config.ranks;
+    input.times->link->set(CollectiveOp::kReduceScatter, ranks,
+                           {1e4, 1e-2, 2, Bytes{8}, Bytes{100'000'000}});
+    const auto more = planModel(input);
+    ASSERT_TRUE(of(more, Strategy::kZero3).forecast);
+    ASSERT_FALSE(of(more, Strategy::kDdpFlat).forecast);
+    for (const StrategyPlan& plan : more)
+        if (plan.recommended) {
+            EXPECT_EQ(plan.reason, "Of those whose step time is known it takes least.");
+        }
+}
+
+TEST(ModelPlan, LeavesOutWhatIsOfOtherStrategies) {
+    ModelPlanInput input = planned("ref", 4);
+    input.config.accumulate = 4;
+    const auto before = planModel(input);
+    input.config.keepGathered = true;
+    const auto kept = planModel(input);
+    ASSERT_EQ(kept.size(), before.size());
+    EXPECT_EQ(of(kept, Strategy::kZero1).communicationBytesPerStep,
+              of(before, Strategy::kZero1).communicationBytesPerStep);
+    EXPECT_LT(of(kept, Strategy::kZero3).communicationBytesPerStep,
+              of(before, Strategy::kZero3).communicationBytesPerStep);
+    EXPECT_GT(of(kept, Strategy::kZero3).peakBytesPerRank,
+              of(before, Strategy::kZero3).peakBytesPerRank);
+}
+
 }  // namespace
 }  // namespace shardscope::planning

@@ -1,3 +1,5 @@
+#include "profiler/planning/forecast.h"
+#include "profiler/questions/scenarios.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/read/cancellable_reader.h"
@@ -67,6 +69,86 @@ TEST_F(WhatIf, PlaysRecordedStepsWithSomethingFaster) {
         if (std::string_view(table.key) == "what_if") {
             EXPECT_EQ(table.rows, durations.rows);
         }
+}
+
+TEST_F(WhatIf, ReplaysHaveABandAndAnError) {
+    record();
+    const Selection all;
+    Asked asked{*m_reader, m_summary, all};
+    asked.faster = {{"rank 0", 2}};
+    const auto ranks = asked.events();
+    ASSERT_TRUE(ranks);
+    Answer answer;
+    ASSERT_TRUE(addScenarios(asked, *ranks, answer));
+    ASSERT_EQ(answer.tables.size(), 1u);
+    const Table& played = answer.tables.front();
+    EXPECT_EQ(*played.rows[0][0].text(), "rank 0 2 times as fast");
+    ASSERT_NE(figureOf(answer, "replay_error_pct"), nullptr);
+    EXPECT_NEAR(*figureOf(answer, "replay_error_pct")->value.real(), 0, 1e-9);
+    const Duration recorded{*figureOf(answer, "replay_recorded_ns")->value.integer()};
+    EXPECT_GT(*figureOf(answer, "replay_steps")->value.integer(), 0);
+    for (std::size_t row = 0; row < played.rows.size(); ++row) {
+        const Duration step{whole(played, row, "step_ns")};
+        EXPECT_EQ(whole(played, row, "saved_ns"), (recorded - step).ns);
+        // Of a short run the spread is that of any machine, 1.5 %.
+        const auto band = planning::bandOf(step, recorded, 0.015, 0);
+        EXPECT_EQ(whole(played, row, "low_ns"), band.low.ns) << row;
+        EXPECT_EQ(whole(played, row, "high_ns"), band.high.ns) << row;
+    }
+    EXPECT_THAT(answer.unknown, testing::IsEmpty());
+}
+
+TEST_F(WhatIf, EverythingThatIsOfferedCanBeFaster) {
+    record();
+    const Selection all;
+    Asked asked{*m_reader, m_summary, all};
+    const auto ranks = asked.events();
+    ASSERT_TRUE(ranks);
+    const auto choices = fasterChoices(asked, *ranks);
+    ASSERT_TRUE(choices);
+    EXPECT_THAT(*choices, testing::IsSupersetOf({"link", "rank 0", "rank 1", "forward"}));
+    EXPECT_EQ(std::set<std::string>(choices->begin(), choices->end()).size(), choices->size());
+    for (const std::string& choice : *choices) {
+        asked.faster = {{choice, 2}};
+        Answer answer;
+        ASSERT_TRUE(addScenarios(asked, *ranks, answer)) << choice;
+        EXPECT_GE(whole(answer.tables.front(), 0, "saved_ns"), 0) << choice;
+    }
+}
+
+TEST_F(WhatIf, OfStepsWithoutDetailSaysWhyNothingIsPlayed) {
+    record();
+    for (const RankFacts& rank : m_summary.ranks) {
+        DetailFacts detail;
+        detail.rank = rank.rank;
+        detail.last = StepIndex{1000};
+        m_summary.detail.push_back(detail);
+    }
+    const Selection all;
+    Asked asked{*m_reader, m_summary, all};
+    asked.faster = {{"link", 2}};
+    const auto ranks = asked.events();
+    ASSERT_TRUE(ranks);
+    Answer answer;
+    ASSERT_TRUE(addScenarios(asked, *ranks, answer));
+    EXPECT_TRUE(answer.tables.empty());
+    EXPECT_THAT(answer.unknown,
+                ElementsAre("what being faster would do is unknown: no step has detail"));
+    EXPECT_THAT(*fasterChoices(asked, *ranks), testing::IsEmpty());
+}
+
+TEST_F(WhatIf, OfRanksWithoutCoresSaysThatTheirTimesAreTheMachines) {
+    record();
+    for (StepFacts& step : m_summary.steps) step.coreWaitNs = step.range().duration().ns * 2 / 5;
+    const Selection all;
+    Asked asked{*m_reader, m_summary, all};
+    asked.faster = {{"rank 0", 2}};
+    const auto ranks = asked.events();
+    ASSERT_TRUE(ranks);
+    Answer answer;
+    ASSERT_TRUE(addScenarios(asked, *ranks, answer));
+    EXPECT_EQ(answer.tables.size(), 1u);
+    EXPECT_THAT(answer.unknown, ElementsAre(HasSubstr("of step time")));
 }
 
 TEST_F(WhatIf, OfATraceOfAnotherToolItCannotTell) {

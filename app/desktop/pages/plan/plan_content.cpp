@@ -1,6 +1,7 @@
 // What the Plan page consists of; plan_page.cpp is what it does.
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/plan/plan_page.h"
+#include "app/desktop/pages/plan/what_if_panel.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/pages/run_fields/fold_section.h"
 #include "app/desktop/widgets/chart_panel.h"
@@ -95,6 +96,7 @@ QWidget* PlanPage::buildSettings(QWidget* parent) {
     m_perHost = new QSpinBox(devices);
     m_perHost->setRange(1, 1024);
     m_perHost->setValue(8);
+    m_perHost->setButtonSymbols(QAbstractSpinBox::NoButtons);
     guardFromWheel(m_perHost);
     connect(m_perHost, &QSpinBox::valueChanged, this, &PlanPage::refresh);
     addFields(devices, {"precision", "link_gb_per_s", "link_latency_us"});
@@ -135,6 +137,8 @@ QWidget* PlanPage::buildCharts(QWidget* parent) {
         *chart = new ChartPanel(block);
         (*chart)->setFixedHeight(kChartHeight);
         (*chart)->setLogarithmic(true, chart == &m_throughput);
+        (*chart)->setWholeNumbers(true);
+        (*chart)->setNamed(false);
         row->addWidget(*chart, 1);
     }
     m_efficiency->setStartsAtZero(true);
@@ -145,6 +149,8 @@ QWidget* PlanPage::buildCharts(QWidget* parent) {
         tr("Tokens of all ranks per second, estimated, with the band of what steps were recorded "
            "or devices are known to compute."));
     layout->addLayout(row);
+    m_chartLegend = new Legend(block);
+    layout->addWidget(m_chartLegend);
     return block;
 }
 
@@ -170,37 +176,58 @@ QWidget* PlanPage::buildParallelisms(QWidget* parent) {
 }
 
 QWidget* PlanPage::buildPlan(QWidget* parent) {
-    m_plan = new QWidget(parent);
+    auto* column = new QWidget(parent);
+    auto* parts = plainLayout(column);
+    parts->setContentsMargins(kGap, 0, kGap, 0);
+    m_plan = new QWidget(column);
     auto* layout = plainLayout(m_plan);
-    layout->setContentsMargins(kGap, 0, kGap, 0);
     m_strategies = addBlock(m_plan, tr("Strategies"));
     m_reasons = quietLabel({}, m_plan);
     m_reasons->setAccessibleName(tr("Why each strategy, or why not"));
     layout->addWidget(m_reasons);
     m_times = addBlock(m_plan, tr("Time of a step"));
-    m_charts = buildCharts(m_plan);
+    m_unknown = quietLabel({}, m_plan);
+    m_unknown->setAccessibleName(tr("Why step times are unknown"));
+    layout->addWidget(m_unknown);
+    m_whatIf = new WhatIfPanel(m_loader, column);
+    parts->addWidget(m_plan);
+    parts->addWidget(m_whatIf);
+    parts->addWidget(buildMore(column));
+    parts->addStretch();
+    // until there is a plan
+    m_plan->hide();
+    m_more->hide();
+    return scrollingColumn(column, parent);
+}
+
+QWidget* PlanPage::buildMore(QWidget* parent) {
+    m_more = new QWidget(parent);
+    auto* layout = plainLayout(m_more);
+    m_charts = buildCharts(m_more);
     layout->addWidget(m_charts);
-    m_limits = addBlock(m_plan, tr("How far each goes in this memory"));
-    layout->addWidget(sectionLabel(tr("Most that a rank holds, by strategy"), m_plan));
-    m_memory = new StackedBars(m_plan);
+    m_limits = addBlock(m_more, tr("How far each goes in this memory"));
+    layout->addWidget(sectionLabel(tr("Most that a rank holds, by strategy"), m_more));
+    m_memory = new StackedBars(m_more);
     m_memory->setAccessibleName(tr("Most that a rank holds, by strategy"));
     m_memory->setLabelWidth(88);
-    m_legend = new Legend(m_plan);
+    m_legend = new Legend(m_more);
     layout->addWidget(m_memory);
     layout->addWidget(m_legend);
-    m_ofRanks = new ChartPanel(m_plan);
+    m_ofRanks = new ChartPanel(m_more);
     m_ofRanks->setFixedHeight(kChartHeight);
     m_ofRanks->setTitles(tr("Memory per rank over ranks"), tr("MiB"), tr("ranks"));
     m_ofRanks->setLogarithmic(true, true);
+    m_ofRanks->setWholeNumbers(true);
     layout->addWidget(m_ofRanks);
-    m_weak = addBlock(m_plan, tr("Weak scaling"));
-    m_strong = addBlock(m_plan, tr("Strong scaling"));
-    m_fitsOn = addBlock(m_plan, tr("Fits on"));
-    m_divisions = addBlock(m_plan, tr("Divided by tensors and stages"));
-    layout->addWidget(sectionLabel(tr("What the ways to divide are"), m_plan));
-    layout->addWidget(buildParallelisms(m_plan));
-    layout->addStretch();
-    return scrollingColumn(m_plan, parent);
+    m_weak = addBlock(m_more, tr("Weak scaling"));
+    m_strong = addBlock(m_more, tr("Strong scaling"));
+    m_ends = quietLabel({}, m_more);
+    layout->addWidget(m_ends);
+    m_fitsOn = addBlock(m_more, tr("Fits on"));
+    m_divisions = addBlock(m_more, tr("Divided by tensors and stages"));
+    layout->addWidget(sectionLabel(tr("What the ways to divide are"), m_more));
+    layout->addWidget(buildParallelisms(m_more));
+    return m_more;
 }
 
 }  // namespace shardscope::desktop

@@ -4,6 +4,7 @@
 #include "app/desktop/models/answer_table.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/theory_bars.h"
+#include "app/desktop/pages/plan/what_if_panel.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
@@ -37,23 +38,37 @@ namespace {
 using namespace Qt::StringLiterals;
 using run::RunConfig;
 
-/// What a recording says of computing and link; null: nothing can be learnt from it.
-Result<PlanTimesPtr> learnFrom(storage::RecordingReader& reader, const OpenRecording& recording,
-                               const storage::Generation&) {
+Result<planning::PlanTimes> timesIn(storage::RecordingReader& reader, const QString& name) {
     const auto summary = reader.summary();
     if (!summary) return failure(summary);
     const questions::Selection all;
     const auto ranks = questions::Asked{reader, *summary, all}.events();
     if (!ranks) return failure(ranks);
-    const QString name = recording.path.section(u'/', -1);
-    auto times = planning::timesOfRecording(*summary, *ranks, name.toStdString());
-    if (!times) return PlanTimesPtr();
-    return PlanTimesPtr(std::make_shared<planning::PlanTimes>(std::move(*times)));
+    return planning::timesOfRecording(*summary, *ranks, name.toStdString());
+}
+
+/// What a recording says of computing and link, or why it says nothing, and its settings.
+Result<Learnt> learnFrom(storage::RecordingReader& reader, const OpenRecording& recording,
+                         const storage::Generation&) {
+    const QString name = recording.address().section(u'/', -1);
+    auto times = timesIn(reader, name);
+    if (!times && times.error().code == ErrorCode::kCancelled) return failure(times);
+    Learnt learnt;
+    if (auto config = run::parseRunConfigJson(recording.summary.run.configJson))
+        if (config->work == run::Work::kTraining) learnt.config = std::move(*config);
+    if (times) {
+        learnt.times = std::make_shared<planning::PlanTimes>(std::move(*times));
+    } else {
+        learnt.why = QObject::tr("No times are taken from %1: %2.")
+                         .arg(name, fromUtf8(times.error().message));
+    }
+    return learnt;
 }
 
 /// For a plan like the recorded run: what it wrote and went on from is not part of it. A GPU's name
 /// in a recording is not a row of the table of devices: that choice stays.
 RunConfig likeRecorded(RunConfig recorded, const RunConfig& now) {
+    recorded.hosts.clear();
     recorded.output.clear();
     recorded.resume.clear();
     recorded.checkpoint.clear();
@@ -67,6 +82,12 @@ RunConfig likeRecorded(RunConfig recorded, const RunConfig& now) {
 std::optional<planning::Calibration> calibrationOf(const MachineFacts& machine) {
     auto found = planning::findCalibration(machine.name.toStdString(), run::Device::kCpu);
     return found ? std::move(*found) : std::nullopt;
+}
+
+std::vector<LineSeries> inMebibytes(std::vector<LineSeries> curves) {
+    for (LineSeries& curve : curves)
+        for (QPointF& point : curve.points) point.ry() /= 1 << 20;
+    return curves;
 }
 
 int levelOf(std::int32_t ranks) {
@@ -117,6 +138,7 @@ PlanPage::PlanPage(PageContext& context, QWidget* parent)
             [this] { Q_EMIT fillInRequested(QString(page_ids::kNewRun), m_view.start); });
     actions->addWidget(m_start);
     layout->addLayout(actions);
+    connect(&context.loader, &RecordingLoader::sketched, this, [this] { m_learning = false; });
     connect(&context.loader, &RecordingLoader::opened, this, [this] {
         if (isVisible()) learn();
     });
@@ -131,6 +153,12 @@ BoundField* PlanPage::field(std::string_view key) const {
     const auto found = std::find_if(m_fields.begin(), m_fields.end(),
                                     [&](const BoundField* each) { return each->key() == key; });
     return found != m_fields.end() ? *found : nullptr;
+}
+
+std::vector<Page::KeyNote> PlanPage::keyNotes() const {
+    return {{{},
+             tr("what if the link, a rank, a kernel or a phase were faster"),
+             [panel = m_whatIf] { panel->reveal(); }}};
 }
 
 PlanSettings PlanPage::settings() const {
@@ -194,15 +222,15 @@ void PlanPage::learn() {
     const RecordingPtr recording = m_loader.recording();
     if (!recording || recording == m_learnt) return;
     m_learnt = recording;
-    m_recorded.reset();
+    m_recorded = {};
     m_learning = true;
-    m_topic.ask(&learnFrom, [this](const PlanTimesPtr& times) {
+    m_topic.ask(&learnFrom, [this](const Learnt& learnt) {
         m_learning = false;
-        m_recorded = times;
-        if (times == nullptr) return refresh();
-        m_perHost->setValue(std::max(times->ranksOnHost, m_perHost->minimum()));
-        if (m_edited) return refresh();
-        setConfig(likeRecorded(times->computing.front().config, settings().config));
+        m_recorded = learnt;
+        if (learnt.times != nullptr)
+            m_perHost->setValue(std::max(learnt.times->ranksOnHost, m_perHost->minimum()));
+        if (m_edited || !learnt.config) return refresh();
+        setConfig(likeRecorded(*learnt.config, settings().config));
     });
 }
 
@@ -252,8 +280,11 @@ void PlanPage::showView() {
     const bool whole = m_view.problem.isEmpty();
     m_problem->setText(m_view.problem);
     m_plan->setEnabled(whole);
+    m_more->setEnabled(whole);
     m_start->setEnabled(whole);
     if (!whole) return;
+    m_plan->show();
+    m_more->show();
     m_headline->setText(m_view.headline);
     m_sources->setText(m_view.sources);
     m_memory->setBars(m_view.memory);
@@ -263,15 +294,23 @@ void PlanPage::showView() {
                "communication_bytes_per_step", "fits"});
     m_reasons->setText(m_view.reasons.join(u'\n'));
     showTable(*m_times.table, *m_times.title, m_view.times);
+    for (const auto& [label, text] :
+         {std::pair{m_unknown, m_view.unknown.join(u'\n')}, std::pair{m_ends, m_view.ends}}) {
+        label->setText(text);
+        label->setVisible(!text.isEmpty());
+    }
     showTable(*m_limits.table, *m_limits.title, m_view.limits);
     showTable(*m_weak.table, *m_weak.title, m_view.weak);
     showTable(*m_strong.table, *m_strong.title, m_view.strong);
     showTable(*m_fitsOn.table, *m_fitsOn.title, m_view.fitsOn);
     showTable(*m_divisions.table, *m_divisions.title, m_view.divisions);
-    m_ofRanks->setSeries(stageCurves(m_view.start));
+    m_ofRanks->setSeries(inMebibytes(stageCurves(m_view.start)));
     const bool curves = !m_view.efficiency.empty();
     m_charts->setVisible(curves);
     if (!curves) return;
+    std::vector<LegendEntry> lines;
+    for (const LineSeries& line : m_view.efficiency) lines.push_back({line.name, line.meaning});
+    m_chartLegend->setEntries(std::move(lines));
     m_efficiency->setTitles(tr("Efficiency of %1").arg(m_view.curvesOf), tr("%"), tr("ranks"));
     m_efficiency->setSeries(m_view.efficiency);
     m_throughput->setTitles(tr("Throughput of %1").arg(m_view.curvesOf), tr("ktok/s"), tr("ranks"));

@@ -27,6 +27,7 @@ class DataTable;
 class FoldSection;
 class Legend;
 class StackedBars;
+class WhatIfPanel;
 
 class PlanPage : public Page {
     Q_OBJECT
@@ -36,6 +37,7 @@ public:
     explicit PlanPage(PageContext& context, QWidget* parent = nullptr);
     ~PlanPage() override;
 
+    [[nodiscard]] std::vector<KeyNote> keyNotes() const override;
     [[nodiscard]] PlanSettings settings() const;
     void setConfig(const run::RunConfig& config);
     void chooseDevice(const QString& device);
@@ -45,6 +47,7 @@ public:
     /// Null: there is no field of this key.
     [[nodiscard]] BoundField* field(std::string_view key) const;
     [[nodiscard]] QSlider* ranksSlider() const { return m_ranks; }
+    [[nodiscard]] WhatIfPanel* whatIf() const { return m_whatIf; }
 
 protected:
     void showEvent(QShowEvent* event) override;
@@ -56,6 +59,7 @@ private:
     QWidget* buildDevices(FoldSection* section);
     QWidget* buildRanks(FoldSection* section);
     QWidget* buildPlan(QWidget* parent);
+    QWidget* buildMore(QWidget* parent);
     QWidget* buildCharts(QWidget* parent);
     QWidget* buildParallelisms(QWidget* parent);
     // plan_page.cpp
@@ -75,7 +79,7 @@ private:
     QThreadPool m_pool;  ///< of one thread
     run::RunConfig m_base;
     MachineFacts m_machine;
-    PlanTimesPtr m_recorded;
+    Learnt m_recorded;
     RecordingPtr m_learnt;  ///< that m_recorded is of, or that nothing can be learnt from
     PlanView m_view;
     bool m_edited = false;  ///< settings are the user's: a recording does not replace them
@@ -87,10 +91,12 @@ private:
     QSlider* m_ranks = nullptr;
     QCheckBox* m_ofRecommended = nullptr;
     QLabel *m_headline = nullptr, *m_sources = nullptr, *m_reasons = nullptr;
+    QLabel *m_unknown = nullptr, *m_ends = nullptr;
     Banner* m_problem = nullptr;
-    QWidget* m_plan = nullptr;
+    QWidget *m_plan = nullptr, *m_more = nullptr;  ///< of the settings; what-if is of a recording
+    WhatIfPanel* m_whatIf = nullptr;
     StackedBars* m_memory = nullptr;
-    Legend* m_legend = nullptr;
+    Legend *m_legend = nullptr, *m_chartLegend = nullptr;
     struct Block {
         QLabel* title = nullptr;
         DataTable* table = nullptr;

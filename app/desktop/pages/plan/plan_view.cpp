@@ -31,9 +31,9 @@ constexpr double kThousandth = 1e-3;
 
 /// What was recorded on the same kind of device, else what was calibrated, else the data sheet.
 std::optional<planning::PlanTimes> timesOf(const PlanSettings& settings) {
-    if (settings.recorded != nullptr &&
-        settings.recorded->computing.front().config.device == settings.config.device)
-        return *settings.recorded;
+    const PlanTimesPtr& recorded = settings.recorded.times;
+    if (recorded != nullptr && recorded->computing.front().config.device == settings.config.device)
+        return *recorded;
     if (settings.device.isEmpty() && settings.calibration)
         return planning::timesOfCalibration(*settings.calibration, settings.config,
                                             std::time(nullptr));
@@ -81,13 +81,18 @@ QString headlineOf(const std::vector<StrategyPlan>& plans, const ModelPlanInput&
         .arg(formatBytes(*input.memory));
 }
 
-QString sourcesOf(const ModelPlanInput& input) {
+QString sourcesOf(const ModelPlanInput& input, const QString& notLearnt) {
+    const QString before = notLearnt.isEmpty() ? QString() : notLearnt + u' ';
     if (!input.times)
-        return QObject::tr(
-            "Nothing says how long steps take: choose a device with a data sheet, open a recording "
-            "of this model or a smaller one, or run `shardscope calibrate`.");
-    QString text = QObject::tr("Times are estimated: %1.").arg(fromUtf8(input.times->source));
-    if (!input.times->link) return text + u" "_s + QObject::tr("Give a link to see several ranks.");
+        return before +
+               QObject::tr(
+                   "Nothing says how long steps take: choose a device with a data sheet, open a "
+                   "recording of this model or a smaller one, or run `shardscope calibrate`.");
+    QString text =
+        before + QObject::tr("Times are estimated: %1.").arg(fromUtf8(input.times->source));
+    if (!input.times->link)
+        return text + u" "_s +
+               QObject::tr("Link: unknown. Give its bandwidth to see several ranks.");
     text += u" "_s + QObject::tr("Link: %1.").arg(fromUtf8(input.times->link->source()));
     if (input.times->linkReach > 0)
         text += u" "_s + QObject::tr("It joins the %1 ranks of a host; give a link for more.")
@@ -114,12 +119,25 @@ void addCurves(const std::vector<ProjectionRow>& rows, const QString& name, Mean
     view.bands.push_back(std::move(band));
 }
 
+QString endText(const QString& strategy, std::int32_t ranks, const planning::ProjectionEnd& end) {
+    if (end.why.empty()) return {};
+    const QString known = ranks == 1
+                              ? QObject::tr("Scaling of %1 is known for one rank alone: %2.")
+                                    .arg(strategy, fromUtf8(end.why))
+                              : QObject::tr("Scaling of %1 is known up to %2 ranks: %3.")
+                                    .arg(strategy, QString::number(ranks), fromUtf8(end.why));
+    return end.byLink ? known + u' ' + QObject::tr("Give the link's bandwidth for more.") : known;
+}
+
 void project(const ModelPlanInput& input, run::Strategy strategy, PlanView& view) {
     run::RunConfig config = input.config;
     config.strategy = strategy;
     view.curvesOf = fromUtf8(entryOf(strategy)->name);
     const auto weak = planning::projectModel(config, *input.times, Scaled::kWeak, kMostRanks);
     const auto strong = planning::projectModel(config, *input.times, Scaled::kStrong, kMostRanks);
+    if (!weak.empty())
+        view.ends = endText(view.curvesOf, weak.back().ranks,
+                            planning::endOf(weak, config, *input.times, kMostRanks));
     view.weak = questions::projectionTable(weak, Scaled::kWeak);
     view.strong = questions::projectionTable(strong, Scaled::kStrong);
     addCurves(weak, QObject::tr("same batch per rank"), Meaning::kCompute, view);
@@ -159,7 +177,7 @@ PlanView makePlanView(const PlanSettings& settings) {
     }
     const std::vector<StrategyPlan> plans = planning::planModel(input);
     view.headline = headlineOf(plans, input);
-    view.sources = sourcesOf(input);
+    view.sources = sourcesOf(input, settings.recorded.why);
     view.memory = stageBars(checked);
     view.legend = theoryLegend(view.memory);
     view.strategies = questions::strategyTable(plans);
@@ -168,6 +186,8 @@ PlanView makePlanView(const PlanSettings& settings) {
             view.reasons << QObject::tr("%1: %2").arg(fromUtf8(plan.name), fromUtf8(plan.reason));
     view.limits = questions::limitsTable(planning::limitsOf(input));
     if (input.times) view.times = questions::timeTable(plans);
+    for (const std::string& sentence : questions::timesUnknown(plans))
+        view.unknown << fromUtf8(sentence) + u'.';
     if (input.times && input.times->link) project(input, strategyOfCurves(settings, plans), view);
     view.fitsOn = questions::fitsOnTable(planning::fitsOn(input));
     view.divisions = questions::divisionTable(

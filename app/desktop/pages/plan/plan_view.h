@@ -19,13 +19,20 @@ namespace shardscope::desktop {
 
 using PlanTimesPtr = std::shared_ptr<const planning::PlanTimes>;
 
+/// What the open recording says of computing and link.
+struct Learnt {
+    PlanTimesPtr times;                    ///< null: none can be learnt from it
+    QString why;                           ///< why not, a sentence; empty: there is no recording
+    std::optional<run::RunConfig> config;  ///< of its run; absent: it is another tool's
+};
+
 struct PlanSettings {
     run::RunConfig config;  ///< its strategy is that of the curves; its link is the plan's
     QString device;         ///< a row of the table of data sheets; empty: this machine's CPU
     int ranksPerHost = 8;
     bool curvesOfRecommended = true;  ///< instead of those of config's strategy
     MachineFacts machine;
-    PlanTimesPtr recorded;  ///< of the open recording; null: there is none to learn from
+    Learnt recorded;
     std::optional<planning::Calibration> calibration;  ///< of this machine's CPU
 };
 
@@ -34,6 +41,8 @@ struct PlanView {
     QString headline;     ///< what to take, and why
     QStringList reasons;  ///< a sentence for each strategy
     QString sources;      ///< of times and link, or what is missing for them
+    QStringList unknown;  ///< a sentence for each strategy whose step time is unknown
+    QString ends;         ///< why the curves have no more ranks; empty: they have all
     std::vector<StackedBar> memory;
     std::vector<LegendEntry> legend;
     questions::Table strategies, times, limits, weak, strong, fitsOn, divisions;
