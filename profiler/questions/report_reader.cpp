@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/part.h"
 #include "profiler/analysis/report/report_draft.h"
+#include "profiler/questions/communication.h"
 #include "profiler/questions/read_device.h"
 #include "profiler/questions/read_surroundings.h"
 #include "storage/model/rank_facts.h"
@@ -98,7 +99,9 @@ public:
     [[nodiscard]] const RecordingSummary& summary() const { return m_summary; }
     analysis::Report conclude() {
         finishLooking();
-        return m_draft.conclude(m_growths, m_around);
+        analysis::Report report = m_draft.conclude(m_growths, m_around);
+        report.marked = m_marked;
+        return report;
     }
 
 private:
@@ -108,10 +111,13 @@ private:
         return {m_summary.bounds.begin, {m_summary.bounds.end.ns + 1}};
     }
 
+    [[nodiscard]] TimeRange timeOf(RankId rank) const {
+        return m_selection.cutsTime() ? m_selection.timeOf(m_summary, rank) : whole();
+    }
+
     /// What touches its time; m_selection.of() leaves what lies in it.
     Result<RankEvents> read(storage::RecordingReader& reader, RankId rank) const {
-        return reader.rankEvents(
-            rank, m_selection.cutsTime() ? m_selection.timeOf(m_summary, rank) : whole());
+        return reader.rankEvents(rank, timeOf(rank));
     }
 
     /// Those of the rank.
@@ -131,6 +137,10 @@ private:
         if (!events) return failure(events);
         auto rows = readDeviceRows(reader, *events);
         if (!rows) return failure(rows);
+        auto copies = copiesOf(reader, m_summary, rank, timeOf(rank));
+        if (!copies) return failure(copies);
+        auto marked = addMarkedCollectives(reader, m_summary, *events, timeOf(rank), m_marked);
+        if (!marked) return failure(marked);
         auto added = addSurroundings(reader, m_summary, m_selection, rank, m_around);
         if (!added) return failure(added);
         finishLooking();
@@ -139,10 +149,11 @@ private:
         const Bytes size = m_lookedSize =
             sizeOf(*m_looked, place > 0 ? m_kept[place - 1].get() : nullptr);
         const bool beside = kLeastBeside <= size && size <= kMostBeside;
-        m_share = std::async(beside ? std::launch::async : std::launch::deferred,
-                             [this, place, events = m_looked, rows = std::move(*rows)] {
-                                 return m_draft.share(place, *events, rows);
-                             });
+        m_share = std::async(
+            beside ? std::launch::async : std::launch::deferred,
+            [this, place, events = m_looked, rows = std::move(*rows), copies = std::move(*copies)] {
+                return m_draft.share(place, *events, rows, copies);
+            });
         if (!beside) finishLooking();
         return {};
     }
@@ -199,6 +210,7 @@ private:
     std::size_t m_next = 0, m_again = 0;
     std::vector<analysis::RankGrowth> m_growths;
     analysis::Surroundings m_around;
+    std::vector<analysis::MarkedCollective> m_marked;
     Events m_looked;
     Bytes m_lookedSize;
     std::future<analysis::RankShare> m_share;  ///< of it; last, since it waits for its thread
