@@ -106,7 +106,8 @@ std::string markedText(const std::vector<analysis::MarkedCollective>& marked) {
         "Ranges of the host mark collectives: {}{}. Kernels of collectives are not in the trace, "
         "nor when other ranks arrived: how long data moved, who was waited for and what was hidden "
         "is unknown.",
-        fmt::join(named, ", "), more == 0 ? "" : fmt::format(" and {} more names", more));
+        fmt::join(named, ", "),
+        more == 0 ? "" : fmt::format(" and {} more", counted(more, "name")));
 }
 
 Result<void> addNoCommunication(const Asked& asked, const std::vector<RankEvents>& ranks,

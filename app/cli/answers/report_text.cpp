@@ -93,8 +93,10 @@ Answer findings(const Report& report, bool all) {
 }
 
 void addStatus(const RunFacts& run, Answer& answer) {
+    // a trace does not say how its program ended
     add(answer, "status",
-        fmt::format("{}, {} recorded", toWord(run.status), durationText({run.ended.ns})));
+        fmt::format("{}, {} recorded", run.model.empty() ? "imported" : toWord(run.status),
+                    durationText({run.ended.ns})));
 }
 
 /// Of a run that trains nothing.

@@ -237,7 +237,7 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     const QString ranks = run.worldSize == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(run.worldSize);
     Facts facts;
     if (recording.isImported()) {
-        facts.emplace_back(u"run"_s, u"imported, %1"_s.arg(ranks));
+        facts.emplace_back(u"run"_s, u"a trace, %1"_s.arg(ranks));
     } else {
         facts.emplace_back(u"model"_s, u"%1, %2 parameters"_s.arg(fromUtf8(run.model),
                                                                   formatCount(run.parameters)));
@@ -251,8 +251,10 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     }
     facts.emplace_back(u"recorded"_s, formatDuration({run.ended.ns}));
     facts.emplace_back(u"state"_s, recording.isImporting() ? u"being imported"_s
-                                   : recording.isRunning()
-                                       ? u"running"_s
+                                   : recording.isRunning() ? u"running"_s
+                                   // a trace does not say how its program ended
+                                   : recording.isImported()
+                                       ? u"imported"_s
                                        : QString::fromLatin1(toWord(run.status)));
     facts.emplace_back(u"recorded by"_s, fromUtf8(run.product));
     if (!run.commandLine.empty()) facts.emplace_back(u"command"_s, fromUtf8(run.commandLine));
