@@ -170,6 +170,18 @@ TEST_F(LoaderTest, HeadlinesNameNumbersAndTheirDenominators) {
     EXPECT_TRUE(trainingHeadline(*recording).contains(u"nats in 10 steps"_s));
 }
 
+/// As of a run of ours that keeps its optimizer's state on the host.
+TEST_F(LoaderTest, HeadlinesNameCopiesThatTakeMost) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    analysis::LedgerRow row{{0}, {3}, {100'000'000}, {}};
+    row.parts[analysis::at(analysis::LedgerPart::kCompute)] = {20'000'000};
+    row.parts[analysis::at(analysis::LedgerPart::kCopies)] = {60'000'000};
+    row.parts[analysis::at(analysis::LedgerPart::kHostBound)] = {20'000'000};
+    const QString headline = overviewHeadline(*wholePart(recording), ledgerView({row}));
+    EXPECT_TRUE(headline.contains(u"copies alone take 60.0"_s)) << headline.toStdString();
+}
+
 /// The part of a recording that a selection leaves.
 PartPtr partOf(const RecordingPtr& recording, const Selection& selection) {
     auto reader = storage::openRecording(recording->path.toStdString());

@@ -90,6 +90,11 @@ QString ledgerHeadline(const LedgerView& ledger) {
     const Duration compute = total[at(LedgerPart::kCompute)];
     const Duration idle = total[at(LedgerPart::kHostBound)] + total[at(LedgerPart::kLaunchBound)];
     const QString basis = u"%1, %2"_s.arg(ranksText(ledger.ranks.size()), stepsText(ledger));
+    const Duration copies = total[at(LedgerPart::kCopies)];
+    if (copies > idle && copies > blocked)
+        return u"%1 of step time is compute; copies alone take %2 (%3 of %4, %5)."_s.arg(
+            formatPercent(share(compute, wall)), formatPercent(share(copies, wall)),
+            formatDuration(copies), formatDuration(wall), basis);
     if (idle > blocked)
         return u"%1 of step time is compute; the device idles %2 (%3 of %4, %5)."_s.arg(
             formatPercent(share(compute, wall)), formatPercent(share(idle, wall)),
