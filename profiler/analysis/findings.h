@@ -127,9 +127,11 @@ using RecordedSteps = std::map<StepIndex, RecordedCounts>;
 
 /// Whether other ranks run on the same device, so that its times are theirs too.
 [[nodiscard]] bool sharesDevice(const RecordingSummary& summary, RankId rank);
-/// What a rank's device did within training time; nothing for a CPU rank.
+/// What a rank's device did within training time; nothing for a CPU rank. `copies`: of the device,
+/// sets of memory too, in any order.
 [[nodiscard]] std::optional<DeviceUse> deviceUse(const RecordingSummary& summary,
-                                                 const RankEvents& events);
+                                                 const RankEvents& events,
+                                                 std::vector<TimeRange> copies = {});
 /// Model FLOP/s (palm) over what matrix products reached on these devices before the first step.
 [[nodiscard]] std::optional<double> measuredPeakUse(const RecordingSummary& summary,
                                                     std::optional<double> tokensPerSecond);

@@ -94,7 +94,7 @@ std::optional<CollectiveCost> costFrom(CollectiveOp operation,
     CollectiveCost cost;
     cost.operation = operation;
     for (const Transfer* each : transfers) {
-        const auto time = completionTime(*each);
+        const auto time = each->completion();
         if (!time || time->ns <= 0 || each->size == kUnknownSize) continue;
         times.push_back({each->size, *time});
         cost.ranks = std::max(cost.ranks, each->ranks);
@@ -266,11 +266,6 @@ std::string ageText(std::int64_t unixS, std::int64_t nowS) {
         if (count >= 1) return fmt::format("{} {}{}", count, unit.name, count == 1 ? "" : "s");
     }
     return "less than a minute";
-}
-
-std::optional<Duration> completionTime(const Transfer& transfer) {
-    if (!transfer.skew) return transfer.transfer;
-    return transfer.range.duration() - *transfer.skew;
 }
 
 Calibration calibrationOf(const MeasuredRecording& run) {

@@ -109,11 +109,6 @@ struct MeasuredRecording {
     run::RunConfig config;
     std::vector<analysis::Transfer> transfers;  ///< timed rounds only
 };
-/// How long a collective took for a rank that waits for all of it: from the last arrival to the
-/// last end of any rank. (analysis::Transfer::transfer is the shortest, which of a broadcast is the
-/// root's.) Where arrivals cannot be compared, that one; nothing where it is not known.
-[[nodiscard]] std::optional<Duration> completionTime(const analysis::Transfer& transfer);
-
 /// Of rank 0's host. Runs of the same machine one after the other are merged().
 [[nodiscard]] Calibration calibrationOf(const MeasuredRecording& run);
 /// Of a figure that both have the better one, for as long as it is not old: other work takes from

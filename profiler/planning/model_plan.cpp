@@ -155,9 +155,15 @@ std::vector<StrategyLimits> limitsOf(const ModelPlanInput& input) {
     if (!input.memory) return all;
     ModelPlanInput few = input;
     few.config.ranks = input.config.ranks == 1 ? 1 : 2;
+    // Whatever divides the state among ranks, one that it fits on needs no others.
+    RunConfig alone = input.config;
+    alone.ranks = 1;
+    const auto single = with(std::move(alone), Strategy::kSingle);
+    const bool fitsOne = single && fits(*single, *input.memory);
     for (const Strategy strategy : kBySimplicity)
         if (with(input.config, strategy))
-            all.push_back({strategy, largestBatch(strategy, input), fewestRanksOf(strategy, few),
+            all.push_back({strategy, largestBatch(strategy, input),
+                           fitsOne ? std::optional<std::int32_t>(1) : fewestRanksOf(strategy, few),
                            largestContext(strategy, input)});
     return all;
 }

@@ -67,7 +67,8 @@ struct ProjectionEnd {
 /// How far a strategy goes in the memory of the input.
 struct StrategyLimits {
     run::Strategy strategy = run::Strategy::kSingle;
-    std::optional<std::int32_t> batch, ranks;
+    std::optional<std::int32_t> batch;
+    std::optional<std::int32_t> ranks;  ///< fewest: one, or powers of two
     std::optional<std::int64_t> context;
 };
 /// Of the strategies that planModel() has, in its order; none where the memory is not known.

@@ -2,6 +2,7 @@
 
 #include "engine/run/theory/device_peaks.h"
 #include "profiler/planning/forecast.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
@@ -17,8 +18,9 @@ namespace {
 std::optional<LinkTimes> linkOfDevice(std::string_view device) {
     const auto link = theory::nvlinkBandwidth(device);
     if (!link.value) return std::nullopt;
-    return LinkTimes({0, link.value->bytesPerSecond / 2},
-                     fmt::format("NVLink by {}, without latency", link.value->source));
+    return LinkTimes(
+        {0, link.value->bytesPerSecond / 2},
+        fmt::format("links between devices by {}, without latency", link.value->source));
 }
 
 Utilisation around(double expected) {
@@ -75,7 +77,8 @@ Result<PlanTimes> timesOfRecording(const RecordingSummary& summary,
     if (!computing) return failure(computing);
     PlanTimes times;
     times.ranksOnHost = computing->ranksOnHost;
-    times.source = fmt::format("computing as {} recorded, {} steps", name, computing->steps);
+    times.source =
+        fmt::format("computing as {} recorded, {}", name, counted(computing->steps, "step"));
     times.computing.push_back(std::move(*computing));
     times.link = linkOf(summary, ranks);
     const auto error = errorOf(times.computing.front(), times.link);

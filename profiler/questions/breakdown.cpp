@@ -3,6 +3,7 @@
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/hta_rows.h"
 #include "profiler/questions/questions.h"
+#include "profiler/questions/read_device.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
@@ -52,22 +53,6 @@ Row rowOf(const analysis::HtaNumbers& rank) {
             cell(rank.overlapPercent)};
 }
 
-bool isCopy(const LaneFacts& lane, RankId rank) {
-    return lane.rank == rank && lane.role == LaneRole::kCopy && isStreamLane(lane.lane);
-}
-
-Result<std::vector<TimeRange>> copiesOf(const Asked& asked, RankId rank) {
-    std::vector<TimeRange> copies;
-    for (const LaneFacts& lane : asked.summary.lanes) {
-        if (!isCopy(lane, rank)) continue;
-        const auto spans =
-            asked.reader.spans(rank, lane.lane, asked.selection.timeOf(asked.summary, rank));
-        if (!spans) return failure(spans);
-        for (const SpanEvent& span : *spans) copies.push_back(span.range());
-    }
-    return copies;
-}
-
 void unknownOf(RankId rank, Answer& answer) {
     answer.unknown.push_back(
         fmt::format("what rank {} did is unknown: neither work nor communication of it was "
@@ -81,7 +66,8 @@ Result<void> addExact(const Asked& asked, Answer& answer) {
     for (const RankFacts& rank : asked.summary.ranks) {
         const auto events = asked.events(rank.rank);
         if (!events) return failure(events);
-        auto copies = copiesOf(asked, rank.rank);
+        auto copies = copiesOf(asked.reader, asked.summary, rank.rank,
+                               asked.selection.timeOf(asked.summary, rank.rank));
         if (!copies) return failure(copies);
         const auto breakdown =
             analysis::breakdownOf(part.of(asked.summary), *events, std::move(*copies));

@@ -1,6 +1,8 @@
 #include "profiler/analysis/communication/transfers.h"
 #include "profiler/questions/answer/cells.h"
+#include "profiler/questions/communication.h"
 #include "profiler/questions/questions.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -35,7 +37,9 @@ Table classTable(const std::vector<TransferClass>& classes, GroupNames& groups) 
           "all-gather, reduce-scatter and all-to-all, 1 for broadcast."},
          {"best_bus_bytes_per_s", "best", Unit::kBytesPerSecond, "Highest bus bandwidth of one."},
          {"alpha_ns", "latency", Unit::kNanoseconds,
-          "alpha of transfer = alpha + beta x size, fitted to the shortest transfer of each size."},
+          "alpha of time = alpha + beta x size, fitted to the shortest time of each size; from the "
+          "last "
+          "rank's arrival to the last rank's end, as `bench comm` and `calibrate` have it."},
          {"link_bytes_per_s", "1 / beta", Unit::kBytesPerSecond, "What the fit says of long ones."},
          {"outliers", "outliers", Unit::kCount,
           "Transfers over 1.5 x the median of their operation, group and size."}},
@@ -103,8 +107,9 @@ void addUnknown(const std::vector<Transfer>& transfers, const std::vector<Transf
         return moving(each) && each.size == kUnknownSize;
     });
     if (unsized > 0)
-        answer.unknown.push_back(fmt::format(
-            "bandwidth of {} collectives unknown: the trace does not say their size", unsized));
+        answer.unknown.push_back(
+            fmt::format("bandwidth of {} unknown: the trace does not say the size",
+                        counted(unsized, "collective")));
     for (const TransferClass& each : classes)
         if (each.timed > 0 && !each.fit)
             answer.unknown.push_back(fmt::format(
@@ -122,8 +127,12 @@ Result<Answer> askCollectives(const Asked& asked) {
     const auto transfers = analysis::transfersOf(*ranks, clocks);
     Answer answer;
     if (transfers.empty()) {
-        answer.unknown.emplace_back(
-            "how collectives went is unknown: none is in the recording, or in the selection");
+        if (auto done = addNoCommunication(
+                asked, *ranks,
+                "how collectives went is unknown: none is in the recording, or in the selection",
+                answer);
+            !done)
+            return failure(done);
         return answer;
     }
     const auto classes = analysis::classesOf(transfers);

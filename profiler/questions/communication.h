@@ -5,10 +5,15 @@
 #include "profiler/analysis/communication/collective_figures.h"
 #include "profiler/analysis/communication/exposure.h"
 #include "profiler/analysis/communication/transfers.h"
+#include "profiler/analysis/report/report.h"
 #include "profiler/questions/question.h"
+#include "storage/model/result.h"
+#include "storage/recording/read/recording_reader.h"
 
 #include <cstdint>
 #include <map>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardscope::questions {
@@ -26,5 +31,27 @@ struct Communication {
 
 /// Events of all selected ranks are in memory meanwhile.
 [[nodiscard]] Result<Communication> readCommunication(const Asked& asked);
+
+// Collectives that a trace only marks: ranges of the host around them, without their kernels and
+// without when ranks arrived.
+
+/// As torch.distributed and its backends name them: "c10d::allreduce_", "gloo:all_reduce",
+/// "nccl:all_gather", "record_param_comms".
+[[nodiscard]] bool marksCollective(std::string_view name);
+
+/// Adds those of a rank's host lanes that begin within the time, by name, most time first. Only of
+/// imported traces, and not of a rank whose collectives or communication kernels are in `events`.
+[[nodiscard]] Result<void> addMarkedCollectives(storage::RecordingReader& reader,
+                                                const RecordingSummary& summary,
+                                                const RankEvents& events, TimeRange time,
+                                                std::vector<analysis::MarkedCollective>& marked);
+
+/// What is there and what is unknown, sentences; empty where nothing is marked.
+[[nodiscard]] std::string markedText(const std::vector<analysis::MarkedCollective>& marked);
+
+/// To an answer about communication that there is none of: `unknown`, and what is marked of it.
+[[nodiscard]] Result<void> addNoCommunication(const Asked& asked,
+                                              const std::vector<RankEvents>& ranks,
+                                              const char* unknown, Answer& answer);
 
 }  // namespace shardscope::questions

@@ -2,7 +2,10 @@
 #include "profiler/questions/questions.h"
 #include "profiler/questions/work_tables.h"
 #include "storage/interchange/formats/folded_stacks.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -40,16 +43,18 @@ void addStacks(RankId rank, LaneRole role, const StackTree& tree, Table& table) 
     }
 }
 
-Result<void> addRank(const Asked& asked, RankId rank, ExportScope& scope, Table& table) {
+Result<void> addRank(const Asked& asked, RankId rank, ExportScope& scope, Table& table,
+                     Duration& leftOut) {
     const TimeRange time = asked.selection.timeOf(asked.summary, rank);
     if (time.empty()) return {};
     scope.setRange(time);
     for (const LaneFacts& lane : scope.lanes(rank)) {
         if (!hasSpans(lane)) continue;
-        FoldedStacks folded(scope);
+        FoldedStacks folded(scope, FoldedStacks::Apart::kLeftOut);
         const auto root = folded.tree().child(StackTree::kRoot, lane.name);
         if (auto done = folded.lane(lane, root); !done) return done;
         addStacks(rank, lane.role, folded.tree(), table);
+        leftOut += folded.leftOut();
     }
     return {};
 }
@@ -62,8 +67,14 @@ Result<Answer> askFlame(const Asked& asked) {
     const ExportOptions options;
     auto scope = ExportScope::of(asked.reader, options);
     if (!scope) return failure(scope);
+    Duration leftOut;
     for (const RankFacts& rank : asked.summary.ranks)
-        if (auto done = addRank(asked, rank.rank, *scope, table); !done) return failure(done);
+        if (auto done = addRank(asked, rank.rank, *scope, table, leftOut); !done)
+            return failure(done);
+    if (leftOut.ns > 0)
+        answer.sentences.push_back(
+            fmt::format("Calibration before the training is left out: {} over all lanes.",
+                        durationText(leftOut)));
     if (table.rows.empty()) {
         answer.unknown.emplace_back(
             "what the time looks like is unknown: no spans are in the recording, or in the "

@@ -2,6 +2,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/calibrated_limit.h"
+#include "profiler/questions/communication.h"
 #include "profiler/questions/questions.h"
 
 #include <fmt/format.h>
@@ -188,8 +189,12 @@ Result<Answer> askOverlap(const Asked& asked) {
                               percent(all.reachedOfLimit())});
     addCalibrated(summary, *ranks, answer);
     if (!all.ratio())
-        answer.unknown.emplace_back(
-            "what is hidden is unknown: no communication was recorded in the selection");
+        if (auto done = addNoCommunication(
+                asked, *ranks,
+                "what is hidden is unknown: no communication was recorded in the selection",
+                answer);
+            !done)
+            return failure(done);
     if (all.ratio() && !all.limit())
         answer.unknown.emplace_back(
             "what could be hidden is unknown: phases and the times at which collectives "

@@ -199,21 +199,31 @@ Table fitsOnTable(const std::vector<planning::FitsOnDevice>& devices) {
 }
 
 Table divisionTable(const std::vector<DividedPlan>& plans, std::optional<Bytes> memory) {
-    Table table{"divisions",
-                "Divided by tensors and stages, as theory only: this engine does not train so",
-                {{"name", "division"},
-                 {"state_bytes_per_rank", "state per rank", Unit::kDecimalBytes,
-                  "The optimizer's is divided over data parallel ranks as well."},
-                 {"activation_bytes_per_rank", "activations per rank", Unit::kDecimalBytes,
-                  "Of the micro-batches on their way through the first stage."},
-                 {"tensor_bytes_per_step", "sent for tensors", Unit::kDecimalBytes,
-                  "By each rank per step."},
-                 {"pipeline_bytes_per_step", "for stages", Unit::kDecimalBytes},
-                 {"data_bytes_per_step", "for data", Unit::kDecimalBytes},
-                 {"bubble_pct", "bubble", Unit::kPercent,
-                  "Of the step, in which stages wait for their first micro-batch or their last."},
-                 {"fits", "fits"}},
-                {}};
+    Table table{
+        "divisions",
+        "Divided by tensors and stages, as theory only: this engine does not train so",
+        {{"name", "division"},
+         {"state_bytes_per_rank", "state per rank", Unit::kDecimalBytes,
+          "N' (p + g + o / d), N' = L l / (t p) + table / t parameters: the optimizer's "
+          "is divided over data parallel ranks as well."},
+         {"activation_bytes_per_rank", "activations per rank", Unit::kDecimalBytes,
+          "With all kept in 2 bytes and dropout s b h (10 + 24 / t + 5 a s / (h t)) bytes of a "
+          "layer, times L / p layers and the min(m, p) micro-batches on their way through the "
+          "first stage "
+          "(Korthikanti et al., arXiv 2205.05198)."},
+         {"tensor_bytes_per_step", "sent for tensors", Unit::kDecimalBytes,
+          "By each rank per step: 4 all-reduces of 2 s b h bytes per layer and micro-batch, "
+          "6 where layers are computed again; each sends 2 (t - 1) / t of its size."},
+         {"pipeline_bytes_per_step", "for stages", Unit::kDecimalBytes,
+          "2 s b h bytes per micro-batch to each neighbour: m x 2 s b h of two stages, twice "
+          "that of a middle one."},
+         {"data_bytes_per_step", "for data", Unit::kDecimalBytes,
+          "N' (g + p) (d - 1) / d: gradients and parameters by rings."},
+         {"bubble_pct", "bubble", Unit::kPercent,
+          "(p - 1) / (m + p - 1) of the step, in which stages wait for their first "
+          "micro-batch or their last (Narayanan et al., arXiv 2104.04473)."},
+         {"fits", "fits"}},
+        {}};
     for (const DividedPlan& plan : plans) {
         std::optional<bool> fits;
         if (memory) fits = plan.bytes() <= static_cast<double>(memory->count);

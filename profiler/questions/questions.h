@@ -24,7 +24,9 @@ inline constexpr Question kCollectives{
     "Each collective is analysed over all ranks that took part. Waiting lasts from "
     "a rank's own arrival to the last one's, transfer from there to the end. Where "
     "arrivals are not recorded, as in traces of NCCL kernels, the shortest "
-    "duration over all ranks of the group is the transfer and the rest waiting.",
+    "duration over all ranks of the group is the transfer and the rest waiting. The transfer ends "
+    "with the first rank's end, and latency and bandwidth are fitted up to the last rank's, as "
+    "`bench comm` and `calibrate` do: that is when all ranks can go on.",
     "nccl-tests doc/PERFORMANCE.md", askCollectives};
 
 Result<Answer> askLate(const Asked& asked);

@@ -198,6 +198,19 @@ Result<DeviceTimeline> readDevice(storage::RecordingReader& reader, const Record
     return DeviceReader(reader, summary, events.rank).read(events);
 }
 
+Result<std::vector<TimeRange>> copiesOf(storage::RecordingReader& reader,
+                                        const RecordingSummary& summary, RankId rank,
+                                        TimeRange time) {
+    std::vector<TimeRange> copies;
+    for (const LaneFacts& lane : summary.lanes) {
+        if (lane.rank != rank || lane.role != LaneRole::kCopy || !isStreamLane(lane.lane)) continue;
+        const auto spans = reader.spans(rank, lane.lane, time);
+        if (!spans) return failure(spans);
+        for (const SpanEvent& span : *spans) copies.push_back(span.range());
+    }
+    return copies;
+}
+
 Result<std::vector<analysis::LedgerRow>> deviceRows(storage::RecordingReader& reader,
                                                     const RecordingSummary& summary,
                                                     const std::vector<RankEvents>& ranks) {

@@ -22,6 +22,11 @@ namespace shardscope::questions {
                                                           const RecordingSummary& summary,
                                                           const RankEvents& events);
 
+/// Copies and sets of memory of the rank's device that touch the time, by lane.
+[[nodiscard]] Result<std::vector<TimeRange>> copiesOf(storage::RecordingReader& reader,
+                                                      const RecordingSummary& summary, RankId rank,
+                                                      TimeRange time);
+
 /// The ledger of all ranks whose kernels were traced, one rank in memory at a time. `ranks` cover
 /// the whole run.
 [[nodiscard]] Result<std::vector<analysis::LedgerRow>> deviceRows(

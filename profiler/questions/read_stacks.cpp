@@ -135,7 +135,7 @@ Result<Stacks> readStacks(const Asked& asked, StackKind kind) {
         const TimeRange time = asked.selection.timeOf(asked.summary, lane.rank);
         if (time.empty()) continue;
         scope->setRange(time);
-        FoldedStacks folded(*scope);
+        FoldedStacks folded(*scope, FoldedStacks::Apart::kLeftOut);
         if (auto done = folded.lane(lane, StackTree::kRoot); !done) return failure(done);
         if (folded.tree().size() == 1) continue;
         ++stacks.lanes;

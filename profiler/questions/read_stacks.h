@@ -50,7 +50,7 @@ struct Stacks {
     analysis::CallTree byLane;  ///< the outermost frames are ranks and lanes
     std::size_t lanes = 0;
 };
-/// Of the lanes of a kind, added up.
+/// Of the lanes of a kind, added up; without calibration, as `work` and `flame` count.
 [[nodiscard]] Result<Stacks> readStacks(const Asked& asked, StackKind kind);
 
 /// Of a recording and of its baseline, per step of a rank: what `compare` lists by name, by what it

@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/part.h"
 #include "profiler/analysis/report/report_draft.h"
+#include "profiler/questions/communication.h"
 #include "profiler/questions/read_device.h"
 #include "profiler/questions/read_surroundings.h"
 #include "storage/model/rank_facts.h"
@@ -88,7 +89,9 @@ public:
     [[nodiscard]] const RecordingSummary& summary() const { return m_summary; }
     analysis::Report conclude() {
         finishLooking();
-        return m_draft.conclude(m_growths, m_around);
+        analysis::Report report = m_draft.conclude(m_growths, m_around);
+        report.marked = m_marked;
+        return report;
     }
 
 private:
@@ -106,10 +109,13 @@ private:
         return {m_summary.bounds.begin, {m_summary.bounds.end.ns + 1}};
     }
 
+    [[nodiscard]] TimeRange timeOf(RankId rank) const {
+        return m_selection.cutsTime() ? m_selection.timeOf(m_summary, rank) : whole();
+    }
+
     /// What touches its time; looked() leaves what lies in it.
     Result<RankEvents> read(storage::RecordingReader& reader, RankId rank) const {
-        return reader.rankEvents(
-            rank, m_selection.cutsTime() ? m_selection.timeOf(m_summary, rank) : whole());
+        return reader.rankEvents(rank, timeOf(rank));
     }
     Result<Events> looked(storage::RecordingReader& reader, RankEvents events) const {
         const RankId rank = events.rank;
@@ -139,6 +145,10 @@ private:
         if (!events) return failure(events);
         auto rows = readDeviceRows(reader, *events);
         if (!rows) return failure(rows);
+        auto copies = copiesOf(reader, m_summary, rank, timeOf(rank));
+        if (!copies) return failure(copies);
+        auto marked = addMarkedCollectives(reader, m_summary, *events, timeOf(rank), m_marked);
+        if (!marked) return failure(marked);
         auto added = addSurroundings(reader, m_summary, m_selection, rank, m_around);
         if (!added) return failure(added);
         finishLooking();
@@ -150,8 +160,9 @@ private:
             sizeOf(m_looked->events, before != nullptr ? &before->events : nullptr);
         const bool beside = kLeastBeside <= size && size <= kMostBeside;
         m_share = std::async(beside ? std::launch::async : std::launch::deferred,
-                             [this, place, looked = m_looked, rows = std::move(*rows)] {
-                                 return m_draft.share(place, looked->shown(), rows);
+                             [this, place, looked = m_looked, rows = std::move(*rows),
+                              copies = std::move(*copies)] {
+                                 return m_draft.share(place, looked->shown(), rows, copies);
                              });
         if (!beside) finishLooking();
         return {};
@@ -211,6 +222,7 @@ private:
     std::size_t m_next = 0, m_again = 0;
     std::vector<analysis::RankGrowth> m_growths;
     analysis::Surroundings m_around;
+    std::vector<analysis::MarkedCollective> m_marked;
     Events m_looked;
     Bytes m_lookedSize;
     std::future<analysis::RankShare> m_share;  ///< of it; last, since it waits for its thread

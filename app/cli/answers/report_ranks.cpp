@@ -58,6 +58,7 @@ void addSpread(Table& table, const char* name, std::vector<Item> items, Value va
 
 /// Why there is nothing to show.
 const char* absence(const Report& report) {
+    if (report.run.model.empty()) return "are not in this trace";
     if (!report.basis.whole()) return "are not in the file any more, or never were: see Recording";
     if (report.running) return "are not in the file yet: the run is being recorded";
     return report.finalised ? "were not recorded at this capture level"
@@ -197,14 +198,17 @@ Answer devicesOfFew(const Report& report) {
                  {"communication_ns", "communication", Unit::kNanoseconds},
                  {"hidden_ns", "hidden", Unit::kNanoseconds},
                  {"overlap", "overlap"},
-                 {"idle_ns", "no kernel", Unit::kNanoseconds}},
+                 {"idle_ns", "no kernel", Unit::kNanoseconds},
+                 {"copies_ns", "of it copies", Unit::kNanoseconds},
+                 {"copies_pct", "of all", Unit::kPercent}},
                 {}};
     for (const DeviceUse& use : report.devices) {
         answer.sentences.push_back(deviceText(use));
         if (use.traced)
             table.rows.push_back({rankCell(use.device.rank), use.kernels, use.compute.ns,
                                   use.communication.ns, use.hidden.ns,
-                                  questions::cell(use.overlap()), use.idle.ns});
+                                  questions::cell(use.overlap()), use.idle.ns, use.copies.ns,
+                                  questions::share(use.copies, use.whole())});
     }
     answer.tables.push_back(std::move(table));
     return answer;
@@ -235,6 +239,10 @@ Answer devicesOfMany(const Report& report) {
     add("compute", &DeviceUse::compute);
     add("communication", &DeviceUse::communication);
     add("no kernel", &DeviceUse::idle);
+    const auto copies = [](const DeviceTime& each) {
+        return each.use->copies.ns > each.use->whole().ns / 100;
+    };
+    if (std::any_of(traced.begin(), traced.end(), copies)) add("of it copies", &DeviceUse::copies);
     answer.tables.push_back(std::move(table));
     return answer;
 }

@@ -6,6 +6,8 @@
 #include "engine/run/config/run_settings.h"
 #include "profiler/analysis/rules/notices.h"
 #include "profiler/questions/answer/cells.h"
+#include "profiler/questions/communication.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -91,8 +93,10 @@ Answer findings(const Report& report, bool all) {
 }
 
 void addStatus(const RunFacts& run, Answer& answer) {
+    // a trace does not say how its program ended
     add(answer, "status",
-        fmt::format("{}, {} recorded", toWord(run.status), durationText({run.ended.ns})));
+        fmt::format("{}, {} recorded", run.model.empty() ? "imported" : toWord(run.status),
+                    durationText({run.ended.ns})));
 }
 
 /// Of a run that trains nothing.
@@ -265,7 +269,8 @@ Answer overlap(const Report& report, bool brief) {
     const analysis::Overlap& all = report.overlap;
     Answer answer;
     if (all.communication.ns == 0) {
-        answer.sentences.emplace_back("none recorded");
+        answer.sentences.push_back(report.marked.empty() ? "none recorded"
+                                                         : questions::markedText(report.marked));
         return answer;
     }
     if (brief) {
@@ -281,16 +286,16 @@ Answer overlap(const Report& report, bool brief) {
         answer.sentences.emplace_back(
             "waiting and transfer time cannot be separated: the other ranks are not recorded");
     for (const analysis::WaitingForRank& waiting : namedLate(report, brief))
-        answer.sentences.push_back(
-            fmt::format("rank {} arrived last in {} collectives; the others waited {} for it",
-                        waiting.late.value, waiting.collectives, durationText(waiting.waited)));
-    if (report.unknown.collectives > 0)
         answer.sentences.push_back(fmt::format(
-            "in {} collectives the last rank to arrive is unknown{}; the ranks waited {}",
-            report.unknown.collectives,
-            brief ? ", because the hosts' clocks are uncertain"
-                  : ": it was late by less than the uncertainty of the hosts' clocks",
-            durationText(report.unknown.waited)));
+            "rank {} arrived last in {}; the others waited {} for it", waiting.late.value,
+            counted(waiting.collectives, "collective"), durationText(waiting.waited)));
+    if (report.unknown.collectives > 0)
+        answer.sentences.push_back(
+            fmt::format("in {} the last rank to arrive is unknown{}; the ranks waited {}",
+                        counted(report.unknown.collectives, "collective"),
+                        brief ? ", because the hosts' clocks are uncertain"
+                              : ": it was late by less than the uncertainty of the hosts' clocks",
+                        durationText(report.unknown.waited)));
     if (brief) add(answer, clocks(report, brief));
     return answer;
 }

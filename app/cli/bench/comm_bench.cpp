@@ -102,7 +102,7 @@ struct Measured {
 void addTo(Rows& rows, std::size_t repetition, const planning::MeasuredRecording& recording) {
     rows.ranks = recording.config.ranks;
     for (const analysis::Transfer& each : recording.transfers) {
-        const auto time = planning::completionTime(each);
+        const auto time = each.completion();
         if (!time || time->ns <= 0 || !moves(each.operation)) continue;
         auto& repetitions = rows.nanoseconds[{each.operation, each.size.count}];
         repetitions.resize(std::max(repetitions.size(), repetition + 1));
@@ -259,7 +259,10 @@ Table fitTable() {
             {{"communicator", "communicator"},
              {"ranks", "ranks", Unit::kCount},
              {"operation", "operation"},
-             {"alpha_ns", "alpha", Unit::kNanoseconds, "What the smallest would take."},
+             {"alpha_ns", "alpha", Unit::kNanoseconds,
+              "What the smallest would take, from the last rank's arrival to the last rank's end; "
+              "`analyze RUN collectives` fits the same to all collectives of the recording, "
+              "those of start and warm-up too."},
              {"alpha_low_ns", "from", Unit::kNanoseconds,
               "95 % of resamples (percentile bootstrap, Efron & Tibshirani 1993)."},
              {"alpha_high_ns", "to", Unit::kNanoseconds, "Likewise."},

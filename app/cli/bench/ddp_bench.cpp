@@ -71,7 +71,7 @@ Result<std::vector<PlannedRun>> plan(const BenchRequest& request) {
 struct Measured {
     const RunResult* result;
     RepeatedRun run;
-    /// Of the transfers of all-reduces of gradients.
+    /// Of all-reduces of gradients, until the last rank's end, as beside them of `calibrate`.
     std::vector<analysis::SizedTime> allReduces;
 };
 
@@ -82,9 +82,10 @@ Result<std::vector<Measured>> read(const BenchRequest& request,
         Measured measured{&result, {}, {}};
         auto run = readRepeated(result, request.warmUp, [&](const RunReading& reading) {
             for (const auto& each : analysis::transfersOf(reading.ranks, reading.report.clocks))
-                if (each.operation == CollectiveOp::kAllReduce && each.transfer &&
+                if (const auto time = each.completion();
+                    each.operation == CollectiveOp::kAllReduce && time &&
                     each.cause == Cause::kGradient)
-                    measured.allReduces.push_back({each.size, *each.transfer});
+                    measured.allReduces.push_back({each.size, *time});
         });
         if (!run) return failure(run);
         measured.run = std::move(*run);

@@ -79,18 +79,21 @@ Table momentTable() {
 }
 
 Table savingTable() {
-    return {"savings",
-            "State per rank, against all of it on every rank",
-            {{"name", "run"},
-             {"strategy", "strategy"},
-             {"ranks", "ranks", Unit::kCount},
-             {"state_bytes", "state", Unit::kBytes,
-              "Measured before the optimizer: parameters, gradients and moments."},
-             {"theory_bytes", "by theory", Unit::kBytes,
-              "Without padding (ZeRO: arXiv 1910.02054, section 3)."},
-             {"whole_bytes", "whole", Unit::kBytes, "State that nothing is sharded of, by theory."},
-             {"saved_pct", "saved", Unit::kPercent, "1 - state / whole."}},
-            {}};
+    return {
+        "savings",
+        "State per rank, against all of it on every rank",
+        {{"name", "run"},
+         {"strategy", "strategy"},
+         {"ranks", "ranks", Unit::kCount},
+         {"state_bytes", "state", Unit::kBytes,
+          "Measured before the optimizer: parameters, gradients and moments; where gradients are "
+          "sharded without the whole ones that are still on their way, which \"gradients\" "
+          "above counts too."},
+         {"theory_bytes", "by theory", Unit::kBytes,
+          "Without padding (ZeRO: arXiv 1910.02054, section 3)."},
+         {"whole_bytes", "whole", Unit::kBytes, "State that nothing is sharded of, by theory."},
+         {"saved_pct", "saved", Unit::kPercent, "1 - state / whole."}},
+        {}};
 }
 
 Table activationTable() {
@@ -121,8 +124,9 @@ Table volumeTable() {
               "Of them: size x 2 (n - 1) / n of an all-reduce, (n - 1) / n of gathers and "
               "reduce-scatters, as a ring sends (nccl-tests)."},
              {"theory_bytes", "by theory", Unit::kBytes,
-              "With P bytes of parameters: ddp and zero1 2 P, zero2 (A + 1) P, zero3 3 A P over A "
-              "micro-steps, times (n - 1) / n."},
+              "With P bytes of parameters and A micro-steps, times (n - 1) / n: ddp and zero1 2 P, "
+              "zero2 (A + 1) P; zero3 3 A P, less per micro-step a block that backward finds still "
+              "gathered (engine/run/theory/theory.h)."},
              {"ratio", "measured / theory"}},
             {}};
 }

@@ -61,10 +61,13 @@ Table warmUpTable() {
     return {"warm_up",
             "What warm-up hides: the same runs with all of their steps",
             {{"name", "run"},
-             {"step_ns", "step, warm", Unit::kNanoseconds, "Mean of the steps behind the warm-up."},
+             {"step_ns", "step, first run", Unit::kNanoseconds,
+              "Mean of the steps behind the warm-up, of the first repetition; \"step\" above is "
+              "over all repetitions."},
              {"deviation_ns", "deviation", Unit::kNanoseconds,
               "Between the steps of the first repetition."},
-             {"cold_step_ns", "step, all", Unit::kNanoseconds, "Mean of all steps, as with W = 0."},
+             {"cold_step_ns", "with warm-up", Unit::kNanoseconds,
+              "Mean of all its steps, as with W = 0."},
              {"cold_deviation_ns", "deviation of all", Unit::kNanoseconds, "Between its steps."},
              {"first_ns", "first step", Unit::kNanoseconds}},
             {}};

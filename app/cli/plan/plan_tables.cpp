@@ -1,6 +1,7 @@
 #include "app/cli/plan/plan_tables.h"
 
 #include "app/cli/answers/answer_text.h"
+#include "engine/run/config/run_settings.h"
 #include "engine/run/theory/theory.h"
 #include "profiler/planning/fits_on.h"
 #include "profiler/planning/model_parallel.h"
@@ -203,6 +204,17 @@ std::string divisionsText(const DivisionInput& input, bool markdown) {
                        input.run.model.context, toWord(input.run.kept));
 }
 
+/// What its columns are.
+std::string divisionsExplained(const DivisionInput& input) {
+    std::string text =
+        "\nDivided by tensors (t), stages (p) and data (d): L layers of l parameters, a heads, s "
+        "tokens, b sequences,\nm micro-batches, hidden size h\n";
+    for (const questions::Column& column : divisionsOf(input).columns)
+        if (*column.definition != '\0')
+            text += fmt::format("{}: {}\n", column.title, column.definition);
+    return text;
+}
+
 Json divisionsJson(const DivisionInput& input) {
     return questions::rowsJson(divisionsOf(input));
 }
@@ -242,9 +254,10 @@ std::string firstLine(const ParameterPlanInput& input) {
 std::string firstLine(const ModelPlanInput& input) {
     const run::RunConfig& config = input.config;
     return fmt::format(
-        "{}, {}, on {} in {}, {} sequences of {} tokens per rank in {}{}; estimated\n\n",
-        config.model.name, counted(theory::parameterCount(config.model), "parameter"),
-        counted(config.ranks, "rank"), toWord(config.precision), config.batch, config.model.context,
+        "{}, {}, on {} in {}, {} of {} tokens per rank in {}{}; estimated\n\n",
+        run::modelTitle(config.model), counted(theory::parameterCount(config.model), "parameter"),
+        counted(config.ranks, "rank"), toWord(config.precision), counted(config.batch, "sequence"),
+        config.model.context,
         config.accumulate == 1 ? "1 micro-step" : fmt::format("{} micro-steps", config.accumulate),
         input.memory ? ", devices of " + sizeText(*input.memory) : "");
 }
@@ -272,7 +285,9 @@ std::string moreText(const ParameterPlan& plan, const std::vector<StrategyPlan>&
                      const PlanTexts& texts) {
     return (texts.divisions && plan.divisions ? divisionsText(*plan.divisions, texts.markdown)
                                               : "") +
-           (texts.explain ? explanation(plan.input) : "");
+           (texts.explain ? explanation(plan.input) : "") +
+           (texts.explain && texts.divisions && plan.divisions ? divisionsExplained(*plan.divisions)
+                                                               : "");
 }
 
 std::string moreText(const ModelPlan& plan, const std::vector<StrategyPlan>& plans,
@@ -285,6 +300,7 @@ std::string moreText(const ModelPlan& plan, const std::vector<StrategyPlan>& pla
     if (texts.divisions) text += divisionsText(plan.divisions, texts.markdown);
     if (texts.flops) text += flopsText(plan.input.config.model, texts.markdown);
     if (texts.explain) text += rulesOfThumbText(plan.input.config) + kModelSources;
+    if (texts.explain && texts.divisions) text += divisionsExplained(plan.divisions);
     return text;
 }
 

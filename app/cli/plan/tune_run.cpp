@@ -13,6 +13,7 @@
 #include "profiler/planning/model_plan.h"
 #include "profiler/planning/tuning.h"
 #include "profiler/questions/plan_tables.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
@@ -201,6 +202,19 @@ private:
                *tuned.path[place].measured < m_first.secondsPerToken;
     }
 
+    /// Others that were not clearly slower than the best.
+    [[nodiscard]] std::vector<std::string> asGood(const planning::Tuned& tuned,
+                                                  std::size_t best) const {
+        std::vector<std::string> alike;
+        for (std::size_t i = 0; i < tuned.path.size(); ++i) {
+            const planning::TuningStep& step = tuned.path[i];
+            if (i != best && step.measured &&
+                *step.measured < kClearlyFaster * *tuned.path[best].measured)
+                alike.push_back(wordsOf(step.point));
+        }
+        return alike;
+    }
+
     [[nodiscard]] std::string wordsOf(const TuningPoint& point) const {
         std::vector<std::string> words;
         for (const Setting& each : settingsAt(point))
@@ -224,17 +238,18 @@ private:
                     *result.best, run::findRunOption(axis.key)->get(config)));
             *result.best = run::settled(*result.best, m_request.start);
             const double times = m_first.secondsPerToken / *tuned.path[i].measured;
-            best = fmt::format("Fastest: {}, {:.2f} times the tokens/s of the start.",
-                               wordsOf(tuned.path[i].point), times);
-            if (times < kClearlyFaster)
-                best += " Equal short runs differ by as much; --steps makes them longer.";
+            best = tuneVerdict(wordsOf(tuned.path[i].point), times, asGood(tuned, i));
         }
         answer.sentences.push_back(best);
+        answer.sentences.push_back(fmt::format(
+            "Each setting ran once; single short runs that differ by less than {:.0f} % are taken "
+            "for equal. --steps makes them longer.",
+            100 * (kClearlyFaster - 1)));
         if (m_outOfTime) answer.sentences.emplace_back("The budget of time was used up.");
         if (m_tooLarge > 0)
-            answer.unknown.push_back(fmt::format(
-                "could not try {} settings: by theory they need more memory than is free",
-                m_tooLarge));
+            answer.unknown.push_back(
+                fmt::format("could not try {}: by theory more memory is needed than is free",
+                            counted(m_tooLarge, "setting")));
         for (const std::string& each : m_failures)
             answer.unknown.push_back("could not measure one of the settings: " + each);
         answer.figures.push_back(
@@ -343,6 +358,15 @@ Result<std::vector<SettingsAxis>> parseAxes(const std::string& text, const RunCo
     }
     if (axes.empty()) return failure(ErrorCode::kUsage, "nothing to tune over");
     return axes;
+}
+
+std::string tuneVerdict(const std::string& best, double times,
+                        const std::vector<std::string>& asGood) {
+    std::string text =
+        fmt::format("{}: {}, {:.2f} times the tokens/s of the start.",
+                    times < kClearlyFaster ? "Fastest, within noise" : "Fastest", best, times);
+    if (!asGood.empty()) text += fmt::format(" As good within noise: {}.", fmt::join(asGood, "; "));
+    return text;
 }
 
 Result<TuneResult> tuneRun(const TuneRequest& request) {

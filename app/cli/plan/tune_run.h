@@ -39,6 +39,11 @@ struct TuneResult {
 [[nodiscard]] Result<std::vector<SettingsAxis>> parseAxes(const std::string& text,
                                                           const run::RunConfig& start);
 
+/// What came of it, of settings that took `times` the start's tokens/s: the fastest, or whether it
+/// is within what equal short runs were seen to differ by, and who else is.
+[[nodiscard]] std::string tuneVerdict(const std::string& best, double times,
+                                      const std::vector<std::string>& asGood);
+
 /// Errors: of the first run, without which nothing is known.
 [[nodiscard]] Result<TuneResult> tuneRun(const TuneRequest& request);
 

@@ -1,6 +1,7 @@
 // `--control stdio`: what happens, one JSON object a line on standard output.
 #include "app/cli/console.h"
 #include "app/cli/record/run_progress.h"
+#include "engine/run/config/run_settings.h"
 
 namespace shardscope::cli {
 namespace {
@@ -8,7 +9,7 @@ namespace {
 class ControlProgress : public RunProgress {
 public:
     void started(const run::RunConfig& config, std::int64_t parameters) override {
-        write(run::RunStarted{config.output, config.model.name, toWord(config.strategy),
+        write(run::RunStarted{config.output, run::modelTitle(config.model), toWord(config.strategy),
                               config.ranks, config.steps, parameters});
     }
     void step(const StepProgress& progress) override { write(progress); }

@@ -5,6 +5,7 @@
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/model_tensors.h"
+#include "engine/run/config/run_settings.h"
 #include "engine/run/theory/theory.h"
 #include "storage/model/quantity_text.h"
 
@@ -108,15 +109,14 @@ std::vector<questions::Figure> figuresOf(const run::RunConfig& config) {
     const auto add = [&](const char* title, std::string text) {
         figures.push_back({{title, title}, std::move(text)});
     };
-    add("state per rank",
-        fmt::format("{} MB, peak in: {}", megabytes(theory::stateTheory(config)),
-                    toWord(theory::peakMoment(config))));
+    add("state per rank", fmt::format("{} MB, peak in: {}", megabytes(theory::stateTheory(config)),
+                                      toWord(theory::peakMoment(config))));
     if (const auto pieces = run::vocabularyPieces(config); pieces.count > 0)
         add("token table, head",
-            fmt::format("in {} of {} rows, gathered one by one",
-                        pieces.count == 1 ? "one piece each"
-                                          : fmt::format("{} pieces", pieces.count),
-                        pieces.rows));
+            fmt::format(
+                "in {} of {} rows, gathered one by one",
+                pieces.count == 1 ? "one piece each" : fmt::format("{} pieces", pieces.count),
+                pieces.rows));
     if (config.offload != run::Offload::kNone)
         add("of it on the host", megabytes(theory::hostStateTheory(config)) + " MB");
     add("traffic per rank", megabytes(theory::trafficPerStep(config)) + " MB per step");
@@ -144,18 +144,17 @@ std::string dryRunText(const run::RunConfig& config, std::optional<Bytes> availa
     first.figures = figuresOf(config);
     last.sentences = verdict(config, available);
     last.sentences.emplace_back("The program itself and its libraries come on top.");
-    return sectionText(
-               fmt::format("{} with {} on {} in {}: {} parameters, {} tokens per step",
-                           config.model.name, toWord(config.strategy),
-                           counted(config.ranks, "rank"), toWord(config.precision),
-                           countText(theory::parameterCount(config.model)),
-                           countText(theory::tokensPerStep(config))),
-               first) +
+    return sectionText(fmt::format("{} with {} on {} in {}: {} parameters, {} tokens per step",
+                                   run::modelTitle(config.model), toWord(config.strategy),
+                                   counted(config.ranks, "rank"), toWord(config.precision),
+                                   countText(theory::parameterCount(config.model)),
+                                   countText(theory::tokensPerStep(config))),
+                       first) +
            '\n' +
-           sectionText(fmt::format("By theory, every rank 0 to {} alike, {} attention",
-                                   config.ranks - 1,
-                                   theory::kernelChoices(config).front().attention()),
-                       memoryOf(config)) +
+           sectionText(
+               fmt::format("By theory, every rank 0 to {} alike, {} attention", config.ranks - 1,
+                           theory::kernelChoices(config).front().attention()),
+               memoryOf(config)) +
            '\n' + answerText(last, 0);
 }
 

@@ -17,7 +17,9 @@
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/control/observer.h"
 #include "engine/launch/host_facts.h"
+#include "engine/run/config/run_settings.h"
 #include "engine/run/theory/theory.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -51,7 +53,7 @@ RunFacts runFacts(const run::RunConfig& config, const std::string& commandLine) 
     facts.librariesJson = "{}";
     facts.environmentJson =
         config.hosts.empty() ? environmentJson() : environmentJson(passedEnvironment());
-    facts.model = config.model.name;
+    facts.model = run::modelTitle(config.model);
     facts.strategy = toWord(config.strategy);
     facts.worldSize = config.ranks;
     facts.parameters = theory::parameterCount(config.model);
@@ -64,6 +66,13 @@ RunFacts runFacts(const run::RunConfig& config, const std::string& commandLine) 
 /// Fills in what was left open and is not the same on every machine, saying so.
 Result<void> settle(run::RunConfig& config, RunProgress& progress) {
     if (config.work == run::Work::kMeasuring) config.data = run::kSyntheticData;
+    if (config.data.empty() && !run::holdsBytes(config.model)) {
+        progress.log("info", fmt::format("Training on tokens drawn at random: a vocabulary of {} "
+                                         "holds no text, which is read as bytes; for text give "
+                                         "--vocabulary 256 or more.",
+                                         config.model.vocabulary));
+        config.data = run::kSyntheticData;
+    }
     if (config.data.empty()) {
         const auto tree = ownSourceTree();
         if (!tree) return failure(tree);
@@ -90,10 +99,10 @@ void warnOfCrowding(const run::RunConfig& config, RunRecorder& recorder) {
     const std::int64_t wanted = std::int64_t{config.ranks} * config.threads;
     if (wanted <= cores) return;
     recorder.addDiagnostic({Severity::kWarning, "more-ranks-than-cores",
-                            fmt::format("{} ranks of {} {} share {} cores: times will be longer "
+                            fmt::format("{} of {} share {}: times will be longer "
                                         "and less even than on enough cores",
-                                        config.ranks, config.threads,
-                                        config.threads == 1 ? "thread" : "threads", cores),
+                                        counted(config.ranks, "rank"),
+                                        counted(config.threads, "thread"), counted(cores, "core")),
                             "Use fewer ranks or threads.", std::nullopt, Timestamp{0}, 1});
 }
 
@@ -107,7 +116,7 @@ std::string endJson(const run::RunConfig& config, const RunEnd& end) {
                        {"message", end.message},
                        {"output", end.output},
                        {"earlier_outputs", end.earlier},
-                       {"model", config.model.name},
+                       {"model", run::modelTitle(config.model)},
                        {"strategy", toWord(config.strategy)},
                        {"ranks", end.ranks > 0 ? end.ranks : config.ranks},
                        {"parameters", theory::parameterCount(config.model)},

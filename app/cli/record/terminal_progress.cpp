@@ -1,6 +1,7 @@
 // The live line, plain lines and quiet kinds of RunProgress.
 #include "app/cli/console.h"
 #include "app/cli/record/run_progress.h"
+#include "engine/run/config/run_settings.h"
 #include "storage/model/plain_text.h"
 #include "storage/model/quantity_text.h"
 
@@ -97,8 +98,9 @@ public:
                                         : fmt::format(" of {} {}", config.threads,
                                                       config.threads == 1 ? "thread" : "threads");
         write(fmt::format("Training {} ({} parameters) with {} on {} {}{}{} for {} step{}.",
-                          config.model.name, grouped(parameters), toWord(config.strategy),
-                          config.ranks, config.ranks == 1 ? "rank" : "ranks", threads,
+                          run::modelTitle(config.model), grouped(parameters),
+                          toWord(config.strategy), config.ranks,
+                          config.ranks == 1 ? "rank" : "ranks", threads,
                           hosts == 1 ? "" : fmt::format(" on {} hosts", hosts), config.steps,
                           config.steps == 1 ? "" : "s"));
     }

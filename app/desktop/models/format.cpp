@@ -50,6 +50,10 @@ QString formatTick(double value, double step) {
     return withMinus(screenLocale().toString(value, 'f', decimals));
 }
 
+QString formatCounted(std::int64_t count, std::string_view what) {
+    return fromUtf8(counted(count, what));
+}
+
 QString formatCount(std::int64_t count) {
     return withMinus(fromUtf8(countText(count)));
 }

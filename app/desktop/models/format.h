@@ -9,6 +9,7 @@
 #include <QString>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace shardscope::desktop {
 
@@ -28,6 +29,8 @@ struct ValueText {
 [[nodiscard]] QString formatTick(double value, double step);
 /// "214,306"
 [[nodiscard]] QString formatCount(std::int64_t count);
+/// "1 step", "1,200 steps"; of nouns whose plural ends in s.
+[[nodiscard]] QString formatCounted(std::int64_t count, std::string_view what);
 /// The unit follows the size: ns, µs, ms, s.
 [[nodiscard]] ValueText durationParts(Duration duration);
 [[nodiscard]] QString formatDuration(Duration duration);

@@ -91,7 +91,10 @@ QString noMemoryText(const OpenRecording& recording) {
 }
 
 QString noCommunicationText(const SelectedPart& part) {
-    if (part.recording->isImported()) return u"no communication kernel is in this trace"_s;
+    if (part.recording->isImported())
+        return part.report->marked.empty()
+                   ? u"no communication kernel is in this trace"_s
+                   : u"collectives are marked only: their kernels are not in this trace"_s;
     if (part.summary->run.worldSize <= 1) return u"none: the run has one rank"_s;
     if (part.recording->summary.events.collectives == 0)
         return absenceText(*part.recording, CaptureLevel::kLight, u"collectives"_s);

@@ -409,7 +409,8 @@ std::vector<RunOption> ofData() {
     return {
         option<&C::data>("data", "--data", "PATH", S::kData, "Data",
                          "text file or folder, token file (.bin), or the word synthetic for "
-                         "random tokens; default: the project's own source tree")
+                         "random tokens; default: the project's own source tree, and "
+                         "random tokens for a vocabulary below 256")
             .as(OptionText::kFileOrFolder),
         option<&C::tokenizer>("tokenizer", "--tokenizer", "PATH", S::kData, "Tokenizer",
                               "the word bytes, or a byte-level BPE: its folder, tokenizer.json or "

@@ -4,6 +4,7 @@
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/config/run_commands.h"
+#include "engine/run/config/run_settings.h"
 #include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
@@ -420,7 +421,8 @@ std::string ratesDescend(const RunConfig& c) {
 }
 
 std::string vocabularyHoldsBytes(const RunConfig& c) {
-    if (!c.reference.empty() || c.model.vocabulary >= 256 || c.data == kSyntheticData) return {};
+    if (!c.reference.empty() || holdsBytes(c.model) || c.data.empty() || c.data == kSyntheticData)
+        return {};
     return fmt::format(
         "a vocabulary of {} is too small: data is read as bytes, which need {{model.vocabulary}} "
         "256 or more; {{data}} {} takes any",

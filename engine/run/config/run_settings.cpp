@@ -8,13 +8,25 @@
 
 namespace shardscope::run {
 
+std::string modelTitle(const ModelConfig& model) {
+    const auto preset = findModelPreset(model.name);
+    return preset && *preset != model ? "changed " + model.name : model.name;
+}
+
+bool holdsBytes(const ModelConfig& model) {
+    constexpr std::int64_t kByteValues = 256;
+    return model.vocabulary >= kByteValues;
+}
+
 std::vector<Setting> settingsOf(const RunConfig& config) {
     std::vector<Setting> settings{
-        {"batch", fmt::format("{} sequences x {} tokens per rank, {} micro-step{} per step",
-                              config.batch, grouped(config.model.context), config.accumulate,
-                              config.accumulate == 1 ? "" : "s")},
+        {"batch",
+         fmt::format("{} x {} tokens per rank, {} per step", counted(config.batch, "sequence"),
+                     grouped(config.model.context), counted(config.accumulate, "micro-step"))},
         {"precision", toWord(config.precision)},
-        {"data", config.data.empty() ? "the project's own source tree" : config.data},
+        {"data", !config.data.empty()       ? config.data
+                 : holdsBytes(config.model) ? "the project's own source tree"
+                                            : kSyntheticData},
         {"seed", std::to_string(config.seed)},
     };
     // What is said of model, strategy and batch is not what such a run did.

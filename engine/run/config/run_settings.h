@@ -9,6 +9,13 @@
 
 namespace shardscope::run {
 
+/// "shakespeare"; of a preset of which anything was set otherwise "changed shakespeare".
+[[nodiscard]] std::string modelTitle(const ModelConfig& model);
+
+/// Text is read as bytes. A run that names no data and whose vocabulary holds fewer trains on
+/// tokens drawn at random (kSyntheticData) instead of the project's own source tree.
+[[nodiscard]] bool holdsBytes(const ModelConfig& model);
+
 struct Setting {
     const char* name;  ///< "batch"
     std::string text;  ///< "8 sequences x 128 tokens per rank, 1 micro-step per step"

@@ -62,7 +62,7 @@ RankShare shareOf(const ShareInput& input, const RankEvents& events) {
     share.overlap = rankOverlap(input.detailed, events, share.overlapBySteps);
     share.ledger = rankLedger(input.detailed, events, input.deviceRows);
     share.memory = rankMemory(input.summary, events);
-    share.device = deviceUse(input.detailed, events);
+    share.device = deviceUse(input.detailed, events, input.copies);
     share.recorded = recordedSteps(events);
     if (input.isLookedAt) share.hideable = hideableTime(input.detailed, events);
     return share;

@@ -88,6 +88,7 @@ struct ShareInput {
     const RecordingSummary& detailed;  ///< with those steps only that have phases and collectives
     const std::vector<LedgerRow>& deviceRows;  ///< of this rank, or of more
     bool isLookedAt = false;                   ///< for hideable time
+    std::vector<TimeRange> copies = {};        ///< of this rank's device
 };
 [[nodiscard]] RankShare shareOf(const ShareInput& input, const RankEvents& events);
 

@@ -62,7 +62,7 @@ void addTo(TransferClass& sum, const Transfer& transfer, bool outlier) {
 
 /// What needs all of a class at once.
 struct Gathered {
-    std::vector<SizedTime> times;
+    std::vector<SizedTime> times, completions;
     std::vector<std::int64_t> skews;
 };
 
@@ -78,10 +78,14 @@ void finish(TransferClass& sum, const Gathered& gathered) {
         if (const auto factor = busFactor(sum.operation, sum.ranks))
             sum.busBandwidth = *sum.algorithmBandwidth * *factor;
     }
-    sum.fit = fitAlphaBeta(gathered.times);
+    sum.fit = fitAlphaBeta(gathered.completions);
 }
 
 }  // namespace
+
+std::optional<Duration> Transfer::completion() const {
+    return skew ? std::optional(range.duration() - *skew) : transfer;
+}
 
 std::optional<double> Transfer::algorithmBandwidth() const {
     if (!moves(operation) || size == kUnknownSize || !transfer || transfer->ns <= 0)
@@ -229,8 +233,10 @@ std::vector<TransferClass> classesOf(const std::vector<Transfer>& transfers) {
         sum.group = transfer.group;
         addTo(sum, transfer, over[i].value_or(0) > kTransferOutlier);
         if (transfer.skew) gathered.skews.push_back(transfer.skew->ns);
-        if (transfer.transfer && transfer.size != kUnknownSize)
-            gathered.times.push_back({transfer.size, *transfer.transfer});
+        if (transfer.size == kUnknownSize) continue;
+        if (transfer.transfer) gathered.times.push_back({transfer.size, *transfer.transfer});
+        if (const auto completion = transfer.completion())
+            gathered.completions.push_back({transfer.size, *completion});
     }
     std::vector<TransferClass> sorted;
     for (auto& [key, each] : classes) {

@@ -40,6 +40,11 @@ struct Transfer {
     /// otherwise: waiting and transfer cannot be separated.
     std::optional<Duration> transfer;
 
+    /// How long it took for a rank that needs all of it: from the last arrival to the last end of
+    /// any rank. What alpha and beta are of, here, in `bench comm` and in `calibrate`; `transfer`
+    /// is the shortest, which of a broadcast is the root's. Where arrivals cannot be compared, that
+    /// one; absent where it is not known.
+    [[nodiscard]] std::optional<Duration> completion() const;
     [[nodiscard]] std::optional<double> algorithmBandwidth() const;
     [[nodiscard]] std::optional<double> busBandwidth() const;
 };
@@ -79,7 +84,7 @@ private:
 [[nodiscard]] std::vector<Transfer> transfersOf(const std::vector<RankEvents>& ranks,
                                                 const HostClocks& clocks);
 
-/// transfer = latency + size x perByte.
+/// completion = latency + size x perByte.
 struct AlphaBeta {
     double latencyNs = 0;    ///< alpha
     double nsPerByte = 0;    ///< beta
@@ -118,7 +123,7 @@ struct TransferClass {
     /// Bytes over transfer time, of those of which both are known.
     std::optional<double> algorithmBandwidth, busBandwidth;
     std::optional<double> bestBusBandwidth;  ///< of a single one
-    std::optional<AlphaBeta> fit;
+    std::optional<AlphaBeta> fit;            ///< of their completions
     std::int64_t outliers = 0;
 };
 

@@ -164,8 +164,14 @@ void addScalingRefusals(const RecordingSummary& first, const RecordingSummary& o
     const std::string one = precisionOf(first), two = precisionOf(other);
     if (!one.empty() && !two.empty() && one != two) refuse("Precisions", one, two);
     const std::string devices = rankDevicesOf(first), others = rankDevicesOf(other);
-    if (!devices.empty() && !others.empty() && devices != others)
-        refuse("Devices", devices, others);
+    if (devices.empty() || others.empty() || devices == others) return;
+    refuse("Devices", devices, others);
+    const auto ofThreads = [](const std::string& text) {
+        return text.find(" thread") != std::string::npos;
+    };
+    if (devicesOf(first) == devicesOf(other) && ofThreads(devices) && ofThreads(others))
+        found.refusals.back() +=
+            " By default ranks divide the cores of a host: record each with the same --threads.";
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
+#include <utility>
+#include <vector>
+
 namespace shardscope::analysis {
 namespace {
 
@@ -62,7 +65,8 @@ bool sharesDevice(const RecordingSummary& summary, RankId rank) {
     return device != nullptr && device->sharedBy > 1;
 }
 
-std::optional<DeviceUse> deviceUse(const RecordingSummary& summary, const RankEvents& events) {
+std::optional<DeviceUse> deviceUse(const RecordingSummary& summary, const RankEvents& events,
+                                   std::vector<TimeRange> copies) {
     const DeviceFacts* device = deviceOf(summary, events.rank);
     if (device == nullptr) return std::nullopt;
     DeviceUse use;
@@ -76,7 +80,9 @@ std::optional<DeviceUse> deviceUse(const RecordingSummary& summary, const RankEv
     use.compute = total(compute);
     use.communication = total(communication);
     use.hidden = common(compute, communication);
-    use.idle = total(training) - (use.compute + use.communication - use.hidden);
+    const Intervals idle = difference(training, unionOf(compute, communication));
+    use.idle = total(idle);
+    use.copies = common(idle, unionOf(std::move(copies)));
     takeEnergy(summary, events, use);
     return use;
 }

@@ -122,7 +122,10 @@ struct DeviceUse {
     Duration communication;  ///< kernels of collectives, waiting inside them included
     Duration hidden;         ///< of it, behind compute kernels
     Duration idle;           ///< no kernel at all
+    Duration copies;         ///< of idle, the ledger's part of that name (device_ledger.h)
     [[nodiscard]] Duration whole() const { return compute + communication - hidden + idle; }
+    /// Neither kernels nor copies.
+    [[nodiscard]] Duration unused() const { return idle - copies; }
     std::optional<double> joulesPerStep;  ///< of the whole device, sampled
     std::optional<double> joulesPerToken;
     /// hidden / communication, HTA's definition (hta/analyzers/communication_analysis.py)
@@ -136,6 +139,13 @@ struct WaitingForRank {
     RankId late;      ///< last to arrive most often
     Duration waited;  ///< by all others together
     std::int64_t collectives = 0;
+};
+
+/// Ranges of the host around collectives, of one name and all ranks.
+struct MarkedCollective {
+    std::string name;
+    std::int64_t count = 0;
+    Duration total;  ///< of their durations
 };
 
 /// Of collectives across hosts whose last rank was late by less than clocks are in doubt.
@@ -209,6 +219,9 @@ struct Report {
     /// Whether peers' arrivals are there: a trace of one rank of several cannot tell waiting from
     /// moving, and all of it counts as moving.
     bool waitingKnown = true;
+    /// Of an imported trace that has neither collectives nor their kernels; filled in by who reads
+    /// the rows; most time first.
+    std::vector<MarkedCollective> marked;
     std::vector<HtaNumbers> hta;  ///< filled in by who reads the rows; by rank
     Completeness completeness;
     std::vector<RunFinding> findings;  ///< most severe first, then by cost; none of a healthy run

@@ -58,9 +58,11 @@ void ReportDraft::leaveOutPoorSteps() {
 }
 
 RankShare ReportDraft::share(std::size_t place, const ShownRank& rank,
-                             const std::vector<LedgerRow>& deviceRows) const {
-    RankShare share =
-        shareOf({m_summary, detailed(), deviceRows, isLookedAt(place, m_ranks)}, rank.events);
+                             const std::vector<LedgerRow>& deviceRows,
+                             std::vector<TimeRange> copies) const {
+    RankShare share = shareOf(
+        {m_summary, detailed(), deviceRows, isLookedAt(place, m_ranks), std::move(copies)},
+        rank.events);
     // Clocks and groups take all ranks to be known.
     if (m_passages.several() || !isOnlyWorld(share.outline)) return share;
     LastArrivals last = m_ofWorld;

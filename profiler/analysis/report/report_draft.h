@@ -23,9 +23,10 @@ public:
     ReportDraft& operator=(const ReportDraft&) = delete;
 
     /// Most of the work for a rank; any thread, but none that a call below runs beside.
-    /// `deviceRows`: those of the rank are taken.
+    /// `deviceRows`: those of the rank are taken. `copies`: of the rank's device.
     [[nodiscard]] RankShare share(std::size_t place, const ShownRank& rank,
-                                  const std::vector<LedgerRow>& deviceRows) const;
+                                  const std::vector<LedgerRow>& deviceRows,
+                                  std::vector<TimeRange> copies = {}) const;
     /// Ranks in their order.
     void add(RankShare share, const RankEvents& events);
     /// All that were added, as outlineOf() leaves them.

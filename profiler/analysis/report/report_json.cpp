@@ -139,10 +139,18 @@ Json devicesJson(const Report& report) {
                         {"communication_ns", known(use.communication)},
                         {"hidden_ns", known(use.hidden)},
                         {"idle_ns", known(use.idle)},
+                        {"copies_ns", known(use.copies)},
                         {"overlap", number(use.overlap())},
                         {"joules_per_step", number(use.joulesPerStep)},
                         {"joules_per_token", number(use.joulesPerToken)}});
     }
+    return rows;
+}
+
+Json markedJson(const Report& report) {
+    Json rows = Json::array();
+    for (const MarkedCollective& each : report.marked)
+        rows.push_back({{"name", each.name}, {"count", each.count}, {"total_ns", each.total.ns}});
     return rows;
 }
 
@@ -289,6 +297,7 @@ std::string toJson(const Report& report) {
     json["clocks"] = clocksJson(report);
     json["clock_proofs"] = clockProofsJson(report);
     json["clock_contradictions"] = report.clocks.contradictions();
+    json["marked_collectives"] = markedJson(report);
     json["hta_compatible"] = htaJson(report);
     json["completeness"] = {{"complete", report.completeness.complete},
                             {"known", report.completeness.known},

@@ -57,7 +57,10 @@ Check dropped(const RecordingSummary& summary) {
         return check;
     }
     check.state = lost > 0 ? CheckState::kProblem : CheckState::kFine;
-    check.found = fmt::format("{} of {} that ranks saw", countText(lost), countText(seen));
+    // Of a rank that was killed more is stored than it had counted last; as report and window
+    // count.
+    check.found = fmt::format("{} of {} that are recorded or were dropped", countText(lost),
+                              countText(summary.events.total() + lost));
     return check;
 }
 

@@ -56,7 +56,7 @@ MaybeFinding findHostBound(const RuleInput& input) {
     finding.code = "host-bound";
     finding.severity = recordedAll(config) ? Severity::kNote : Severity::kWarning;
     finding.title =
-        fmt::format("Devices have nothing to do for {:.0f} % of the steps", 100 * all.share());
+        fmt::format("Devices wait for the host for {:.0f} % of the steps", 100 * all.share());
     finding.detail = fmt::format(
         "In {} of {} steps everything launched was done, and the host had not launched the next "
         "kernel yet.{}",

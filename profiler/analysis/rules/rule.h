@@ -160,6 +160,11 @@ inline constexpr std::size_t kMostRanksLookedAt = 16;
 inline constexpr double kLeastHostBound = 0.15, kRegularlyIdle = 0.8;
 [[nodiscard]] MaybeFinding findHostBound(const RuleInput& input);
 
+/// "device-copies": devices copy or set memory with no kernel beside it for a good part of the time
+/// that counts for them: of the steps, or without steps from the first kernel to the last.
+inline constexpr double kLeastCopies = 0.15;
+[[nodiscard]] MaybeFinding findCopies(const RuleInput& input);
+
 /// "cores-taken": ranks had no core for a tenth of their time or more, over the whole run; a
 /// warning from kManyTaken on (cores_taken.h). It says nothing about the code.
 [[nodiscard]] MaybeFinding findCoresTaken(const RuleInput& input);

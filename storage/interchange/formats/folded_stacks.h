@@ -67,12 +67,17 @@ private:
 /// Lanes folded into one tree. One scope at a time; one thread.
 class FoldedStacks {
 public:
-    explicit FoldedStacks(ExportScope& scope) : m_scope(scope) {}
+    /// What is none of the training's (isApart): all of it, or not counted, as reports do.
+    enum class Apart { kCounts, kLeftOut };
+    explicit FoldedStacks(ExportScope& scope, Apart apart = Apart::kCounts)
+        : m_scope(scope), m_leavesApart(apart == Apart::kLeftOut) {}
 
     /// Spans of a lane, what of them lies within the scope's range, below `root`.
     Result<void> lane(const LaneFacts& lane, StackTree::Node root);
     [[nodiscard]] StackTree& tree() { return m_tree; }
     [[nodiscard]] std::uint64_t events() const { return m_events; }
+    /// Time of what was left out, over lanes.
+    [[nodiscard]] Duration leftOut() const { return m_leftOut; }
 
 private:
     /// Of an open span.
@@ -87,6 +92,8 @@ private:
     void close(Tracks::Track& track);
 
     ExportScope& m_scope;
+    bool m_leavesApart;
+    Duration m_leftOut;
     StackTree m_tree;
     std::uint64_t m_events = 0;
 };

@@ -255,6 +255,14 @@ TEST(Plan, ProjectsToManyRanks) {
     EXPECT_THAT(text, HasSubstr("Ends there: over more ranks"));
 }
 
+TEST(Plan, ExplainsWhatADividedModelSends) {
+    const std::string text = planText(xl(), PlanTexts{.explain = true, .divisions = true});
+    for (const char* each : {"bubble: (p - 1) / (m + p - 1)", "for stages: 2 s b h bytes",
+                             "sent for tensors: ", "N' = L l / (t p) + table / t"})
+        EXPECT_THAT(text, HasSubstr(each));
+    EXPECT_THAT(planText(xl(), PlanTexts{.explain = true}), Not(HasSubstr("for stages:")));
+}
+
 TEST(Plan, DividesTheModelAsTheory) {
     ModelPlan plan = xl();
     plan.divisions.memory = Bytes{8'000'000'000};
@@ -399,6 +407,16 @@ TEST(TuneAxes, SayWhatIsWrong) {
     EXPECT_THAT(wrong(""), HasSubstr("nothing to tune"));
     EXPECT_THAT(wrong("batch=0"), HasSubstr("--batch is 0"));
     EXPECT_THAT(wrong("prefetch,prefetch=1"), HasSubstr("'prefetch' is named twice"));
+}
+
+TEST(Tune, CallsFastestWhatIsBeyondNoise) {
+    EXPECT_EQ(tuneVerdict("--strategy zero2", 1.71, {}),
+              "Fastest: --strategy zero2, 1.71 times the tokens/s of the start.");
+    EXPECT_EQ(tuneVerdict("--strategy zero2", 1.71, {"--strategy zero1"}),
+              "Fastest: --strategy zero2, 1.71 times the tokens/s of the start. As good within "
+              "noise: --strategy zero1.");
+    EXPECT_THAT(tuneVerdict("--strategy zero2", 1.05, {}),
+                testing::StartsWith("Fastest, within noise: "));
 }
 
 class TuneProgram : public CliTest {

@@ -276,6 +276,19 @@ TEST_F(Record, SaysInWordsThatItTrainsOnItsOwnSources) {
     EXPECT_THAT(program->err(), HasSubstr("--data"));
 }
 
+TEST_F(Record, TheSmallestModelNeedsNoOtherOption) {
+    const auto program = start({"record", "--model", "tiny", "--output", output(), "--steps", "2"});
+    EXPECT_EQ(program->wait(), 0) << program->err();
+    EXPECT_THAT(program->err(), HasSubstr("tokens drawn at random: a vocabulary of 64"));
+    EXPECT_EQ(recorded().run.model, "tiny");
+}
+
+TEST_F(Record, NamesAChangedPresetSo) {
+    const auto program = startRecord({"--layers", "1"});
+    EXPECT_EQ(program->wait(), 0) << program->err();
+    EXPECT_EQ(recorded().run.model, "changed shakespeare");
+}
+
 TEST_F(Record, SingleTakesOneRankByItself) {
     const auto program = startRecord({"--strategy", "single"});
     EXPECT_EQ(program->wait(), 0) << program->err();

@@ -53,6 +53,15 @@ std::size_t linesOf(const std::string& text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
+/// A cut trace is no run that finished.
+TEST(ReportText, OfATraceDoesNotSayHowItsRunEnded) {
+    analysis::Report report = reportOf(1);
+    EXPECT_THAT(reportText(report, "trace.sscope"), HasSubstr("status    imported, "));
+    report.run.model = "shakespeare";
+    report.run.status = RunStatus::kFinished;
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr(" finished, "));
+}
+
 TEST(ReportText, OfFewRanksShowsEachOfThem) {
     const std::string text = reportText(reportOf(kFewRanks), "run.sscope");
     EXPECT_THAT(text, testing::ContainsRegex("\n +7  wall time"));

@@ -469,5 +469,78 @@ INSTANTIATE_TEST_SUITE_P(Recordings, FiguresTest, ::testing::ValuesIn(kinds()),
                              return name;
                          });
 
+/// A trace whose device copies for most of its time: each page names the copies, and none gives the
+/// kernels all of it.
+class DrawnTrace : public ::testing::Test {
+protected:
+    void open(void (*write)(const std::string&)) {
+        const std::string path = m_folder.file("run.sscope");
+        write(m_folder.file("trace.json"));
+        interchange::ImportOptions options;
+        options.output = path;
+        const auto account = interchange::importTraces({m_folder.file("trace.json")}, options);
+        ASSERT_TRUE(account) << account.error().message;
+        m_reader = std::move(*storage::openRecording(path));
+        const auto loaded = loadRecording(*m_reader, QString::fromStdString(path));
+        ASSERT_TRUE(loaded) << loaded.error().message;
+        m_recording = *loaded;
+    }
+    test::TemporaryFolder m_folder;
+    std::unique_ptr<storage::RecordingReader> m_reader;
+    RecordingPtr m_recording;
+};
+
+class CopyingTrace : public DrawnTrace {
+protected:
+    void SetUp() override { open(writeCopyingTrace); }
+};
+
+TEST_F(CopyingTrace, LeadsWithItsCopies) {
+    const PartPtr whole = wholePart(m_recording);
+    const QString headline = overviewHeadline(*whole, whole->figures->ledger);
+    EXPECT_TRUE(headline.startsWith(u"Devices: copies alone 60.0"_s)) << headline.toStdString();
+    EXPECT_TRUE(headline.contains(u"compute kernels 20.0"_s)) << headline.toStdString();
+    EXPECT_TRUE(headline.contains(u"idle 20.0"_s)) << headline.toStdString();
+    QStringList cards;
+    for (const CardContent& card : importedCards(*whole, whole->figures->ledger))
+        cards << card.title + u' ' + card.value.number;
+    EXPECT_TRUE(cards.contains(u"Copies 60.0"_s)) << cards.join(u", "_s).toStdString();
+    EXPECT_TRUE(cards.contains(u"Idle 20.0"_s)) << cards.join(u", "_s).toStdString();
+    EXPECT_TRUE(overviewSubline(*whole).contains(u"Devices only copy memory for 60 %"_s));
+}
+
+TEST_F(CopyingTrace, GivesKernelsTheirShareOfAllWork) {
+    const auto frame = loadWork(*m_reader, wholePart(m_recording), storage::Generation());
+    ASSERT_TRUE(frame);
+    const QString headline = workHeadline(**frame);
+    EXPECT_TRUE(headline.startsWith(u"Copies take 75.0"_s)) << headline.toStdString();
+}
+
+TEST_F(CopyingTrace, NamesCollectivesThatAreMarked) {
+    const auto nothing = noCommunicationAtAll(*wholePart(m_recording));
+    ASSERT_TRUE(nothing);
+    EXPECT_TRUE(nothing->title.contains(u"marked"_s)) << nothing->title.toStdString();
+    EXPECT_TRUE(nothing->text.contains(u"gloo:all_reduce (1, 50.0"_s))
+        << nothing->text.toStdString();
+}
+
+/// Headline and card agree on what is there.
+TEST_F(DrawnTrace, WithStepsAndWithoutKernelsSaysWhichOfThemIsLacking) {
+    open([](const std::string& path) {
+        std::string steps;
+        for (int step = 0; step < 3; ++step)
+            steps += (step > 0 ? "," : "") +
+                     std::string(R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#)") +
+                     std::to_string(step) + R"(","pid":7,"tid":7,"ts":)" +
+                     std::to_string(1000 * step) + R"(,"dur":950})";
+        std::ofstream(path) << R"({"traceEvents":[)" << steps << "]}";
+    });
+    const PartPtr whole = wholePart(m_recording);
+    const QString headline = overviewHeadline(*whole, whole->figures->ledger);
+    EXPECT_TRUE(headline.contains(u"(median of 3)"_s)) << headline.toStdString();
+    EXPECT_TRUE(headline.contains(u"no kernels are in this trace"_s)) << headline.toStdString();
+    EXPECT_FALSE(headline.contains(u"no steps"_s)) << headline.toStdString();
+}
+
 }  // namespace
 }  // namespace shardscope::desktop

@@ -441,10 +441,10 @@ TEST_F(GpuRecordingTest, OverviewNamesDevicesPeaksAndKernels) {
     const auto times = deviceTimeRows(*wholePart(m_recording));
     ASSERT_EQ(times.size(), 2U);
     EXPECT_EQ(times.front().size(), deviceTimeColumns().size());
-    for (std::size_t column : {1U, 2U, 3U, 4U})
+    for (std::size_t column : {1U, 2U, 3U, 4U, 5U})
         EXPECT_TRUE(times[0][column].text.endsWith(u"%"_s)) << times[0][column].text.toStdString();
-    EXPECT_TRUE(times[0][5].text.endsWith(u"J"_s));
-    EXPECT_TRUE(times[0][6].text.endsWith(u"mJ"_s));
+    EXPECT_TRUE(times[0][6].text.endsWith(u"J"_s));
+    EXPECT_TRUE(times[0][7].text.endsWith(u"mJ"_s));
     EXPECT_TRUE(deviceTimeColumns()[3].definition.contains(u"HTA"_s));
     EXPECT_TRUE(deviceTimeNote(*wholePart(m_recording)).contains(u"CUPTI 130001"_s));
     EXPECT_TRUE(sharedDeviceText(*m_recording).isEmpty());
@@ -476,11 +476,11 @@ TEST_F(GpuRecordingTest, UntracedKernelsAreUnknownAndTheReasonStandsThere) {
     options.gpuTraced = false;
     ASSERT_NO_FATAL_FAILURE(open(options));
     const auto times = deviceTimeRows(*wholePart(m_recording));
-    for (std::size_t column : {1U, 2U, 3U, 4U}) {
+    for (std::size_t column : {1U, 2U, 3U, 4U, 5U}) {
         EXPECT_EQ(times[0][column].text, unknownText());
         EXPECT_TRUE(times[0][column].tip.contains(u"another profiler"_s));
     }
-    EXPECT_TRUE(times[0][5].text.endsWith(u"J"_s)) << "energy needs no trace";
+    EXPECT_TRUE(times[0][6].text.endsWith(u"J"_s)) << "energy needs no trace";
     EXPECT_TRUE(deviceTimeNote(*wholePart(m_recording)).contains(u"another profiler"_s));
 }
 

@@ -286,6 +286,7 @@ TEST(RunForm, SaysWhyARunCannotStart) {
 TEST(RunForm, BytesNeedAVocabularyOf256) {
     run::RunConfig config;
     config.model.vocabulary = 64;
+    config.data = "corpus.txt";
     EXPECT_TRUE(predict(config, {{}, 2, {1LL << 34}, {1LL << 34}}).problem.contains(u"256"_s));
 }
 

@@ -170,6 +170,38 @@ TEST_F(LoaderTest, HeadlinesNameNumbersAndTheirDenominators) {
     EXPECT_TRUE(trainingHeadline(*recording).contains(u"nats in 10 steps"_s));
 }
 
+TEST_F(LoaderTest, CoresThatWereTakenAreSaidOnce) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    SelectedPart part = *wholePart(recording);
+    auto report = std::make_shared<analysis::Report>(*part.report);
+    report->cores = {{100}, {50}, {}, {}, {}};
+    analysis::RunFinding cores, other;
+    cores.code = "cores-taken";
+    cores.title = "Ranks waited for a core";
+    other.title = "Rank 1 is late";
+    report->findings = {cores, other};
+    part.report = report;
+    const QString headline = overviewHeadline(part, part.figures->ledger);
+    EXPECT_TRUE(headline.startsWith(u"Ranks were without a core for 50"_s))
+        << headline.toStdString();
+    EXPECT_TRUE(overviewSubline(part).startsWith(u"Rank 1 is late."_s));
+    report->cores.waited = {20};  // too little for the headline
+    EXPECT_TRUE(overviewSubline(part).startsWith(u"Ranks waited for a core."_s));
+}
+
+/// As of a run of ours that keeps its optimizer's state on the host.
+TEST_F(LoaderTest, HeadlinesNameCopiesThatTakeMost) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    analysis::LedgerRow row{{0}, {3}, {100'000'000}, {}};
+    row.parts[analysis::at(analysis::LedgerPart::kCompute)] = {20'000'000};
+    row.parts[analysis::at(analysis::LedgerPart::kCopies)] = {60'000'000};
+    row.parts[analysis::at(analysis::LedgerPart::kHostBound)] = {20'000'000};
+    const QString headline = overviewHeadline(*wholePart(recording), ledgerView({row}));
+    EXPECT_TRUE(headline.contains(u"copies alone take 60.0"_s)) << headline.toStdString();
+}
+
 /// The part of a recording that a selection leaves.
 PartPtr partOf(const RecordingPtr& recording, const Selection& selection) {
     auto reader = storage::openRecording(recording->path.toStdString());

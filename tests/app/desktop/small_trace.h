@@ -29,4 +29,22 @@ inline void writeSmallTrace(const std::string& path) {
                         << R"("traceEvents":[)" << events << "]}";
 }
 
+/// A kernel of 10 us, copies of 60, a kernel of 10: no step, and no collective but a marked one.
+inline void writeCopyingTrace(const std::string& path) {
+    const auto work = [](const char* category, const char* name, int begin, int length,
+                         int stream) {
+        return R"({"ph":"X","cat":")" + std::string(category) + R"(","name":")" + name +
+               R"(","pid":0,"tid":)" + std::to_string(stream) + R"(,"ts":)" +
+               std::to_string(begin) + R"(,"dur":)" + std::to_string(length) +
+               R"(,"args":{"device":0,"stream":)" + std::to_string(stream) + R"(,"correlation":)" +
+               std::to_string(begin + 1) + "}},";
+    };
+    std::ofstream(path)
+        << R"({"schemaVersion":1,"deviceProperties":[{"id":0,"name":"A GPU"}],"traceEvents":[)"
+        << work("kernel", "gemm", 1000, 10, 7) << work("gpu_memcpy", "Memcpy HtoD", 1015, 60, 9)
+        << work("kernel", "gemm", 1090, 10, 7)
+        << R"({"ph":"X","cat":"user_annotation","name":"gloo:all_reduce","pid":7,"tid":8,"ts":1000,)"
+        << R"("dur":50}]})";
+}
+
 }  // namespace shardscope::desktop

@@ -15,6 +15,33 @@ std::optional<std::string> textOf(const RunConfig& config, const std::string& na
     return at == all.end() ? std::nullopt : std::optional(at->text);
 }
 
+TEST(RunSettings, AChangedPresetIsCalledSo) {
+    ModelConfig model = *findModelPreset("shakespeare");
+    EXPECT_EQ(modelTitle(model), "shakespeare");
+    model.layers = 4;
+    model.hidden = 128;
+    EXPECT_EQ(modelTitle(model), "changed shakespeare");
+    model.name = "reference";
+    EXPECT_EQ(modelTitle(model), "reference");
+}
+
+/// The smallest preset runs without any other option.
+TEST(RunSettings, WhatHoldsNoTextTrainsOnTokensDrawnAtRandom) {
+    RunConfig config;
+    config.model = *findModelPreset("tiny");
+    EXPECT_TRUE(validate(config));
+    EXPECT_EQ(textOf(config, "data"), kSyntheticData);
+    config.data = "corpus.txt";
+    EXPECT_FALSE(validate(config));
+    EXPECT_TRUE(holdsBytes(*findModelPreset("shakespeare")));
+}
+
+TEST(RunSettings, OneOfAKindIsNamedInTheSingular) {
+    RunConfig config;
+    config.batch = 1;
+    EXPECT_EQ(textOf(config, "batch"), "1 sequence x 128 tokens per rank, 1 micro-step per step");
+}
+
 TEST(RunSettings, SayWhatARunWasSetToDo) {
     RunConfig config;
     config.batch = 4;

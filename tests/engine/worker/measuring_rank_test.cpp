@@ -71,7 +71,7 @@ TEST_P(MeasuringOver, RecordsAStepForEachOperationAndSizeAndItsTimedRounds) {
         EXPECT_EQ(each.operation, item->operation);
         EXPECT_EQ(each.size, run::payloadOf(item->size, 2));
         EXPECT_EQ(each.ranks, 2);
-        EXPECT_GT(planning::completionTime(each).value_or(Duration{}).ns, 0);
+        EXPECT_GT(each.completion().value_or(Duration{}).ns, 0);
         ++rounds[each.step.value];
     }
     EXPECT_EQ(rounds.size(), 10u);

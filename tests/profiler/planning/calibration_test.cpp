@@ -154,13 +154,13 @@ TEST(Calibration, FitsEachOperationThatMovesDataAtSeveralSizes) {
 /// A broadcast is over for its root at once, and for the others when they have it.
 TEST(Calibration, TimesUntilTheLastRankHasTheResult) {
     Transfer broadcast = transfer(CollectiveOp::kBroadcast, 4'000, 20);
-    EXPECT_EQ(completionTime(broadcast)->ns, 20);  // nothing else is known
+    EXPECT_EQ(broadcast.completion()->ns, 20);  // nothing else is known
     broadcast.range = {{1'000}, {1'900}};
     broadcast.skew = Duration{300};
-    EXPECT_EQ(completionTime(broadcast)->ns, 600);
+    EXPECT_EQ(broadcast.completion()->ns, 600);
     broadcast.transfer.reset();
     broadcast.skew.reset();
-    EXPECT_FALSE(completionTime(broadcast));
+    EXPECT_FALSE(broadcast.completion());
 }
 
 TEST(Calibration, SaysWhereRanksSharedCores) {

@@ -131,6 +131,11 @@ TEST(ModelPlan, SaysWhatWouldFit) {
     EXPECT_THAT(of(few, Strategy::kZero3).reason, HasSubstr("ranks"));
 }
 
+TEST(ModelPlan, OneRankIsTheFewestWhereOneIsEnough) {
+    for (const StrategyLimits& each : limitsOf(planned("shakespeare", 4, 24)))
+        EXPECT_EQ(each.ranks, 1) << toWord(each.strategy);
+}
+
 TEST(ModelPlan, LimitsAreTheLastThatFit) {
     ModelPlanInput input = planned("large", 4, 24);
     const auto limits = limitsOf(input);
@@ -146,9 +151,12 @@ TEST(ModelPlan, LimitsAreTheLastThatFit) {
         const std::int64_t context = input.config.model.context;
         ModelPlanInput fewer = input;
         fewer.config.ranks = *each.ranks;
-        EXPECT_TRUE(*of(planModel(fewer), each.strategy).fits) << toWord(each.strategy);
+        const auto ofRanks = [&] {
+            return fewer.config.ranks == 1 ? Strategy::kSingle : each.strategy;
+        };
+        EXPECT_TRUE(*of(planModel(fewer), ofRanks()).fits) << toWord(each.strategy);
         fewer.config.ranks /= 2;
-        EXPECT_TRUE(*each.ranks == 2 || !*of(planModel(fewer), each.strategy).fits);
+        EXPECT_TRUE(fewer.config.ranks == 0 || !*of(planModel(fewer), ofRanks()).fits);
         EXPECT_TRUE(fitsWith(*each.batch, context)) << toWord(each.strategy);
         EXPECT_FALSE(fitsWith(*each.batch + 1, context)) << toWord(each.strategy);
         EXPECT_TRUE(fitsWith(input.config.batch, *each.context)) << toWord(each.strategy);

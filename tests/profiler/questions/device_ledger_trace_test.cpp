@@ -2,6 +2,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/questions/question.h"
 #include "profiler/questions/read_device.h"
+#include "profiler/questions/report_reader.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "tests/storage/interchange/kineto_samples.h"
@@ -221,6 +222,59 @@ TEST_F(RealTrace, OfNsysAddsUp) {
         ++told;
     }
     EXPECT_GT(told, 0u);
+}
+
+/// Copies are no kernels, and are what the device did: 60 of 90 us beside 20 of kernels; the set of
+/// memory under a kernel counts for the kernel.
+TEST_F(ImportedLedger, AReportOfATraceThatCopiesSaysSo) {
+    import(complete("kernel", "gemm", 0, 10, 7, 1) + "," +
+           complete("gpu_memcpy", "Memcpy HtoD", 15, 40, 9, 2) + "," +
+           complete("gpu_memcpy", "Memcpy DtoH", 55, 20, 9, 3) + "," +
+           complete("kernel", "gemm", 80, 10, 7, 4) + "," +
+           complete("gpu_memset", "Memset", 82, 4, 9, 5));
+    const auto report = readReport(*m_imported.reader, m_imported.summary);
+    ASSERT_THAT(report, test::IsOk());
+    ASSERT_EQ(report->devices.size(), 1u);
+    const analysis::DeviceUse& use = report->devices[0];
+    EXPECT_EQ(use.compute.ns, 20'000);
+    EXPECT_EQ(use.idle.ns, 70'000);
+    EXPECT_EQ(use.copies.ns, 60'000);
+    ASSERT_EQ(report->findings.size(), 1u);
+    EXPECT_EQ(report->findings[0].code, "device-copies");
+    EXPECT_THAT(report->findings[0].title, HasSubstr("67 % of the time"));
+}
+
+/// Of collectives that are marked it is known that there are some, and nothing else.
+TEST_F(ImportedLedger, CollectivesThatAreOnlyMarkedAreNamed) {
+    import(complete("user_annotation", "gloo:all_reduce", 300, 500, 108, 0) + "," +
+           complete("user_annotation", "gloo:all_reduce", 1300, 700, 108, 0) + "," +
+           complete("cpu_op", "c10d::allreduce_", 290, 100, 107, 0) + "," +
+           complete("cpu_op", "aten::mm", 10, 200, 107, 0));
+    const auto report = readReport(*m_imported.reader, m_imported.summary);
+    ASSERT_THAT(report, test::IsOk());
+    ASSERT_EQ(report->marked.size(), 2u);
+    EXPECT_EQ(report->marked[0].name, "gloo:all_reduce");
+    EXPECT_EQ(report->marked[0].count, 2);
+    EXPECT_EQ(report->marked[0].total.ns, 1'200'000);
+    EXPECT_EQ(report->marked[1].name, "c10d::allreduce_");
+    const Selection all;
+    for (const char* question : {"overlap", "collectives"}) {
+        const auto answer =
+            findQuestion(question)->ask({*m_imported.reader, m_imported.summary, all});
+        ASSERT_THAT(answer, test::IsOk());
+        EXPECT_THAT(
+            answer->sentences,
+            testing::Contains(HasSubstr("gloo:all_reduce (2, 1.20 ms), c10d::allreduce_ (1, ")))
+            << question;
+    }
+}
+
+TEST_F(ImportedLedger, OfCollectivesWithKernelsNothingIsOnlyMarked) {
+    import(complete("user_annotation", "nccl:all_reduce", 300, 500, 108, 0) + "," +
+           complete("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 400, 100, 7, 1));
+    const auto report = readReport(*m_imported.reader, m_imported.summary);
+    ASSERT_THAT(report, test::IsOk());
+    EXPECT_THAT(report->marked, IsEmpty());
 }
 
 }  // namespace

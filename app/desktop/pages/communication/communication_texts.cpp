@@ -3,6 +3,7 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/ledger_view.h"
 #include "app/desktop/models/recording_texts.h"
+#include "profiler/questions/communication.h"
 #include "storage/model/rank_facts.h"
 
 #include <QStringList>
@@ -68,6 +69,9 @@ std::optional<NothingText> noCommunicationAtAll(const SelectedPart& part) {
     if (recording.isImporting())
         return NothingText{u"Collectives are not read yet"_s,
                            u"They come at the end of the import."_s};
+    if (recording.isImported() && !recording.report.marked.empty())
+        return NothingText{u"Collectives are marked in this trace, not recorded"_s,
+                           fromUtf8(questions::markedText(recording.report.marked))};
     if (recording.isImported())
         return NothingText{
             u"No communication is in this trace"_s,
@@ -146,9 +150,10 @@ QString skewSentence(const CommunicationFrame& frame) {
     if (skew.known == 0)
         return skew.unknown == 0
                    ? u"No collectives of steps in the selection."_s
-                   : u"The last rank to arrive is unknown for %1 collectives: their arrivals on "
+                   : u"The last rank to arrive is unknown for %1: arrivals on "
                      u"all ranks of the group are not recorded or not selected, or differ by less "
-                     u"than the uncertainty of the hosts' clocks."_s.arg(formatCount(skew.unknown));
+                     u"than the uncertainty of the hosts' clocks."_s.arg(
+                         formatCounted(skew.unknown, "collective"));
     const analysis::LastComer& worst = skew.ranks.front();
     // Of equal ranks one always costs a little more.
     constexpr double kTie = 0.9;

@@ -165,7 +165,8 @@ std::optional<LineSeries> fitLine(const std::vector<Transfer>& transfers, const 
     const auto [low, high] = sizesOf(transfers, each);
     if (!each.fit || !factor || low <= 0 || high <= low) return std::nullopt;
     LineSeries line;
-    line.name = u"%1, fit"_s.arg(QString::fromLatin1(toWord(each.operation)));
+    line.name =
+        u"%1, fit to the last rank's end"_s.arg(QString::fromLatin1(toWord(each.operation)));
     line.meaning = meaningOf(each.operation);
     for (int i = 0; i <= kFitPoints; ++i) {
         const double size = low * std::pow(high / low, static_cast<double>(i) / kFitPoints);

@@ -116,11 +116,10 @@ QString warningOf(const RunConfig& config, const MachineFacts& machine) {
     const std::int32_t threads = std::max(config.threads, 1);
     if (config.hosts.empty() && config.ranks * threads > machine.cores)
         return QObject::tr(
-                   "%1 ranks × %2 threads share %3 cores: steps will be slower and waiting times "
+                   "%1 of %2 share %3: steps will be slower and waiting times "
                    "larger than on separate machines.")
-            .arg(config.ranks)
-            .arg(threads)
-            .arg(machine.cores);
+            .arg(formatCounted(config.ranks, "rank"), formatCounted(threads, "thread"),
+                 formatCounted(machine.cores, "core"));
     return {};
 }
 

@@ -4,6 +4,7 @@
 #include "app/desktop/pages/run_fields/run_option_texts.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/gpt2_names.h"
+#include "engine/run/config/run_settings.h"
 #include "engine/tokens/corpus.h"
 #include "engine/tokens/tokenizer.h"
 
@@ -84,7 +85,9 @@ private:
 
     void data() {
         if (m_config.data.empty())
-            return note("data", QObject::tr("the project's own source tree"));
+            return note("data", run::holdsBytes(m_config.model)
+                                    ? QObject::tr("the project's own source tree")
+                                    : QObject::tr("random tokens: the vocabulary holds no text"));
         if (m_config.data == tokens::kSynthetic) return note("data", QObject::tr("random tokens"));
         const QString path = fromUtf8(m_config.data);
         const QFileInfo info(path);
@@ -97,7 +100,8 @@ private:
         if (tokens::isTokenData(m_config.data)) return tokenFiles();
         if (info.isDir()) {
             const auto files = QDir(path).entryList(QDir::Files | QDir::Readable);
-            return note("data", QObject::tr("folder, %1 files at its top level").arg(files.size()));
+            return note("data", QObject::tr("folder, %1 at its top level")
+                                    .arg(formatCounted(files.size(), "file")));
         }
         textFile(path, info.size());
     }
@@ -162,9 +166,8 @@ private:
                                       "or name another.")
                               .arg(fromUtf8(*wrong)));
         if (manifest.nextStep >= m_config.steps)
-            return problem("steps",
-                           QObject::tr("The checkpoint has done %1 steps already; give more.")
-                               .arg(formatCount(manifest.nextStep)));
+            return problem("steps", QObject::tr("The checkpoint has done %1 already; give more.")
+                                        .arg(formatCounted(manifest.nextStep, "step")));
         if (!m_config.weights.empty())
             problem("weights",
                     QObject::tr("A checkpoint brings its own weights; empty this field, or start "

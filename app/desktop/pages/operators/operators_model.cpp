@@ -46,6 +46,22 @@ std::int64_t sumOf(const Table& table, const char* column) {
     return sum;
 }
 
+struct KernelTime {
+    std::int64_t copies = 0, all = 0;  ///< ns; kernels and copies of all streams
+};
+/// As the flame graph of kernels and copies counts it.
+KernelTime kernelTime(const WorkFrame& frame) {
+    KernelTime time;
+    const Table* types = findTable(frame.work, "types");
+    for (std::size_t row = 0; types != nullptr && row < types->rows.size(); ++row) {
+        const std::int64_t total = whole(*types, row, "total_ns");
+        const std::string* type = types->rows[row][types->columnAt("type")].text();
+        if (type != nullptr && *type == "copies") time.copies += total;
+        time.all += total;
+    }
+    return time;
+}
+
 const char* wordOf(const Table& table) {
     return std::string_view(table.key) == "kernels" ? "kernels" : "operators";
 }
@@ -128,12 +144,20 @@ QString workHeadline(const WorkFrame& frame) {
     const Table* table = mostDetailed(frame);
     if (!frame.part->refusal.isEmpty()) return frame.part->refusal;
     if (table == nullptr) return QObject::tr("Neither operators nor kernels were recorded");
-    const std::int64_t self = whole(*table, 0, "self_ns"), all = sumOf(*table, "self_ns");
+    const bool kernels = wordOf(*table) == std::string_view("kernels");
+    const KernelTime time = kernelTime(frame);
+    const std::int64_t self = whole(*table, 0, "self_ns");
+    const std::int64_t all = kernels && time.copies > 0 ? time.all : sumOf(*table, "self_ns");
     const QString name = shortName(fromUtf8(*table->rows[0][table->columnAt("name")].text()));
-    const QString ofWhat = wordOf(*table) == std::string_view("kernels")
-                               ? QObject::tr("all kernels' time")
-                               : QObject::tr("the operators' self time");
+    const QString ofWhat = !kernels          ? QObject::tr("the operators' self time")
+                           : time.copies > 0 ? QObject::tr("the time of kernels and copies")
+                                             : QObject::tr("all kernels' time");
     if (all <= 0) return QObject::tr("%1 is first of %2").arg(name, ofWhat);
+    if (kernels && time.copies > self)
+        return QObject::tr("Copies take %1 of %2: %3 of %4; the first of the kernels is %5 with %6")
+            .arg(formatPercent(static_cast<double>(time.copies) / static_cast<double>(all)), ofWhat,
+                 formatDuration({time.copies}), formatDuration({all}), name,
+                 formatDuration({self}));
     return QObject::tr("%1 takes %2 of %3: %4 of %5")
         .arg(name, formatPercent(static_cast<double>(self) / static_cast<double>(all)), ofWhat,
              formatDuration({self}), formatDuration({all}));

@@ -4,39 +4,18 @@
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-using analysis::DeviceUse;
 
 constexpr const char* kKernelSource =
     "Kernels that run at the same time count once. Source: kernels of the trace.";
 
 constexpr std::size_t kMostCards = 6;
-
-struct DeviceSums {
-    Duration compute, communication, hidden, idle, whole;
-    std::int64_t kernels = 0;
-    std::size_t devices = 0;
-};
-
-DeviceSums sumsOf(const SelectedPart& part) {
-    DeviceSums sums;
-    for (const DeviceUse& use : part.report->devices) {
-        if (!use.traced) continue;
-        sums.compute += use.compute;
-        sums.communication += use.communication;
-        sums.hidden += use.hidden;
-        sums.idle += use.idle;
-        sums.whole += use.whole();
-        sums.kernels += use.kernels;
-        ++sums.devices;
-    }
-    return sums;
-}
 
 QString basisOf(const SelectedPart& part) {
     return part.report->withinSteps ? u"of step time, validation left out"_s
@@ -101,7 +80,7 @@ CardContent stepCard(const SelectedPart& part, const LedgerView& ledger) {
         return card;
     }
     card.value = durationParts({std::llround(*median * 1e9)});
-    card.detail = u"median of %1 steps"_s.arg(part.report->steadySteps);
+    card.detail = u"median of %1"_s.arg(formatCounted(part.report->steadySteps, "step"));
     card.trend = decimated(ledger.stepTimes, kChartPointLimit);
     return card;
 }
@@ -120,27 +99,49 @@ CardContent contentCard(const SelectedPart& part) {
 
 }  // namespace
 
+DeviceSums deviceSums(const SelectedPart& part) {
+    DeviceSums sums;
+    for (const analysis::DeviceUse& use : part.report->devices) {
+        if (!use.traced) continue;
+        sums.compute += use.compute;
+        sums.communication += use.communication;
+        sums.hidden += use.hidden;
+        sums.copies += use.copies;
+        sums.unused += use.unused();
+        sums.whole += use.whole();
+        sums.kernels += use.kernels;
+        ++sums.devices;
+    }
+    return sums;
+}
+
 std::vector<CardContent> importedCards(const SelectedPart& part, const LedgerView& ledger) {
-    const DeviceSums sums = sumsOf(part);
+    const DeviceSums sums = deviceSums(part);
     CardContent busy =
         shareCard(u"Compute"_s, sums.compute, sums, part, u"A compute kernel runs"_s);
     if (sums.kernels > 0)
-        busy.detail = u"%1 kernels on %2 · %3"_s.arg(
-            formatCount(sums.kernels),
-            sums.devices == 1 ? u"1 device"_s : u"%1 devices"_s.arg(sums.devices), busy.detail);
+        busy.detail = u"%1 on %2 · %3"_s.arg(
+            formatCounted(sums.kernels, "kernel"),
+            formatCounted(static_cast<std::int64_t>(sums.devices), "device"), busy.detail);
     std::vector<CardContent> cards;
     if (sums.kernels > 0 || !part.recording->summary.steps.empty())
         cards.push_back(stepCard(part, ledger));
-    if (sums.kernels > 0)
-        cards = {cards.front(), busy,
-                 shareCard(u"Communication"_s, sums.communication, sums, part,
-                           u"A communication kernel runs, waiting for peers inside it included"_s),
-                 overlapCard(sums, part),
-                 shareCard(u"No kernel"_s, sums.idle, sums, part,
-                           u"Neither compute nor communication; copies may run"_s)};
+    if (sums.kernels > 0) {
+        cards.push_back(busy);
+        cards.push_back(
+            shareCard(u"Communication"_s, sums.communication, sums, part,
+                      u"A communication kernel runs, waiting for peers inside it included"_s));
+        if (sums.communication.ns > 0) cards.push_back(overlapCard(sums, part));
+        if (sums.copies.ns > 0)
+            cards.push_back(shareCard(
+                u"Copies"_s, sums.copies, sums, part,
+                u"Memory is copied or set with no kernel beside it, as in the step ledger"_s));
+        cards.push_back(shareCard(u"Idle"_s, sums.unused, sums, part,
+                                  u"Neither a kernel runs, nor is memory copied or set"_s));
+    }
     cards.push_back(memoryCard(part));
     cards.push_back(contentCard(part));
-    if (cards.size() > kMostCards) cards.pop_back();
+    cards.resize(std::min(cards.size(), kMostCards));
     return cards;
 }
 

@@ -12,6 +12,7 @@
 #include <QLocale>
 #include <QObject>
 #include <algorithm>
+#include <cmath>
 
 namespace shardscope::desktop {
 namespace {
@@ -31,32 +32,55 @@ QString ranksText(std::size_t ranks) {
     return ranks == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(ranks);
 }
 
-/// Of a trace without whole steps: what its devices did from the first kernel to the last.
-QString deviceHeadline(const SelectedPart& part) {
+/// Of a trace without kernels.
+QString traceHeadline(const SelectedPart& part) {
     const QString lacking =
-        part.report->stepSecondsMedian ? u"no kernels"_s : u"no steps and no kernels"_s;
-    Duration compute, communication, idle, whole;
-    for (const analysis::DeviceUse& use : part.report->devices) {
-        compute += use.compute;
-        communication += use.communication;
-        idle += use.idle;
-        whole += use.whole();
-    }
-    if (const auto* worst = whole.ns == 0 ? part.report->worstMemory() : nullptr)
+        part.summary->steps.empty() ? u"no steps and no kernels"_s : u"no kernels"_s;
+    if (const auto* worst = part.report->worstMemory())
         return u"Memory peaks at %1 on rank %2; %3 are in this trace."_s
             .arg(formatBytes(worst->peak))
             .arg(worst->rank.value)
             .arg(lacking);
-    if (whole.ns == 0 && part.recording->isImporting())
-        return u"%1 events of the trace are here; %2 so far."_s.arg(
-            formatCount(static_cast<std::int64_t>(part.report->events)), lacking);
-    if (whole.ns == 0)
-        return u"A trace of %1 events: %2 are in it."_s.arg(
-            formatCount(static_cast<std::int64_t>(part.report->events)), lacking);
-    return u"From the first kernel to the last a compute kernel runs %1 of the time, a "
-           u"communication kernel %2, no kernel %3 (%4 of %5; copies are not kernels)."_s.arg(
-               formatPercent(share(compute, whole)), formatPercent(share(communication, whole)),
-               formatPercent(share(idle, whole)), formatDuration(idle), formatDuration(whole));
+    if (part.recording->isImporting())
+        return u"%1 of the trace so far; %2 yet."_s.arg(
+            formatCounted(static_cast<std::int64_t>(part.report->events), "event"), lacking);
+    if (const auto& median = part.report->stepSecondsMedian)
+        return u"A step takes %1 (median of %2); what it is made of is unknown: no kernels are in "
+               u"this trace."_s.arg(formatDuration({std::llround(*median * 1e9)}))
+                   .arg(part.report->steadySteps);
+    return u"A trace of %1: %2 are in it."_s.arg(
+        formatCounted(static_cast<std::int64_t>(part.report->events), "event"), lacking);
+}
+
+/// The figures of the cards, what takes most first.
+QString deviceHeadline(const SelectedPart& part, const DeviceSums& sums, const LedgerView& ledger) {
+    struct Use {
+        QString what;
+        Duration time;
+    };
+    std::vector<Use> uses{{u"compute kernels"_s, sums.compute},
+                          {u"communication kernels"_s, sums.communication},
+                          {u"copies alone"_s, sums.copies},
+                          {u"idle"_s, sums.unused}};
+    std::stable_sort(uses.begin(), uses.end(),
+                     [](const Use& a, const Use& b) { return a.time > b.time; });
+    QStringList rest;
+    for (std::size_t i = 1; i < uses.size() && uses[i].time.ns > 0; ++i)
+        rest << u"%1 %2"_s.arg(uses[i].what, formatPercent(share(uses[i].time, sums.whole)));
+    const QString basis = part.report->withinSteps && !ledger.empty()
+                              ? u"%1, %2"_s.arg(ranksText(ledger.ranks.size()), stepsText(ledger))
+                              : u"from the first kernel to the last"_s;
+    return u"Devices: %1 %2 of %3 (%4 of %5, %6)%7."_s.arg(
+        uses.front().what, formatPercent(share(uses.front().time, sums.whole)),
+        part.report->withinSteps ? u"step time"_s : u"the time"_s,
+        formatDuration(uses.front().time), formatDuration(sums.whole), basis,
+        rest.isEmpty() ? QString() : u"; "_s + rest.join(u", "_s));
+}
+
+/// What is said of the cores first is not said of them again.
+bool leadsWithCores(const SelectedPart& part) {
+    return !part.figures->ledger.empty() &&
+           part.report->cores.takenOfSteps() >= analysis::kManyTaken;
 }
 
 QString ledgerHeadline(const LedgerView& ledger) {
@@ -66,6 +90,11 @@ QString ledgerHeadline(const LedgerView& ledger) {
     const Duration compute = total[at(LedgerPart::kCompute)];
     const Duration idle = total[at(LedgerPart::kHostBound)] + total[at(LedgerPart::kLaunchBound)];
     const QString basis = u"%1, %2"_s.arg(ranksText(ledger.ranks.size()), stepsText(ledger));
+    const Duration copies = total[at(LedgerPart::kCopies)];
+    if (copies > idle && copies > blocked)
+        return u"%1 of step time is compute; copies alone take %2 (%3 of %4, %5)."_s.arg(
+            formatPercent(share(compute, wall)), formatPercent(share(copies, wall)),
+            formatDuration(copies), formatDuration(wall), basis);
     if (idle > blocked)
         return u"%1 of step time is compute; the device idles %2 (%3 of %4, %5)."_s.arg(
             formatPercent(share(compute, wall)), formatPercent(share(idle, wall)),
@@ -136,12 +165,15 @@ void addClocks(const analysis::HostClocks& clocks, Facts& facts) {
 QString overviewHeadline(const SelectedPart& part, const LedgerView& ledger) {
     if (!part.refusal.isEmpty())
         return u"Nothing to show for this selection: %1."_s.arg(part.refusal);
-    if (!ledger.empty() && part.report->cores.takenOfSteps() >= analysis::kManyTaken)
+    if (leadsWithCores(part))
         return u"Ranks were without a core for %1 of step time. "_s.arg(
                    formatPercent(part.report->cores.takenOfSteps())) +
                ledgerHeadline(ledger);
+    if (part.recording->isImported())
+        if (const DeviceSums sums = deviceSums(part); sums.whole.ns > 0)
+            return deviceHeadline(part, sums, ledger);
     if (!ledger.empty()) return ledgerHeadline(ledger);
-    if (part.recording->isImported()) return deviceHeadline(part);
+    if (part.recording->isImported()) return traceHeadline(part);
     if (part.recording->summary.steps.empty())
         return u"No step was finished; %1 events were recorded before the run ended."_s.arg(
             formatCount(static_cast<std::int64_t>(part.report->events)));
@@ -156,7 +188,10 @@ QString overviewHeadline(const SelectedPart& part, const LedgerView& ledger) {
 QString overviewSubline(const SelectedPart& part) {
     const auto& report = *part.report;
     QStringList parts;
-    if (!report.findings.empty()) parts << fromUtf8(report.findings.front().title) + u'.';
+    const auto finding = std::find_if(
+        report.findings.begin(), report.findings.end(),
+        [&](const auto& each) { return each.code != "cores-taken" || !leadsWithCores(part); });
+    if (finding != report.findings.end()) parts << fromUtf8(finding->title) + u'.';
     parts << completenessText(*part.recording);
     if (!part.recording->isImported() && report.events + report.dropped > 0)
         parts << u"%1 of %2 events dropped."_s.arg(
@@ -207,7 +242,7 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     const QString ranks = run.worldSize == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(run.worldSize);
     Facts facts;
     if (recording.isImported()) {
-        facts.emplace_back(u"run"_s, u"imported, %1"_s.arg(ranks));
+        facts.emplace_back(u"run"_s, u"a trace, %1"_s.arg(ranks));
     } else {
         facts.emplace_back(u"model"_s, u"%1, %2 parameters"_s.arg(fromUtf8(run.model),
                                                                   formatCount(run.parameters)));
@@ -221,8 +256,10 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     }
     facts.emplace_back(u"recorded"_s, formatDuration({run.ended.ns}));
     facts.emplace_back(u"state"_s, recording.isImporting() ? u"being imported"_s
-                                   : recording.isRunning()
-                                       ? u"running"_s
+                                   : recording.isRunning() ? u"running"_s
+                                   // a trace does not say how its program ended
+                                   : recording.isImported()
+                                       ? u"imported"_s
                                        : QString::fromLatin1(toWord(run.status)));
     facts.emplace_back(u"recorded by"_s, fromUtf8(run.product));
     if (!run.commandLine.empty()) facts.emplace_back(u"command"_s, fromUtf8(run.commandLine));

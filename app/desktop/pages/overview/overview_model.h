@@ -11,6 +11,8 @@
 #include "app/desktop/models/targets.h"
 
 #include <QString>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -33,6 +35,14 @@ struct CardContent {
 [[nodiscard]] std::vector<CardContent> overviewCards(const SelectedPart& part,
                                                      const LedgerView& ledger,
                                                      const Targets& targets = {});
+/// What the traced devices of a part did, together.
+struct DeviceSums {
+    Duration compute, communication, hidden, copies, unused, whole;  ///< as DeviceUse has them
+    std::int64_t kernels = 0;
+    std::size_t devices = 0;
+};
+[[nodiscard]] DeviceSums deviceSums(const SelectedPart& part);
+
 /// Of another tool's trace: what its device did, where it has one.
 [[nodiscard]] std::vector<CardContent> importedCards(const SelectedPart& part,
                                                      const LedgerView& ledger);

@@ -184,7 +184,7 @@ QWidget* OverviewPage::buildDevices(QWidget* parent) {
     layout->addWidget(sectionLabel(tr("Devices"), m_deviceBlock));
     layout->addWidget(m_devices);
     layout->addSpacing(kGap);
-    layout->addWidget(sectionLabel(tr("What the kernels did"), m_deviceBlock));
+    layout->addWidget(sectionLabel(tr("What devices did"), m_deviceBlock));
     layout->addWidget(m_deviceTimes);
     layout->addWidget(m_deviceNote);
     return m_deviceBlock;

@@ -176,9 +176,11 @@ std::vector<TableColumn> deviceTimeColumns() {
              "communication kernels "
              "(HTA's definition: hta/analyzers/communication_analysis.py)"),
          true, false, false, 72},
-        {QObject::tr("no kernel"),
-         QObject::tr("neither compute nor communication, of training time; copies may run"), true,
-         false, false, 84},
+        {QObject::tr("copies"),
+         QObject::tr("memory is copied or set with no kernel beside it, of training time"), true,
+         false, false, 72},
+        {QObject::tr("idle"), QObject::tr("neither a kernel nor a copy, of training time"), true,
+         false, false, 60},
         {QObject::tr("energy per step"),
          QObject::tr("of the whole device, from the driver's sampled counter"), true, false, false,
          116},
@@ -194,8 +196,9 @@ std::vector<std::vector<TableCell>> deviceTimeRows(const SelectedPart& part) {
         const QString why = whyNone(use);
         rows.push_back({cell(QString::number(use.device.rank.value), {}, use.device.rank.value),
                         timeCell(use, use.compute, why), timeCell(use, use.communication, why),
-                        overlapCell(use, why), timeCell(use, use.idle, why),
-                        energyCell(use.joulesPerStep), energyCell(use.joulesPerToken),
+                        overlapCell(use, why), timeCell(use, use.copies, why),
+                        timeCell(use, use.unused(), why), energyCell(use.joulesPerStep),
+                        energyCell(use.joulesPerToken),
                         cell(formatCount(use.kernels), {}, static_cast<double>(use.kernels))});
     }
     return rows;

@@ -52,6 +52,25 @@ TEST(Transfers, BeginWhenTheLastRankHasArrived) {
     EXPECT_EQ(transfer.range, (TimeRange{{100}, {1'000}}));
 }
 
+/// One definition of alpha and beta, in `collectives`, `bench comm` and `calibrate`.
+TEST(Transfers, AreFittedUntilTheLastRankHasItsResult) {
+    std::vector<RankEvents> ranks = two({{0}, {3'000}}, {{500}, {900}}, true);
+    const auto later = two({{10'000}, {16'000}}, {{10'500}, {11'000}}, true);
+    for (const std::size_t r : {0U, 1U}) {
+        ranks[r].collectives.push_back(later[r].collectives[0]);
+        ranks[r].collectives[1].sequence = 2;
+        ranks[r].collectives[1].size = {9'000};
+    }
+    const auto transfers = transfersOf(ranks, {});
+    EXPECT_EQ(transfers.at(0).transfer->ns, 400);
+    EXPECT_EQ(transfers.at(0).completion()->ns, 2'500);
+    EXPECT_EQ(transfers.at(1).completion()->ns, 5'500);
+    const auto fit = classesOf(transfers).at(0).fit;
+    ASSERT_TRUE(fit);
+    EXPECT_NEAR(fit->latencyNs, 100, 1e-6);  // 2,500 = 100 + 0.6 x 4,000; 5,500 = 100 + 0.6 x 9,000
+    EXPECT_NEAR(fit->nsPerByte, 0.6, 1e-9);
+}
+
 TEST(Transfers, WithoutArrivalsAreTheShortestDuration) {
     const auto transfers = transfersOf(two({{100}, {1'000}}, {{500}, {1'000}}, false), {});
     ASSERT_EQ(transfers.size(), 1u);

@@ -127,7 +127,9 @@ TEST(ScalingComparability, RefusesOtherNumbersOfThreads) {
     first.ranks.emplace_back().device = "cpu (2 threads)";
     other.ranks.emplace_back().device = "cpu (1 thread)";
     EXPECT_THAT(scalingComparabilityOf(first, other, "recording 2").refusals,
-                ElementsAre(HasSubstr("cpu (2 threads) / cpu (1 thread)")));
+                ElementsAre(HasSubstr("cpu (2 threads) / cpu (1 thread). By default ranks divide "
+                                      "the cores of a host: record each with the same "
+                                      "--threads.")));
 }
 
 TEST(ScalingComparability, SaysWhatElseDiffersAndIsNotKnown) {

@@ -1,6 +1,7 @@
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/report/report.h"
+#include "profiler/analysis/report/report_draft.h"
 #include "storage/model/rank_facts.h"
 #include "tests/support/timeline.h"
 
@@ -132,6 +133,36 @@ rank 0 step    |..ssssss..|)");
     EXPECT_EQ(use.compute.ns, 2 * kTick.ns);
     EXPECT_EQ(use.idle.ns, 2 * kTick.ns);
     EXPECT_FALSE(use.overlap().has_value());
+}
+
+/// The report of one rank whose device copied meanwhile, in ticks [begin, end).
+Report reportOf(const test::Timeline& timeline, std::int64_t begin, std::int64_t end) {
+    ReportDraft draft(timeline.summary, {RankId{0}});
+    const Timestamp zero = timeline.ranks[0].computeKernels.front().begin;
+    draft.add(draft.share(0, timeline.ranks[0], {},
+                          {{zero + Duration{begin * kTick.ns}, zero + Duration{end * kTick.ns}}}),
+              timeline.ranks[0]);
+    return draft.conclude({}, {});
+}
+
+/// A kernel beside them is what the time counts for, as in the ledger.
+TEST(DeviceUse, CountsCopiesOfWhatIsIdle) {
+    const auto timeline = onDevices("rank 0 kernels |aa......bb|");
+    const DeviceUse use = reportOf(timeline, 1, 9).devices.at(0);
+    EXPECT_EQ(use.idle.ns, 6 * kTick.ns);
+    EXPECT_EQ(use.copies.ns, 6 * kTick.ns);
+    EXPECT_EQ(use.unused().ns, 0);
+}
+
+TEST(DeviceUse, FindsThatDevicesOnlyCopy) {
+    const auto timeline = onDevices("rank 0 kernels |aa......bb|");
+    const Report copying = reportOf(timeline, 2, 7);
+    ASSERT_EQ(copying.findings.size(), 1u);
+    EXPECT_EQ(copying.findings[0].code, "device-copies");
+    EXPECT_EQ(copying.findings[0].title, "Devices only copy memory for 50 % of the time");
+    EXPECT_EQ(copying.findings[0].severity, Severity::kWarning);
+    EXPECT_EQ(copying.findings[0].cost, Duration{5 * kTick.ns});
+    EXPECT_TRUE(reportOf(timeline, 2, 3).findings.empty());
 }
 
 TEST(DeviceUse, IsOfGpuRanksOnly) {

@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/rules/notices.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/repaired.h"
 #include "storage/model/step_facts.h"
@@ -79,6 +80,11 @@ TEST(Checks, NameTheStepsThatLackSomething) {
 
 TEST(Checks, TellProblemsFromWhatNobodyCouldTell) {
     EXPECT_EQ(find(read({.dropped = 7}).checks(), "dropped").state, CheckState::kProblem);
+    Read killed = read({});
+    for (RankFacts& rank : killed.summary.ranks) rank.emitted = 1;  // counted last before its end
+    EXPECT_EQ(
+        find(killed.checks(), "dropped").found,
+        "0 of " + countText(killed.summary.events.total()) + " that are recorded or were dropped");
     EXPECT_EQ(find(read({.finalise = false}).checks(), "rows").state, CheckState::kUnknown);
     Read made = read({});
     made.summary.run.worldSize = 3;
