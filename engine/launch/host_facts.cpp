@@ -139,6 +139,17 @@ HostFacts hostFacts() {
     return facts;
 }
 
+/// Hypervisors show themselves in CPUID; empty: the processor's flags say nothing of it.
+std::string hardwareOf(const std::string& root) {
+    std::ifstream cpus(root + "/proc/cpuinfo");
+    std::string line;
+    while (std::getline(cpus, line))
+        if (line.starts_with("flags"))
+            return (line + ' ').find(" hypervisor ") != std::string::npos ? kVirtualHardware
+                                                                          : "physical";
+    return {};
+}
+
 std::vector<FactRow> hostFactRows(const std::string& root) {
     std::vector<FactRow> rows;
     const auto add = [&rows](Fact fact, std::string value) {
@@ -154,6 +165,7 @@ std::vector<FactRow> hostFactRows(const std::string& root) {
         firstLine(fs::path(root + "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
     add(Fact::kGovernor, governor.empty() ? "unknown" : printableLine(governor));
     add(Fact::kNumaNodes, numaNodes(root));
+    add(Fact::kHardware, hardwareOf(root));
     const std::string load = firstLine(fs::path(root + "/proc/loadavg"));
     add(Fact::kLoad, load.substr(0, load.find(' ')));
     return rows;

@@ -18,6 +18,7 @@
 #include "profiler/planning/step_schedule.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
+#include "storage/model/run_facts.h"
 
 #include <cstdint>
 #include <map>
@@ -47,15 +48,19 @@ struct ComputeTimes {
     /// of which the recording's own stretches are a sample.
     double spread = 0;
     std::optional<Duration> recorded;  ///< its median step
-    std::int32_t ranksOnHost = 1;      ///< most of any host
-    std::int32_t cores = 0;            ///< of that host; 0: not known, or a device computes
-    std::int32_t steps = 0;            ///< that it is of
+    /// That step as the model plays it over the recorded link; absent: unknown.
+    std::optional<Duration> replayed;
+    std::int32_t ranksOnHost = 1;  ///< most of any host
+    std::int32_t cores = 0;        ///< of that host; 0: not known, or a device computes
+    std::int32_t steps = 0;        ///< that it is of
 };
 
 /// Of runs of the same settings the deviation of their median steps, over the median: by how far
-/// the medians of stretches of one run lie apart. At least what runs on a machine of their own
-/// differ by; that of a run too short for stretches.
-[[nodiscard]] double spreadOfRuns(const std::vector<double>& stepSeconds);
+/// the medians of stretches of one run lie apart. At least what runs on such a machine differ by
+/// from one minute to the next, which stretches of a run of seconds do not show (`facts` of the
+/// run); that of a run too short for stretches.
+[[nodiscard]] double spreadOfRuns(const std::vector<double>& stepSeconds,
+                                  const std::vector<FactRow>& facts);
 
 /// kUsage where the recording was not made by this engine, or has no steady step to learn from.
 [[nodiscard]] Result<ComputeTimes> computeTimesOf(const RecordingSummary& summary,

@@ -83,16 +83,14 @@ std::string uncovered(const RunConfig& config, const ForecastInput& input,
                                   largest->size);
 }
 
-/// Where nothing was played or recorded to compare with it is the spread of runs alone.
-Band bandAround(const PlayedStep& step, const ForecastInput& input) {
-    const RunConfig& recorded = input.times.config;
-    const Duration own = played(recorded, {input.times, input.link, input.times.ranksOnHost},
-                                stepTasks(recorded, kPlayedSteps), 1)
-                             .time;
-    if (own.ns <= 0 || step.time.ns <= 0)
-        return bandOf(step.time, step.time, input.times.spread, 0);
-    return bandOf(step.time, own, input.times.spread,
-                  own.seconds() / input.times.recorded->seconds() - 1);
+/// Where the recorded step cannot be played it is taken to be played without an error.
+Band bandAround(const PlayedStep& step, const RunConfig& config, const ForecastInput& input) {
+    const ComputeTimes& times = input.times;
+    const Duration recorded = *times.recorded, own = times.replayed.value_or(recorded);
+    if (own.ns <= 0 || step.time.ns <= 0) return bandOf(step.time, step.time, times.spread, 0);
+    const bool isCrowd = std::min(config.ranks, input.ranksOnHost) != times.ranksOnHost;
+    return bandOf(step.time, own, times.spread, own.seconds() / recorded.seconds() - 1,
+                  isCrowd ? kCrowdingError : 0);
 }
 
 using run::Strategy;
@@ -215,11 +213,12 @@ private:
 
 }  // namespace
 
-Band bandOf(Duration estimated, Duration played, double spread, double error) {
+Band bandOf(Duration estimated, Duration played, double spread, double error, double more) {
     const double away = estimated.ns > 0 && played.ns > 0
                             ? kTransferError * std::log(estimated.seconds() / played.seconds())
                             : 0;
-    const double off = 1.2816 * std::sqrt(spread * spread + error * error + away * away);
+    const double off =
+        1.2816 * std::sqrt(2 * spread * spread + error * error + away * away + more * more);
     return {times(estimated, 1 - std::min(off, 0.9)), times(estimated, 1 + off)};
 }
 
@@ -229,7 +228,7 @@ Forecast forecast(const RunConfig& config, const ForecastInput& input) {
     made.step = played(config, input, tasks, 1);
     made.unknown = uncovered(config, input, tasks);
     if (input.times.recorded) {
-        const Band band = bandAround(made.step, input);
+        const Band band = bandAround(made.step, config, input);
         made.low = band.low;
         made.high = band.high;
     } else {

@@ -39,16 +39,19 @@ struct Forecast {
     [[nodiscard]] bool communicationBound() const { return step.moving > step.computing; }
 };
 
-/// Deviation of a forecast, for a step that takes e times as long as the recorded one.
-inline constexpr double kTransferError = 0.05;
+/// Deviation of a forecast, for a step that takes e times as long as the recorded one; and for
+/// another number of ranks on a host, which share its caches and memory.
+inline constexpr double kTransferError = 0.05, kCrowdingError = 0.1;
 
 /// What four in five runs keep to, when medians of runs are normal: 1.28 deviations to each side.
 struct Band {
     Duration low, high;
 };
 /// Of an estimated step, from the recorded one as the model plays it, both above zero. `spread`:
-/// spreadOfRuns(). `error`: of the played step over the recorded one, less 1.
-[[nodiscard]] Band bandOf(Duration estimated, Duration played, double spread, double error);
+/// spreadOfRuns(), of which the recorded run and the one to come each have their own. `error`: of
+/// the played step over the recorded one, less 1. `more`: another deviation.
+[[nodiscard]] Band bandOf(Duration estimated, Duration played, double spread, double error,
+                          double more = 0);
 
 /// `config` is valid.
 [[nodiscard]] Forecast forecast(const run::RunConfig& config, const ForecastInput& input);

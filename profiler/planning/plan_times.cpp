@@ -29,8 +29,8 @@ Utilisation around(double expected) {
             std::min(1.0, kUsualUtilisation.high * factor)};
 }
 
-/// How far off the recorded step the played one is. kUsage: why that is unknown.
-Result<double> errorOf(const ComputeTimes& computing, const std::optional<LinkTimes>& link) {
+/// The recorded step as the model plays it. kUsage: why that is unknown.
+Result<Duration> replayed(const ComputeTimes& computing, const std::optional<LinkTimes>& link) {
     const bool alone = computing.config.ranks == 1;
     if (!alone && !link)
         return failure(ErrorCode::kUsage, "nothing is known of the link between ranks");
@@ -38,13 +38,13 @@ Result<double> errorOf(const ComputeTimes& computing, const std::optional<LinkTi
     const Forecast played =
         forecast(computing.config, {computing, alone ? nullptr : &*link, computing.ranksOnHost});
     if (!played.unknown.empty()) return failure(ErrorCode::kUsage, played.unknown);
-    return played.step.time.seconds() / computing.recorded->seconds() - 1;
+    return played.step.time;
 }
 
-std::string errorText(const Result<double>& error) {
+std::string errorText(std::optional<double> error, const Result<Duration>& played) {
     if (!error)
         return fmt::format("the error of the model on its step is unknown ({})",
-                           error.error().message);
+                           played.error().message);
     return fmt::format("the model plays its step {:.1f} % {} than recorded", 100 * std::abs(*error),
                        *error < 0 ? "shorter" : "longer");
 }
@@ -81,9 +81,13 @@ Result<PlanTimes> timesOfRecording(const RecordingSummary& summary,
         fmt::format("computing as {} recorded, {}", name, counted(computing->steps, "step"));
     times.computing.push_back(std::move(*computing));
     times.link = linkOf(summary, ranks);
-    const auto error = errorOf(times.computing.front(), times.link);
-    times.source += "; " + errorText(error);
-    if (error) times.replayError = *error;
+    ComputeTimes& own = times.computing.front();
+    const auto step = replayed(own, times.link);
+    if (step) {
+        own.replayed = *step;
+        times.replayError = step->seconds() / own.recorded->seconds() - 1;
+    }
+    times.source += "; " + errorText(times.replayError, step);
     return times;
 }
 

@@ -102,7 +102,8 @@ bool isWorth(const PathPiece& piece) {
 class Bounds {
 public:
     Bounds(const Asked& asked, const std::vector<RankEvents>& ranks)
-        : m_clocks(asked.summary, ranks),
+        : m_facts(asked.summary.facts),
+          m_clocks(asked.summary, ranks),
           m_graphs(ranks, m_clocks, m_names),
           m_steps(asked, ranks, m_names),
           m_ranges(stepsOf(asked, ranks)) {}
@@ -281,6 +282,7 @@ private:
         }
     }
 
+    const std::vector<FactRow> m_facts;
     const analysis::HostClocks m_clocks;
     analysis::PathNames m_names;
     analysis::StepGraphs m_graphs;
@@ -368,7 +370,7 @@ Table Bounds::scenarioTable() const {
     const Duration recorded = medianWall();
     std::vector<double> seconds;
     for (const std::int64_t ns : m_recorded) seconds.push_back(Duration{ns}.seconds());
-    const double spread = planning::spreadOfRuns(seconds);
+    const double spread = planning::spreadOfRuns(seconds, m_facts);
     for (std::size_t i = 1; i < m_scenarios.size(); ++i) {
         const Duration median{analysis::medianOf(m_walls[i])};
         const Duration saved = recorded - median;

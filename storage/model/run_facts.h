@@ -28,6 +28,7 @@ enum class Fact : std::uint8_t {
     kQuota,
     kGovernor,
     kNumaNodes,
+    kHardware,
     kKernel,
     kLoad,
 };
@@ -58,12 +59,18 @@ constexpr auto wordsOf(Fact) {
           "scaling_governor of processor 0; unknown in most virtual machines.", E::kMachine, false},
          {Fact::kNumaNodes, "numa_nodes", "NUMA nodes", "Nodes with memory of their own.",
           E::kMachine, false},
+         {Fact::kHardware, "hardware", "hardware",
+          "physical or virtual: a virtual machine shares caches, memory and clocks with others.",
+          E::kMachine, false},
          {Fact::kKernel, "kernel", "operating system", "Name and release of the kernel.",
           E::kMachine, false},
          {Fact::kLoad, "load", "load at start",
           "Load average of the last minute before ranks began to compute (/proc/loadavg).",
           E::kMoment, false}});
 }
+
+/// Of Fact::kHardware.
+inline constexpr const char* kVirtualHardware = "virtual";
 
 struct FactRow {
     std::string name;  ///< a word of Fact, or one of a newer program

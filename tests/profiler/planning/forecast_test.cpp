@@ -5,11 +5,14 @@
 #include "profiler/planning/model_plan.h"
 #include "profiler/planning/plan_times.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 #include "tests/profiler/planning/played_recording.h"
 #include "tests/support/result_matchers.h"
 
 #include <gmock/gmock.h>
+
+#include <cmath>
 
 namespace shardscope::planning {
 namespace {
@@ -129,32 +132,60 @@ TEST(Forecast, TheBandHoldsErrorSpreadAndDistance) {
         EXPECT_GT(made.high, made.step.time);
         return made.high.seconds() / made.step.time.seconds() - 1;
     };
-    EXPECT_NEAR(bandOf(1), 1.2816 * times.spread, 1e-3) << "played as it was recorded";
+    EXPECT_NEAR(bandOf(1), 1.2816 * std::sqrt(2.0) * times.spread, 1e-3)
+        << "of the recorded run and of the one to come";
     EXPECT_GT(bandOf(8), 2 * bandOf(1)) << "other settings";
     const double still = bandOf(1);
     times.spread = 0.1;
-    EXPECT_NEAR(bandOf(1), 0.12816, 2e-3);
+    EXPECT_NEAR(bandOf(1), 0.12816 * std::sqrt(2.0), 2e-3);
     times.spread = still / 1.2816;
+    times.replayed = times.recorded;
     times.recorded = Duration{times.recorded->ns * 6 / 5};
     EXPECT_GT(bandOf(1), 0.2) << "the model is off by a sixth";
 }
 
+TEST(Forecast, TheBandIsOfTheRecordedLinkWhateverLinkIsAskedFor) {
+    const auto recording = playRecording(configOf(Strategy::kZero3), Pace{}, kLink, 20);
+    auto times = timesOfRecording(recording.summary, recording.ranks, "run");
+    ASSERT_TRUE(times);
+    const LinkTimes slow(kSlow, "given");
+    const ComputeTimes& own = times->computing.front();
+    const Forecast made = forecast(own.config, {own, &slow, own.ranksOnHost});
+    EXPECT_GT(made.step.time.seconds(), 1.5 * own.recorded->seconds())
+        << "far from the recorded one";
+    EXPECT_LT(made.high.seconds() / made.step.time.seconds(), 1.3);
+}
+
+TEST(Forecast, MoreRanksThanRecordedOnAHostWidenTheBand) {
+    const auto recording = playRecording(configOf(Strategy::kZero3, 2), Pace{}, kLink, 20);
+    const ComputeTimes times = learned(recording);
+    const LinkTimes link(kLink, "given");
+    const auto width = [&](std::int32_t onHost) {
+        const Forecast made = forecast(configOf(Strategy::kZero3, 4), {times, &link, onHost});
+        return made.high.seconds() / made.step.time.seconds() - 1;
+    };
+    EXPECT_GT(width(4), width(2) + 0.05);
+}
+
 TEST(Forecast, ABandIsOfFourInFiveRuns) {
     const Duration step{100'000'000};
-    const auto width = [&](Duration played, double spread, double error) {
-        const Band band = bandOf(step, played, spread, error);
+    const auto width = [&](Duration played, double spread, double error, double more = 0) {
+        const Band band = bandOf(step, played, spread, error, more);
         EXPECT_NEAR(static_cast<double>((band.high - step).ns),
                     static_cast<double>((step - band.low).ns), 2);
         return (band.high - step).seconds() / step.seconds();
     };
-    EXPECT_NEAR(width(step, 0.1, 0), 0.12816, 1e-6);
-    EXPECT_NEAR(width(step, 0.03, 0.04), 0.05 * 1.2816, 1e-6);
+    EXPECT_NEAR(width(step, 0.1, 0), 0.12816 * std::sqrt(2.0), 1e-6);
+    EXPECT_NEAR(width(step, 0.03 / std::sqrt(2.0), 0.04), 0.05 * 1.2816, 1e-6);
+    EXPECT_NEAR(width(step, 0, 0.03, 0.04), 0.05 * 1.2816, 1e-6);
     EXPECT_NEAR(width(Duration{271'828'183}, 0, 0), kTransferError * 1.2816, 1e-6);
-    EXPECT_NEAR(spreadOfRuns(std::vector<double>(20, 1.0)), 0.015, 1e-9) << "of any machine";
-    EXPECT_NEAR(spreadOfRuns({1, 9}), 0.015, 1e-9) << "too few for stretches";
+    const std::vector<FactRow> none, shared{{toWord(Fact::kHardware), 0, -1, kVirtualHardware}};
+    EXPECT_NEAR(spreadOfRuns(std::vector<double>(20, 1.0), none), 0.015, 1e-9) << "of any machine";
+    EXPECT_NEAR(spreadOfRuns({1, 9}, none), 0.015, 1e-9) << "too few for stretches";
+    EXPECT_NEAR(spreadOfRuns({1, 9}, shared), 0.035, 1e-9) << "beside other machines";
     std::vector<double> faster(10, 1.0);
     faster.resize(20, 2.0);
-    EXPECT_GT(spreadOfRuns(faster), 0.2);
+    EXPECT_GT(spreadOfRuns(faster, none), 0.2);
 }
 
 TEST(Forecast, WaitsForTheSlowestOfItsRanks) {
