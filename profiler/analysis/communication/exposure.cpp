@@ -81,6 +81,8 @@ private:
         if (event.issue.ns == 0 || event.issue >= event.start) {
             return m_waits.empty() ? ExposureReason::kUnknown : ExposureReason::kLate;
         }
+        // Whatever was before it in the queue: the step thread had nothing left to do meanwhile.
+        if (isNeededAtOnce(event)) return ExposureReason::kLate;
         if (isQueued(place)) return ExposureReason::kQueued;
         if (event.cause == Cause::kDemand) return ExposureReason::kLate;
         const Duration chance = m_compute.within({event.issue, event.end});
@@ -102,6 +104,14 @@ private:
     [[nodiscard]] bool startsWaiting(const CollectiveEvent& event) {
         const Duration asked = event.end - event.issue;
         return 2 * m_waits.within({event.issue, event.end}).ns >= asked.ns;
+    }
+
+    /// Hardly anything was computed from when it was asked for to its end.
+    [[nodiscard]] bool isNeededAtOnce(const CollectiveEvent& event) {
+        constexpr std::int64_t kHardly = 10;  // a tenth
+        return kHardly * m_compute.within({event.issue, event.end}).ns <=
+                   (event.end - event.issue).ns &&
+               startsWaiting(event);
     }
 
     [[nodiscard]] std::optional<RankId> lateOf(const CollectiveEvent& event) {

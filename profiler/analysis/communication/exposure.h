@@ -5,10 +5,10 @@
 // two collectives of a rank run at once, both count what they share.
 //
 // Why, by the longest part of what is exposed: waiting for a rank; or of the time that data moved
-// - queued: it began only when another collective of the rank was done, and had been asked for
-//   before that one ended
 // - issued late: it was asked for when the step thread came to need it, or with less compute before
 //   that than it took
+// - queued: it began only when another collective of the rank was done, and had been asked for
+//   before that one ended, while the step thread still computed
 // - too long: it was asked for in time, and compute that there was could not hide it.
 #pragma once
 

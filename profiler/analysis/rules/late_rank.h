@@ -21,6 +21,7 @@
 #include "storage/model/recording.h"
 #include "storage/model/words.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -185,9 +186,18 @@ struct LateCause {
                                 const std::vector<LedgerRow>& ledger,
                                 const std::set<StepIndex>& steps, const Surroundings& around = {});
 
-/// Now and then and without a reason: no warning names a rank for that.
+/// What another load on the machine does to one rank and not to its peers can last so long.
+inline constexpr Duration kLongestChance{1'000'000'000};
+
+/// No warning names a rank for what may be chance: now and then without a reason, or because it
+/// took longer for the same work, in steps that last below a second together.
 [[nodiscard]] inline bool mayBeChance(const LateRank& late, const LateCause& cause) {
-    return !late.isRegular() && cause.reason == LateReason::kUnknown;
+    const bool isUnknown = cause.reason == LateReason::kUnknown;
+    if (isUnknown && !late.isRegular()) return true;
+    const bool sameWork =
+        isUnknown || cause.reason == LateReason::kCompute || cause.reason == LateReason::kHost;
+    const auto others = static_cast<std::int64_t>(std::max<std::size_t>(late.others, 1));
+    return sameWork && late.othersWall.ns / others < kLongestChance.ns;
 }
 
 }  // namespace shardscope::analysis

@@ -139,7 +139,7 @@ rank 0 step    |..ssssss..|)");
 Report reportOf(const test::Timeline& timeline, std::int64_t begin, std::int64_t end) {
     ReportDraft draft(timeline.summary, {RankId{0}});
     const Timestamp zero = timeline.ranks[0].computeKernels.front().begin;
-    draft.add(draft.share(0, timeline.ranks[0], {},
+    draft.add(draft.share(0, {timeline.ranks[0]}, {},
                           {{zero + Duration{begin * kTick.ns}, zero + Duration{end * kTick.ns}}}),
               timeline.ranks[0]);
     return draft.conclude({}, {});

@@ -185,6 +185,24 @@ TEST(LateRank, IsNamedWhereItIsStoppedNowAndThen) {
     EXPECT_FALSE(stopped(1).held.front().isNamed()) << "4 steps say little";
 }
 
+TEST(LateRank, MayBeChanceWhereItTookLongerForTheSameWorkForAMoment) {
+    LateRank late;
+    late.steps = late.stepsLed = 30;
+    late.others = 3;
+    late.blocked = late.blockedByAnybody = Duration{1};
+    ASSERT_TRUE(late.isRegular());
+    const auto isChance = [&](std::int64_t seconds, LateReason reason) {
+        late.othersWall = Duration{seconds * 1'000'000'000};
+        return mayBeChance(late, {reason, {}});
+    };
+    EXPECT_TRUE(isChance(2, LateReason::kCompute)) << "two thirds of a second each";
+    EXPECT_TRUE(isChance(2, LateReason::kUnknown));
+    EXPECT_FALSE(isChance(4, LateReason::kCompute));
+    EXPECT_FALSE(isChance(4, LateReason::kUnknown));
+    EXPECT_FALSE(isChance(2, LateReason::kNotRunning)) << "it was stopped";
+    EXPECT_FALSE(isChance(2, LateReason::kInput)) << "its own";
+}
+
 TEST(LateRank, SharesAreSharesWhateverTheRun) {
     std::mt19937 random(11);
     for (int round = 0; round < 300; ++round) {

@@ -234,11 +234,13 @@ TEST(Rules, OrderFindingsBySeverityThenCost) {
     std::vector<std::string> codes;
     for (const RunFinding& finding : report.findings) codes.push_back(finding.code);
     EXPECT_THAT(codes,
-                testing::ElementsAre("not-finite", "late-rank", "slow-step", "memory-growth"));
+                testing::ElementsAre("not-finite", "slow-step", "memory-growth", "late-rank"));
     const auto json = nlohmann::json::parse(toJson(report)).at("findings");
     EXPECT_EQ(json.at(0).at("cost_ns"), nullptr);
     EXPECT_EQ(json.at(0).at("severity"), "problem");
-    EXPECT_EQ(json.at(1).at("cost_ns"), 2 * (17 * 150'000 + 3'000'000));
+    EXPECT_EQ(json.at(1).at("cost_ns"), 2 * (3'000'000 - 150'000));
+    EXPECT_EQ(json.at(3).at("severity"), "note") << "for the same work, in below a second";
+    EXPECT_EQ(json.at(3).at("cost_ns"), 2 * (17 * 150'000 + 3'000'000));
     EXPECT_FALSE(json.at(1).at("remedy").get<std::string>().empty());
 }
 

@@ -131,7 +131,7 @@ TEST(RunFindings, AreInTheJsonWithTheirEvidence) {
     const auto json = nlohmann::json::parse(toJson(analyse(run.summary, run.ranks)));
     const auto& finding = json.at("findings").at(0);
     EXPECT_EQ(finding.at("code"), "late-rank");
-    EXPECT_EQ(finding.at("severity"), "warning");
+    EXPECT_EQ(finding.at("severity"), "note");
     EXPECT_EQ(finding.at("rank"), 1);
     EXPECT_EQ(finding.at("steps"), nlohmann::json::array({2, 19}));
     EXPECT_EQ(finding.at("evidence").at("blocked_ns"), 2.7e6);
