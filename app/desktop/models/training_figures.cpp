@@ -43,6 +43,18 @@ std::vector<double> valuesIn(const QVector<QPointF>& points, const OpenRecording
     return values;
 }
 
+/// Those that the report's median and throughput are of; all that are selected where it has none.
+std::vector<double> steadyValues(const QVector<QPointF>& points, const analysis::Report& report,
+                                 const OpenRecording& recording, const Selection& selection) {
+    if (report.steady.empty()) return valuesIn(points, recording, selection);
+    std::vector<double> values;
+    for (const QPointF& point : points)
+        if (std::binary_search(report.steady.begin(), report.steady.end(),
+                               StepIndex{static_cast<std::int32_t>(point.x())}))
+            values.push_back(point.y());
+    return values;
+}
+
 void addCurve(MetricChart& chart, const QString& name, const QVector<QPointF>& points,
               Meaning meaning, const CurveLook& look) {
     if (look.smoothing > 0 && points.size() > 2) {
@@ -106,8 +118,9 @@ QString stepsWord(const StepSpan& steps) {
     return u"Steps %1–%2"_s.arg(steps.first.value).arg(steps.last.value);
 }
 
-TargetRow scalingRow(const OpenRecording& recording, const Selection& selection,
-                     const Targets& targets, const std::vector<ComparedRun>& others) {
+TargetRow scalingRow(const OpenRecording& recording, const analysis::Report& report,
+                     const Selection& selection, const Targets& targets,
+                     const std::vector<ComparedRun>& others) {
     const auto baseline = std::find_if(others.begin(), others.end(),
                                        [](const ComparedRun& run) { return run.ranks == 1; });
     TargetRow row{u"Scaling"_s, {}, {}};
@@ -121,8 +134,8 @@ TargetRow scalingRow(const OpenRecording& recording, const Selection& selection,
     }
     std::vector<double> one;
     for (const QPointF& point : baseline->curves.of(kThroughputMetric)) one.push_back(point.y());
-    const auto all =
-        valuesIn(figuresOf(recording)->curves.of(kThroughputMetric), recording, selection);
+    const auto all = steadyValues(figuresOf(recording)->curves.of(kThroughputMetric), report,
+                                  recording, selection);
     // of all ranks, whichever are selected
     if (one.empty() || all.empty()) {
         row.value = u"unknown: no throughput recorded"_s;
@@ -217,13 +230,14 @@ std::vector<MetricChart> metricCharts(const OpenRecording& recording, const Sele
     return charts;
 }
 
-std::vector<Spread> spreads(const OpenRecording& recording, const Selection& selection,
-                            const StepCurves* made) {
+std::vector<Spread> spreads(const OpenRecording& recording, const analysis::Report& report,
+                            const Selection& selection, const StepCurves* made) {
     const CurvesPtr shared = curvesOf(recording, selection, made);
     const StepCurves& curves = *shared;
     const auto spreadOf = [&](const QString& key, const QString& title, const QString& unit,
                               const QVector<QPointF>& points) {
-        auto values = valuesIn(points, recording, selection);
+        auto values = isByRank(key) ? steadyValues(points, report, recording, selection)
+                                    : valuesIn(points, recording, selection);
         // what follows is of sorted values at little cost
         std::sort(values.begin(), values.end());
         Spread spread{ofRanks(recording, selection, title, key), unit, histogramOf(values), {}};
@@ -248,6 +262,10 @@ QString missingMetrics(const OpenRecording& recording) {
     return u"This run ended before a step reported its loss: no metric was recorded. Capture levels do not matter: all but off keep metrics."_s;
 }
 
+bool isUnsure(const analysis::Report& report) {
+    return report.dropped > 0 || report.cores.takenOfSteps() >= analysis::kManyTaken;
+}
+
 std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targets,
                                   const std::vector<ComparedRun>& others) {
     TargetRow mfu{u"MFU"_s, {}, {}};
@@ -259,9 +277,10 @@ std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targe
     } else {
         mfu.value = u"unknown: %1"_s.arg(fromUtf8(part.report->mfu.reason));
     }
-    std::vector<TargetRow> rows{mfu, scalingRow(*part.recording, part.selection, targets, others),
-                                communicationRow(part, targets)};
-    for (TargetRow& row : rows) row.unsure = row.unsure || part.report->dropped > 0;
+    std::vector<TargetRow> rows{
+        mfu, scalingRow(*part.recording, *part.report, part.selection, targets, others),
+        communicationRow(part, targets)};
+    for (TargetRow& row : rows) row.unsure = row.unsure || isUnsure(*part.report);
     return rows;
 }
 

@@ -50,11 +50,16 @@ struct Spread {
 };
 /// Of loss, step time and throughput.
 [[nodiscard]] std::vector<Spread> spreads(const OpenRecording& recording,
+                                          const analysis::Report& report,
                                           const Selection& selection,
                                           const StepCurves* curves = nullptr);
 
 /// Whether a recording has anything this page shows; else why not.
 [[nodiscard]] QString missingMetrics(const OpenRecording& recording);
+
+/// Events were dropped, or ranks lacked cores for so long that times are the machine's: nothing of
+/// the run passes or fails a target.
+[[nodiscard]] bool isUnsure(const analysis::Report& report);
 
 /// A figure against its target.
 struct TargetRow {

@@ -200,7 +200,8 @@ struct Report {
     std::optional<double> wholeTokensPerSecond;  ///< of the whole run's time (findings.h)
     std::optional<double> stepSecondsMedian;     ///< warm-up steps left out
     std::int32_t warmupStepsLeftOut = 0;
-    std::int32_t steadySteps = 0;  ///< that median and throughput are of
+    std::int32_t steadySteps = 0;   ///< that median and throughput are of
+    std::vector<StepIndex> steady;  ///< which these are, ascending
     /// Overlap and devices count time within steps; false: a rank has none, and all its time counts
     /// from its first kernel to its last.
     bool withinSteps = true;

@@ -103,6 +103,7 @@ void ReportDraft::takeThroughput() {
     report.steadySteps = throughput.steps;
     std::set<StepIndex> steady;
     for (const auto& [index, step] : steadySteps(summary, m_outlines).steps) steady.insert(index);
+    report.steady.assign(steady.begin(), steady.end());
     report.cores = coreUse(summary, steady);
     report.mfu = modelFlopsUtilisation(summary, throughput.tokensPerSecond);
     report.measuredPeakUse = measuredPeakUse(summary, throughput.tokensPerSecond);

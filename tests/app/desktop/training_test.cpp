@@ -86,10 +86,10 @@ TEST(TrainingModel, SpeaksOfTheSelectedSteps) {
               u"Steps 2–4: loss went from 4.80 to 4.60 nats in 3 steps."_s);
     EXPECT_EQ(trainingHeadline(recording, steps(3, 3)), u"Step 3: loss 4.70 nats."_s);
     EXPECT_EQ(trainingHeadline(recording, steps(50, 60)), u"Steps 50–60: no loss was reported."_s);
-    const auto all = spreads(recording, steps(2, 4));
+    const auto all = spreads(recording, recording.report, steps(2, 4));
     EXPECT_EQ(all[1].marks.front().text, u"median 0.100"_s);
-    ASSERT_TRUE(spreads(recording, {})[1].histogram);
-    EXPECT_DOUBLE_EQ(spreads(recording, {})[1].histogram->high(), 0.9);
+    ASSERT_TRUE(spreads(recording, recording.report, {})[1].histogram);
+    EXPECT_DOUBLE_EQ(spreads(recording, recording.report, {})[1].histogram->high(), 0.9);
 }
 
 TEST(TrainingModel, MarksSlowStepsAndShowsTheLossScaleOnlyWhereRecorded) {
@@ -138,7 +138,7 @@ TEST(TrainingModel, SpeedIsOfTheSelectedRanksAndLossOfAll) {
     EXPECT_EQ(chartOf(u"step_time"_s, first).title, u"Step time, of 1 of 2 ranks"_s);
     EXPECT_EQ(chartOf(u"loss"_s, first).title, u"Loss, of all ranks"_s);
     EXPECT_EQ(firstOf(u"loss"_s, first), firstOf(u"loss"_s, {}));
-    EXPECT_EQ(spreads(recording, second)[1].marks.front().text, u"median 0.200"_s);
+    EXPECT_EQ(spreads(recording, recording.report, second)[1].marks.front().text, u"median 0.200"_s);
 }
 
 TEST(TrainingModel, SmoothedCurvesKeepTheirOwnBehindThem) {

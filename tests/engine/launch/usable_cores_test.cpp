@@ -1,5 +1,6 @@
 // Cores and quotas of made-up machines, below a folder that stands for "/".
 #include "engine/launch/host_facts.h"
+#include "storage/model/run_facts.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gtest/gtest.h>
@@ -101,6 +102,17 @@ TEST_F(UsableCores, RanksTimesThreadsIsNeverMoreThanThere) {
     }
     write("sys/fs/cgroup/cpu.max", "100000 100000");
     EXPECT_EQ(threadsPerRank(1, root()), 1);
+}
+
+TEST_F(UsableCores, OfAVirtualMachineAreAFactOfTheRun) {
+    const auto hardware = [&] { return factText(hostFactRows(root()), Fact::kHardware); };
+    EXPECT_EQ(hardware(), "") << "there is nothing that says it";
+    write("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu sse hypervisor avx\n");
+    EXPECT_EQ(hardware(), kVirtualHardware);
+    write("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu sse avx hypervisor");
+    EXPECT_EQ(hardware(), kVirtualHardware);
+    write("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu sse avx\n");
+    EXPECT_EQ(hardware(), "physical");
 }
 
 }  // namespace

@@ -289,7 +289,7 @@ Dashboard dashboardOf(const SelectedPart& part, const Targets& targets,
                       const std::optional<FlowOfStep>& flow) {
     const OpenRecording& recording = *part.recording;
     const auto charts = metricCharts(recording, part.selection);
-    const auto spread = spreads(recording, part.selection);
+    const auto spread = spreads(recording, *part.report, part.selection);
     const auto config = configOf(part);
     Dashboard made;
     made.title = recording.label();

@@ -110,7 +110,7 @@ QString efficiencySubline(const EfficiencyFrame& frame, const QString& word,
     const auto variants = mfuVariants(frame.answer);
     const MfuVariant* variant = findVariant(variants, word);
     if (variant != nullptr && variant->mfu) {
-        const bool unsure = frame.part->report->mfu.unsure || frame.part->report->dropped > 0;
+        const bool unsure = frame.part->report->mfu.unsure || isUnsure(*frame.part->report);
         parts << QObject::tr("Target: %1.")
                      .arg(unsure ? unsureWord() : atLeast(*variant->mfu, targets.mfu).text);
     }

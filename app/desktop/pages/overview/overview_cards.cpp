@@ -238,7 +238,7 @@ std::vector<CardContent> overviewCards(const SelectedPart& part, const LedgerVie
                                    memoryCard(part),     lossCard(part)};
     // sums of what is left pass or fail nothing
     for (CardContent& card : cards)
-        if (part.report->dropped > 0 && !card.verdict.isEmpty()) markUnsure(card);
+        if (isUnsure(*part.report) && !card.verdict.isEmpty()) markUnsure(card);
     return cards;
 }
 

@@ -281,7 +281,8 @@ void TrainingPage::presentCurves() {
 }
 
 void TrainingPage::presentSpreads() {
-    const auto all = spreads(recording(), selection().current(), m_rankCurves.get());
+    const auto all =
+        spreads(recording(), *part().report, selection().current(), m_rankCurves.get());
     for (std::size_t i = 0; i < m_spreads.size(); ++i) {
         m_spreads[i]->setTitles(all[i].title, tr("steps"), all[i].unit);
         m_spreads[i]->setEmptyText(tr("Fewer than two steps: there is no distribution."));
