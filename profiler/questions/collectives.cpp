@@ -121,12 +121,15 @@ void addUnknown(const std::vector<Transfer>& transfers, const std::vector<Transf
 }  // namespace
 
 Result<Answer> askCollectives(const Asked& asked) {
-    const auto ranks = asked.wholeEvents();
-    if (!ranks) return failure(ranks);
-    const analysis::HostClocks clocks(asked.summary, *ranks);
-    const auto transfers = analysis::transfersOf(*ranks, clocks);
+    auto whole = asked.wholeGroups();
+    if (!whole) return failure(whole);
+    const auto* ranks = &whole->ranks;
+    const auto& transfers = whole->transfers;
     Answer answer;
     if (transfers.empty()) {
+        std::erase_if(whole->ranks, [&](const RankEvents& events) {
+            return !asked.selection.takes(events.rank);
+        });
         if (auto done = addNoCommunication(
                 asked, *ranks,
                 "how collectives went is unknown: none is in the recording, or in the selection",

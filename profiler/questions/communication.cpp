@@ -31,9 +31,9 @@ Result<Communication> readCommunication(const Asked& asked) {
     }
     found.byLayer = analysis::sumsByLayer(exposures);
     found.reasons = analysis::sumsByReason(exposures);
-    const auto whole = asked.wholeEvents();
+    auto whole = asked.wholeGroups();
     if (!whole) return failure(whole);
-    found.transfers = analysis::transfersOf(*whole, clocks);
+    found.transfers = std::move(whole->transfers);
     found.classes = analysis::classesOf(found.transfers);
     found.skew = analysis::arrivalSkew(found.transfers);
     const analysis::Groups groups(*ranks);

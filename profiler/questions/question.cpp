@@ -1,5 +1,7 @@
 #include "profiler/questions/question.h"
 
+#include "profiler/analysis/communication/host_clocks.h"
+#include "profiler/analysis/intervals.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
@@ -9,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace shardscope::questions {
 namespace {
@@ -67,6 +70,27 @@ Result<std::vector<RankEvents>> Asked::wholeEvents() const {
         all.push_back(std::move(*events));
     }
     return all;
+}
+
+Result<Asked::WholeGroups> Asked::wholeGroups() const {
+    Selection everyone = selection;
+    everyone.ranks.clear();
+    const auto recording = reader.summary();
+    if (!recording) return failure(recording);
+    const auto all = everyone.of(*recording);
+    if (!all) return failure(all);
+    auto ranks = Asked{reader, *all, everyone}.wholeEvents();
+    if (!ranks) return failure(ranks);
+    WholeGroups whole{std::move(*ranks), {}};
+    whole.transfers = analysis::transfersOf(whole.ranks, analysis::HostClocks(*all, whole.ranks));
+    const analysis::Groups groups(whole.ranks);
+    std::erase_if(whole.transfers, [&](const analysis::Transfer& transfer) {
+        const auto& members = groups.of(transfer.group);
+        return !selection.ranks.empty() && !members.empty() &&
+               std::none_of(members.begin(), members.end(),
+                            [&](RankId rank) { return selection.takes(rank); });
+    });
+    return whole;
 }
 
 analysis::DetailedPart Asked::detailed(Answer& answer) const {

@@ -2,6 +2,7 @@
 // command line, its help and `--explain` follow.
 #pragma once
 
+#include "profiler/analysis/communication/transfers.h"
 #include "profiler/analysis/part.h"
 #include "profiler/questions/answer/answer.h"
 #include "profiler/questions/selection.h"
@@ -62,6 +63,13 @@ struct Asked {
     [[nodiscard]] Result<std::vector<RankEvents>> events() const;
     /// Whole collectives of all selected ranks, as Selection::wholeOf() leaves them.
     [[nodiscard]] Result<std::vector<RankEvents>> wholeEvents() const;
+    /// Collectives in which selected ranks take part, over all ranks of their groups: who came last
+    /// and how long data moved takes all of them. By first start.
+    struct WholeGroups {
+        std::vector<RankEvents> ranks;  ///< all of the recording, whole collectives
+        std::vector<analysis::Transfer> transfers;
+    };
+    [[nodiscard]] Result<WholeGroups> wholeGroups() const;
     /// Of steps that have detail, as reports count; the answer says how many of how many.
     [[nodiscard]] analysis::DetailedPart detailed(Answer& answer) const;
 };

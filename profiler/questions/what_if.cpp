@@ -1,5 +1,6 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/planning/forecast.h"
+#include "profiler/planning/plan_times.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/scenarios.h"
@@ -92,16 +93,17 @@ Result<Answer> askWhatIf(const Asked& asked) {
     const auto ranks = asked.events();
     if (!ranks) return failure(ranks);
     Answer answer;
-    const auto times = planning::computeTimesOf(asked.summary, *ranks);
-    if (!times) {
+    const auto learnt = planning::timesOfRecording(asked.summary, *ranks, "the run");
+    if (!learnt) {
         answer.unknown.push_back("what other settings would do is unknown: " +
-                                 times.error().message);
+                                 learnt.error().message);
         // The recorded activities can be played again all the same.
         if (asked.faster.empty()) return answer;
         if (auto added = addScenarios(asked, *ranks, answer); !added) return failure(added);
         return answer;
     }
-    const auto link = planning::linkOf(asked.summary, *ranks);
+    const planning::ComputeTimes* times = &learnt->computing.front();
+    const auto& link = learnt->link;
     const Alternatives found = planning::alternativesOf(*times, link ? &*link : nullptr);
     addFigures(found, analysis::measureThroughput(asked.summary, *ranks).stepSecondsMedian, *times,
                answer);

@@ -39,7 +39,8 @@ void addSteps(const RecordingSummary& summary, RankId rank, const Intervals& com
 
 /// Collectives alone say it: kernels that communicate have no arrivals.
 bool knowsWaiting(const RecordingSummary& summary, const RankEvents& events) {
-    if (summary.run.worldSize == 1) return true;
+    // An imported trace of one rank need not be of a world of one.
+    if (summary.run.worldSize == 1 && !summary.run.model.empty()) return true;
     if (events.collectives.empty()) return events.communicationKernels.empty();
     return std::all_of(events.collectives.begin(), events.collectives.end(),
                        [](const CollectiveEvent& event) { return event.arrivals.size() > 1; });

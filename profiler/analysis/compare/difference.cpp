@@ -111,7 +111,8 @@ void widen(const std::vector<double>& first, const std::vector<double>& second,
                         std::sqrt(slowVariance(first, difference.first.value_or(0)) +
                                   slowVariance(second, difference.second.value_or(0)));
     const double change = difference.change.value_or(0);
-    difference.low = change - std::hypot(change - *difference.low, slow);
+    // Nothing is less by more than all of it.
+    difference.low = std::max(-1.0, change - std::hypot(change - *difference.low, slow));
     difference.high = change + std::hypot(*difference.high - change, slow);
 }
 

@@ -60,9 +60,9 @@ void ReportDraft::leaveOutPoorSteps() {
 RankShare ReportDraft::share(std::size_t place, const ShownRank& rank,
                              const std::vector<LedgerRow>& deviceRows,
                              std::vector<TimeRange> copies) const {
-    RankShare share = shareOf(
-        {m_summary, detailed(), deviceRows, isLookedAt(place, m_ranks), std::move(copies)},
-        rank.events);
+    RankShare share =
+        shareOf({m_summary, detailed(), deviceRows, isLookedAt(place, m_ranks), std::move(copies)},
+                rank.events);
     // Clocks and groups take all ranks to be known.
     if (m_passages.several() || !isOnlyWorld(share.outline)) return share;
     LastArrivals last = m_ofWorld;
@@ -165,7 +165,8 @@ Report ReportDraft::conclude(const std::vector<RankGrowth>& growths, const Surro
     LateRanks late = m_waits.lateRanks();
     report.waiting = std::move(late.named);
     report.unknown = late.unknown;
-    report.waitingKnown = m_summary.run.worldSize <= 1 || m_seesPeers || m_collectives == 0;
+    const bool alone = m_summary.run.worldSize <= 1 && !m_summary.run.model.empty();
+    report.waitingKnown = alone || m_seesPeers || m_collectives == 0;
     // Of a recording, not of what is selected of it.
     if (!isSelected(m_summary)) report.completeness = certify(m_summary, std::move(m_recorded));
     report.events = m_summary.events.total();

@@ -186,7 +186,7 @@ TEST_F(AccessTest, DialogsAreNamedAndTabGoesRound) {
     palette.setAttribute(Qt::WA_DeleteOnClose, false);
     for (QDialog* dialog : {static_cast<QDialog*>(&remote), static_cast<QDialog*>(&palette)}) {
         dialog->show();
-        ASSERT_TRUE(QTest::qWaitForWindowActive(dialog));
+        ASSERT_TRUE(QTest::qWaitForWindowActive(dialog, 30'000));
         const std::string name = dialog->windowTitle().toStdString();
         expectNamesAndRoles(*dialog, name);
         expectTabReachesAll(*dialog, name);
@@ -225,7 +225,7 @@ TEST(ReadingOrder, FollowsTheLayoutNotTheOrderOfMaking) {
     for (QWidget* each : std::initializer_list<QWidget*>{hidden, off, scroll, last})
         all->addWidget(each);
     window.show();
-    ASSERT_TRUE(QTest::qWaitForWindowActive(&window));
+    ASSERT_TRUE(QTest::qWaitForWindowActive(&window, 30'000));
     const std::vector<QWidget*> expected{left, right, first, second, within, last};
     EXPECT_EQ(tabStops(window), expected);
     last->setFocus();
@@ -241,7 +241,7 @@ TEST(ReadingOrder, HasNowhereToGoInAnEmptyWindow) {
     EXPECT_FALSE(moveFocus(window, true));
     auto* only = new QPushButton(&window);
     window.show();
-    ASSERT_TRUE(QTest::qWaitForWindowActive(&window));
+    ASSERT_TRUE(QTest::qWaitForWindowActive(&window, 30'000));
     only->setFocus();
     EXPECT_FALSE(moveFocus(window, true));
 }

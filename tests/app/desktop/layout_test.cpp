@@ -215,7 +215,7 @@ TEST_F(LayoutTest, KeysOfTheWindowWorkInAWindowOfItsOwn) {
     m_window->showPage(page_ids::kMemory);
     area().move(page_ids::kMemory, PagePlace::kWindow);
     PageDock* apart = dock(page_ids::kMemory);
-    ASSERT_TRUE(QTest::qWaitForWindowActive(apart));
+    ASSERT_TRUE(QTest::qWaitForWindowActive(apart, 30'000));
     QTest::keyClick(apart, Qt::Key_F9, Qt::AltModifier);
     QTest::qWait(1);
     EXPECT_EQ(area().placeOf(page_ids::kMemory), PagePlace::kMiddle);

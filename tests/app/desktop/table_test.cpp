@@ -130,7 +130,7 @@ protected:
         m_table->setTable(columns(), rows());
         m_window.resize(400, 200);
         m_window.show();
-        ASSERT_TRUE(QTest::qWaitForWindowActive(&m_window));
+        ASSERT_TRUE(QTest::qWaitForWindowActive(&m_window, 30'000));
         m_table->setFocus();
     }
 

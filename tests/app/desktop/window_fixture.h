@@ -33,7 +33,7 @@ protected:
         m_window = std::make_unique<MainWindow>(folders, true);
         m_window->resize(1280, 800);
         m_window->show();
-        ASSERT_TRUE(QTest::qWaitForWindowActive(m_window.get()));
+        ASSERT_TRUE(QTest::qWaitForWindowActive(m_window.get(), 30'000));
     }
 
     QString writeSample(const test::SampleOptions& options = {}) {

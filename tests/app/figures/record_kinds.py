@@ -65,9 +65,9 @@ def ranks_of(recorder: int) -> list[int]:
         try:
             state = (process / "stat").read_text()
             words = (process / "cmdline").read_bytes()
-        except OSError:
+            parents[int(process.name)] = int(state.rpartition(")")[2].split()[1]), words
+        except (OSError, IndexError):
             continue  # has ended
-        parents[int(process.name)] = int(state.rpartition(")")[2].split()[1]), words
     below, ranks = [recorder], []
     while below:
         of = below.pop()
@@ -94,6 +94,15 @@ def end_after_steps(started: subprocess.Popen, path: pathlib.Path, program: str,
         os.kill(ranks_of(started.pid)[-1], signal.SIGKILL)
 
 
+def wait_for(started: subprocess.Popen) -> str:
+    """What it said."""
+    try:
+        return started.communicate(timeout=300)[1]
+    except subprocess.TimeoutExpired:
+        started.kill()
+        return started.communicate()[1] + "took longer than 300 s"
+
+
 class Maker:
     def __init__(self, binaries: pathlib.Path, folder: pathlib.Path):
         self.program, self.folder = binaries / "shardscope", folder
@@ -109,10 +118,14 @@ class Maker:
             return
         path = self.folder / f"{name}.sscope"
         started = subprocess.Popen([self.program, "record", "--quiet", "--force", "-o", path, *words],
-                                   stderr=subprocess.PIPE, text=True)
-        if "1000000" in words:
-            end_after_steps(started, path, str(self.program), name)
-        said = started.communicate()[1]
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            if "1000000" in words:
+                end_after_steps(started, path, str(self.program), name)
+        except BaseException:
+            started.kill()
+            raise
+        said = wait_for(started)
         if started.returncode not in ENDS.get(name, (0,)):
             raise SystemExit(f"{name}: exit status {started.returncode}: {said[-600:]}")
 

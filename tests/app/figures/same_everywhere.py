@@ -165,6 +165,13 @@ def check_ranks(walk):
             alone = rows_by(walk.answer(question, "--ranks", str(rank)).get("ranks"), "rank").get((rank,))
             for key, value in (whole or {}).items():
                 walk.same(f"{question} --ranks {rank}, {key}", value, (alone or {}).get(key))
+        # A collective is what it is for all of its ranks, whichever is asked about.
+        table = walk.answer("collectives", "--ranks", str(rank)).get("operations", [])
+        alone = rows_by(table, "operation", "group")
+        for row in walk.answers["collectives"].get("operations", []):
+            if row["group"] == "all":
+                walk.same(f"collectives --ranks {rank}, {row['operation']}", row,
+                          alone.get((row["operation"], row["group"])))
 
 
 def check_memory(walk):

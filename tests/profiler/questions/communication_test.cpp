@@ -104,6 +104,18 @@ TEST_F(CommunicationTest, ReasonsAddUpToWhatIsExposed) {
     EXPECT_GT(byReason.ns, 0);
 }
 
+TEST_F(CommunicationTest, OfOneRankCollectivesAreTimedOverAllRanksThatTookPart) {
+    record();
+    Selection one;
+    one.ranks = {RankId{1}};
+    EXPECT_EQ(toJson({ask("collectives")}), toJson({ask("collectives", Mode::kExact, one)}));
+    one.steps = {{StepIndex{3}, StepIndex{4}}};
+    Selection steps = one;
+    steps.ranks.clear();
+    EXPECT_EQ(toJson({ask("collectives", Mode::kExact, steps)}),
+              toJson({ask("collectives", Mode::kExact, one)}));
+}
+
 TEST_F(CommunicationTest, OfOneRankNothingIsTold) {
     test::SampleOptions options;
     options.ranks = 1;
