@@ -43,7 +43,7 @@ Fault requested() {
     std::exit(2);
 }
 
-/// Begun by whoever waits for it.
+/// Begun when it is waited for.
 class Deferred : public comm::WorkState {
 public:
     explicit Deferred(std::function<comm::Work()> begin) : m_begin(std::move(begin)) {}
