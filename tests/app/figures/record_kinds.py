@@ -117,6 +117,9 @@ class Maker:
         if not self.lacks(name):
             return
         path = self.folder / f"{name}.sscope"
+        # An older one would be taken for what is being recorded.
+        for ending in ("", "-wal", "-shm"):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
         started = subprocess.Popen([self.program, "record", "--quiet", "--force", "-o", path, *words],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
