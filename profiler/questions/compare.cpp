@@ -212,9 +212,9 @@ Result<std::optional<analysis::GateState>> addGate(const std::vector<RunFigure>&
                                                    const std::vector<RunFigure>& second,
                                                    const std::vector<analysis::GateRule>& rules,
                                                    const analysis::Grounds& grounds,
-                                                   Answer& answer) {
+                                                   const analysis::Grounds& alone, Answer& answer) {
     if (rules.empty()) return std::nullopt;
-    const auto results = analysis::checkGate(rules, first, second, grounds);
+    const auto results = analysis::checkGate(rules, first, second, grounds, alone);
     if (!results) return failure(results);
     Table table{"gate",
                 "Rules",
@@ -263,7 +263,9 @@ Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>&
     addCostTables(baselines.front().costs, run.costs, compared.answer);
     addMemory(baselines.front(), run, compared.answer);
     addLossCurves(baselines.front().summary, run.summary, compared.answer);
-    const auto gate = addGate(first, run.figures, options.rules, grounds, compared.answer);
+    const analysis::RunMachine machine{&run.summary, run.report.cores};
+    const auto gate = addGate(first, run.figures, options.rules, grounds,
+                              analysis::groundsOf(machine, machine), compared.answer);
     if (!gate) return failure(gate);
     compared.gate = *gate;
     baselines.push_back(std::move(run));

@@ -73,22 +73,27 @@ Result<std::vector<RankEvents>> Asked::wholeEvents() const {
 }
 
 Result<Asked::WholeGroups> Asked::wholeGroups() const {
+    if (selection.ranks.empty()) {
+        auto ranks = wholeEvents();
+        if (!ranks) return failure(ranks);
+        WholeGroups whole{std::move(*ranks), {}};
+        whole.transfers =
+            analysis::transfersOf(whole.ranks, analysis::HostClocks(summary, whole.ranks));
+        return whole;
+    }
     Selection everyone = selection;
     everyone.ranks.clear();
     const auto recording = reader.summary();
     if (!recording) return failure(recording);
     const auto all = everyone.of(*recording);
     if (!all) return failure(all);
-    auto ranks = Asked{reader, *all, everyone}.wholeEvents();
-    if (!ranks) return failure(ranks);
-    WholeGroups whole{std::move(*ranks), {}};
-    whole.transfers = analysis::transfersOf(whole.ranks, analysis::HostClocks(*all, whole.ranks));
-    const analysis::Groups groups(whole.ranks);
-    std::erase_if(whole.transfers, [&](const analysis::Transfer& transfer) {
+    auto whole = Asked{reader, *all, everyone}.wholeGroups();
+    if (!whole) return whole;
+    const analysis::Groups groups(whole->ranks);
+    std::erase_if(whole->transfers, [&](const analysis::Transfer& transfer) {
         const auto& members = groups.of(transfer.group);
-        return !selection.ranks.empty() && !members.empty() &&
-               std::none_of(members.begin(), members.end(),
-                            [&](RankId rank) { return selection.takes(rank); });
+        return !members.empty() && std::none_of(members.begin(), members.end(),
+                                                [&](RankId rank) { return selection.takes(rank); });
     });
     return whole;
 }

@@ -141,19 +141,22 @@ bool breaks(const GateRule& rule, double value) {
     return rule.atLeast ? value < rule.bound : value > rule.bound;
 }
 
-GateState stateOf(const GateRule& rule, Difference difference) {
+/// Of a bound for the run's own value. Without cores what breaks it may be the machine's doing, and
+/// what keeps it does so all the more.
+GateState absoluteState(const GateRule& rule, const RunFigure* run, double value,
+                        const Grounds& alone) {
+    if (!breaks(rule, value)) return GateState::kKept;
+    const bool founded = !run->isTime() || alone.time == TimeBasis::kAsRecorded;
+    return founded ? GateState::kBroken : GateState::kUnknown;
+}
+
+GateState relativeState(const GateRule& rule, Difference difference) {
     // Without grounds there is none.
     if (difference.isUnfounded()) return GateState::kUnknown;
     if (difference.judged) {
         difference.change = difference.judged->change;
         difference.low = difference.judged->low;
         difference.high = difference.judged->high;
-    }
-    if (!rule.relative) {
-        if (!difference.second) return GateState::kUnknown;
-        if (!breaks(rule, *difference.second)) return GateState::kKept;
-        // The machine may have broken it: cores were taken.
-        return difference.judged ? GateState::kUnknown : GateState::kBroken;
     }
     if (!difference.change) {
         const bool same = difference.verdict == Verdict::kNoChange;
@@ -249,8 +252,8 @@ Result<GateRule> parseGateRule(std::string_view text) {
 
 Result<std::vector<GateResult>> checkGate(const std::vector<GateRule>& rules,
                                           const std::vector<RunFigure>& baseline,
-                                          const std::vector<RunFigure>& run,
-                                          const Grounds& grounds) {
+                                          const std::vector<RunFigure>& run, const Grounds& grounds,
+                                          const Grounds& alone) {
     std::vector<GateResult> results;
     for (const GateRule& rule : rules) {
         const RunFigure* first = findFigure(baseline, rule.key);
@@ -262,7 +265,12 @@ Result<std::vector<GateResult>> checkGate(const std::vector<GateRule>& rules,
         const RunFigure nothing;
         const Difference difference = differenceOf(first != nullptr ? *first : nothing,
                                                    second != nullptr ? *second : nothing, grounds);
-        results.push_back({rule, stateOf(rule, difference), difference});
+        GateState state = GateState::kUnknown;
+        if (rule.relative)
+            state = relativeState(rule, difference);
+        else if (difference.second)
+            state = absoluteState(rule, second, *difference.second, alone);
+        results.push_back({rule, state, difference});
     }
     return results;
 }

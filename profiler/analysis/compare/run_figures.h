@@ -72,10 +72,11 @@ struct GateResult {
     GateState state = GateState::kUnknown;
     Difference difference;
 };
+/// `alone`: groundsOf() of the run with itself, for bounds of its own values.
 /// kUsage: a rule names a figure that neither run has; the sentence names those that there are.
 Result<std::vector<GateResult>> checkGate(const std::vector<GateRule>& rules,
                                           const std::vector<RunFigure>& baseline,
                                           const std::vector<RunFigure>& run,
-                                          const Grounds& grounds = {});
+                                          const Grounds& grounds = {}, const Grounds& alone = {});
 
 }  // namespace shardscope::analysis

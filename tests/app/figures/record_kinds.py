@@ -79,7 +79,7 @@ def ranks_of(recorder: int) -> list[int]:
 
 def end_after_steps(started: subprocess.Popen, path: pathlib.Path, program: str, how: str) -> None:
     """Ends it when it has finished some steps, however long these took to come."""
-    for _ in range(600):
+    for _ in range(2000):
         asked = subprocess.run([program, "query", str(path), "select count(*) from steps",
                                 "--csv"], capture_output=True, text=True)
         rows = asked.stdout.split()

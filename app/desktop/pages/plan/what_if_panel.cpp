@@ -138,8 +138,7 @@ QWidget* WhatIfPanel::buildControls() {
     m_what = new QComboBox(this);
     m_what->setAccessibleName(tr("What is faster"));
     m_what->setToolTip(
-        tr("The link, the compute of a rank, or everything of one name: a kernel, "
-           "an operator, a phase"));
+        tr("The link, what one rank computes, or a kernel, an operator or a phase by its name"));
     m_what->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     m_what->setMinimumContentsLength(16);
     guardFromWheel(m_what);

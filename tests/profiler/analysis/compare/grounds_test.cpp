@@ -153,13 +153,18 @@ TEST(Grounds, DecideWhatAGateJudges) {
     };
     EXPECT_EQ(stateFor({}), GateState::kBroken);
     EXPECT_EQ(stateFor(groundsFor(0.1, 0.28)), GateState::kKept);
-    const auto atMost = [](const char* rule) {
-        const auto results = checkGate({*parseGateRule(rule)}, {stepTimes(1000, 900)},
-                                       {stepTimes(1400, 905)}, groundsFor(0.1, 0.28));
+    const auto atMost = [](const char* rule, double baseline, double run) {
+        const auto results =
+            checkGate({*parseGateRule(rule)}, {stepTimes(1000, 900)}, {stepTimes(1400, 905)},
+                      groundsFor(baseline, run), groundsFor(run, run));
         return results->front().state;
     };
-    EXPECT_EQ(atMost("step.time_ns <= 1000"), GateState::kUnknown) << "by the machine, perhaps";
-    EXPECT_EQ(atMost("step.time_ns <= 2000"), GateState::kKept);
+    EXPECT_EQ(atMost("step.time_ns <= 1000", 0.1, 0.28), GateState::kUnknown)
+        << "by the machine, perhaps";
+    EXPECT_EQ(atMost("step.time_ns <= 2000", 0.1, 0.28), GateState::kKept);
+    EXPECT_EQ(atMost("step.time_ns <= 2000", 0.1, 0.5), GateState::kKept) << "all the same";
+    EXPECT_EQ(atMost("step.time_ns <= 1000", 0.5, 0), GateState::kBroken)
+        << "of the baseline nothing is asked";
     EXPECT_EQ(stateFor(groundsFor(0.5, 0.7)), GateState::kUnknown);
 }
 
