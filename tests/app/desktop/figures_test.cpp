@@ -142,7 +142,7 @@ TEST_P(FiguresTest, TheWindowShowsWhatTheReportSays) {
     EXPECT_EQ(cards[2].value.number, value(report->overlap.ratio(), 1));
     EXPECT_EQ(cards[5].value.number, value(report->lossLast, 1));
     if (report->mfu.value) {
-        EXPECT_EQ(cards[1].value.number, value(report->mfu.value, 100));
+        EXPECT_EQ(cards[1].value.joined(), formatPercent(*report->mfu.value));
     }
 }
 

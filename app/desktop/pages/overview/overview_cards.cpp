@@ -24,6 +24,13 @@ void markUnsure(CardContent& card) {
     card.verdictGood = false;
 }
 
+/// A share as headlines and tables write it, number and unit apart.
+ValueText percentParts(double fraction) {
+    const QString text = formatPercent(fraction);
+    const qsizetype unit = text.size() - 2;  // a thin space and the sign
+    return {text.left(unit), text.mid(unit + 1)};
+}
+
 QString ranksText(std::size_t ranks) {
     return ranks == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(ranks);
 }
@@ -104,7 +111,7 @@ CardContent mfuCard(const SelectedPart& part, const Targets& targets) {
         card.trend.clear();
         return card;
     }
-    card.value = {formatNumber(*mfu.value * 100), u"%"_s};
+    card.value = percentParts(*mfu.value);
     const bool measured = mfu.peakSource.find("measured") != std::string::npos;
     card.detail = u"of %1, %2"_s.arg(
         formatSi(mfu.peakFlops.value_or(0), u"FLOP/s"_s),
@@ -166,7 +173,7 @@ CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger,
     }
     const double fraction = share(blocked, wall);
     const std::int64_t rows = ledger.all.rows;
-    card.value = {formatNumber(fraction * 100), u"%"_s};
+    card.value = percentParts(fraction);
     card.detail = u"%1 of %2 per step, mean"_s.arg(formatDuration({blocked.ns / rows}),
                                                    formatDuration({wall.ns / rows}));
     card.trend = trendOf(ledger.blockedShares);
