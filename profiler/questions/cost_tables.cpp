@@ -1,6 +1,7 @@
 #include "profiler/questions/cost_tables.h"
 
 #include "profiler/questions/answer/cells.h"
+#include "storage/interchange/formats/export_scope.h"
 #include "storage/model/events.h"
 #include "storage/model/lanes.h"
 #include "storage/model/step_facts.h"
@@ -122,10 +123,12 @@ bool isCounted(const LaneFacts& lane, Counted counted) {
 
 namespace {
 
-/// The outer first: its depth is less. Most lanes come so.
-void putInOrder(std::vector<SpanEvent>& spans) {
-    const auto earlier = [](const SpanEvent& a, const SpanEvent& b) {
-        return a.start != b.start ? a.start < b.start : a.depth < b.depth;
+/// The outer first: its depth is less, or, of `several` lanes of a thread, it is longer. Most lanes
+/// come so.
+void putInOrder(std::vector<SpanEvent>& spans, bool several) {
+    const auto earlier = [several](const SpanEvent& a, const SpanEvent& b) {
+        if (a.start != b.start) return a.start < b.start;
+        return several ? a.duration > b.duration : a.depth < b.depth;
     };
     if (!std::is_sorted(spans.begin(), spans.end(), earlier))
         std::stable_sort(spans.begin(), spans.end(), earlier);
@@ -150,24 +153,30 @@ Result<CountedSpans> readSpanTotals(const Asked& asked, Counted counted, Outside
                                     RoleTotals* roles) {
     const bool steps = outside == Outside::kLeftOut && !asked.summary.steps.empty();
     CountedSpans counts;
-    for (const LaneFacts& lane : asked.summary.lanes) {
-        if (!isCounted(lane, counted) || !asked.selection.takes(lane.rank)) continue;
-        auto spans = asked.reader.spans(lane.rank, lane.lane,
-                                        asked.selection.timeOf(asked.summary, lane.rank));
-        if (!spans) return failure(spans);
-        std::erase_if(*spans, [&](const SpanEvent& span) {
+    std::vector<LaneFacts> wanted;
+    for (const LaneFacts& lane : asked.summary.lanes)
+        if (isCounted(lane, counted) && asked.selection.takes(lane.rank)) wanted.push_back(lane);
+    for (const auto& lanes : interchange::ExportScope::byThread(wanted)) {
+        const RankId rank = lanes.front().rank;
+        std::vector<SpanEvent> spans;
+        for (const LaneFacts& lane : lanes) {
+            const auto own =
+                asked.reader.spans(rank, lane.lane, asked.selection.timeOf(asked.summary, rank));
+            if (!own) return failure(own);
+            spans.insert(spans.end(), own->begin(), own->end());
+        }
+        std::erase_if(spans, [&](const SpanEvent& span) {
             return span.step == kNoStep ? steps : !asked.selection.takesStep(span.step);
         });
-        putInOrder(*spans);
-        counts.apart += takeApart(*spans);
-        for (const SpanEvent& span : *spans) {
+        putInOrder(spans, lanes.size() > 1);
+        counts.apart += takeApart(spans);
+        for (const SpanEvent& span : spans) {
             if (roles == nullptr) break;
-            RoleTotal& role = (*roles)[lane.role];
+            RoleTotal& role = (*roles)[lanes.front().role];
             ++role.count;
             role.total += span.duration;
         }
-        counts.totals.add(*spans,
-                          [&](StringId name) { return asked.reader.text(lane.rank, name); });
+        counts.totals.add(spans, [&](StringId name) { return asked.reader.text(rank, name); });
     }
     return counts;
 }

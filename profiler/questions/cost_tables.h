@@ -49,8 +49,8 @@ struct CountedSpans {
 };
 
 /// Of all selected ranks together, by name and by layer, within the selection; spans that reach
-/// over its edges count whole; `roles`, where given, sums them up by role. One lane is in memory at
-/// a time.
+/// over its edges count whole; self times are those of a thread, whatever its lanes; `roles`, where
+/// given, sums them up by role. One thread is in memory at a time.
 [[nodiscard]] Result<CountedSpans> readSpanTotals(const Asked& asked, Counted counted,
                                                   Outside outside = Outside::kCounts,
                                                   RoleTotals* roles = nullptr);

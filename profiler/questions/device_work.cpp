@@ -1,7 +1,9 @@
 #include "profiler/questions/device_work.h"
 
+#include "storage/model/rank_facts.h"
+
 #include <algorithm>
-#include <unordered_map>
+#include <map>
 #include <utility>
 
 namespace shardscope::questions {
@@ -59,16 +61,27 @@ public:
 private:
     std::uint32_t numberOf(RankId rank, StringId name) {
         const auto [at, fresh] =
-            m_numbers.try_emplace(name.value, static_cast<std::uint32_t>(m_names.size()));
+            m_numbers.try_emplace({rank, name.value}, static_cast<std::uint32_t>(m_names.size()));
         if (fresh) m_names.emplace_back(m_asked.reader.text(rank, name));
         return at->second;
     }
     const Asked& m_asked;
     std::vector<std::string>& m_names;
-    std::unordered_map<std::uint32_t, std::uint32_t> m_numbers;
+    std::map<std::pair<RankId, std::uint32_t>, std::uint32_t> m_numbers;
 };
 
 }  // namespace
+
+bool launchesFor(const RecordingSummary& summary, RankId caller, RankId rank) {
+    if (caller == rank) return true;
+    const auto factsOf = [&](RankId id) {
+        return std::find_if(summary.ranks.begin(), summary.ranks.end(),
+                            [id](const RankFacts& facts) { return facts.rank == id; });
+    };
+    const auto own = factsOf(rank), other = factsOf(caller);
+    return own != summary.ranks.end() && other != summary.ranks.end() && own->pid > 0 &&
+           own->pid == other->pid && own->host == other->host;
+}
 
 Result<DeviceLaunches> readLaunches(const Asked& asked, RankId rank) {
     DeviceLaunches device;
@@ -77,10 +90,9 @@ Result<DeviceLaunches> readLaunches(const Asked& asked, RankId rank) {
     std::vector<LaunchCall> calls;
     CallReader reader(asked, device.callNames);
     for (const LaneFacts& lane : asked.summary.lanes) {
-        if (lane.rank != rank) continue;
-        if (lane.role == LaneRole::kRuntime) {
+        if (lane.role == LaneRole::kRuntime && launchesFor(asked.summary, lane.rank, rank)) {
             if (auto done = reader.lane(lane, calls); !done) return failure(done);
-        } else if (isWork(lane)) {
+        } else if (lane.rank == rank && isWork(lane)) {
             const auto work = workOf(asked, lane);
             if (!work) return failure(work);
             auto& stream = streams[std::string(withoutUse(lane.name))];

@@ -3,18 +3,17 @@
 
 #include "profiler/analysis/device/launches.h"
 #include "profiler/questions/question.h"
+#include "storage/model/lanes.h"
 
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace shardscope::questions {
 
-/// Of a lane's name, the stream or thread: what follows after ": " is what the lane shows of it.
-[[nodiscard]] constexpr std::string_view withoutUse(std::string_view laneName) {
-    return laneName.substr(0, laneName.find(": "));
-}
+/// Whether calls of `caller` launch work of the device of `rank`: its own, and those of the other
+/// ranks of its process, where an imported process drives several devices.
+[[nodiscard]] bool launchesFor(const RecordingSummary& summary, RankId caller, RankId rank);
 
 struct DeviceLaunches {
     std::vector<analysis::LaunchedWork> all;  ///< of all streams, by start

@@ -48,11 +48,14 @@ Result<void> addRank(const Asked& asked, RankId rank, ExportScope& scope, Table&
     const TimeRange time = asked.selection.timeOf(asked.summary, rank);
     if (time.empty()) return {};
     scope.setRange(time);
-    for (const LaneFacts& lane : scope.lanes(rank)) {
+    for (const auto& lanes : ExportScope::byThread(scope.lanes(rank))) {
+        const LaneFacts& lane = lanes.front();
         if (!hasSpans(lane)) continue;
         FoldedStacks folded(scope, FoldedStacks::Apart::kLeftOut);
-        const auto root = folded.tree().child(StackTree::kRoot, lane.name);
-        if (auto done = folded.lane(lane, root); !done) return done;
+        const auto root =
+            folded.tree().child(StackTree::kRoot, lanes.size() > 1 ? withoutUse(lane.name)
+                                                                   : std::string_view(lane.name));
+        if (auto done = folded.lanes(lanes, root); !done) return done;
         addStacks(rank, lane.role, folded.tree(), table);
         leftOut += folded.leftOut();
     }

@@ -109,7 +109,7 @@ public:
 
     Result<DeviceTimeline> read(const RankEvents& events) {
         for (const LaneFacts& lane : m_summary.lanes)
-            if (lane.rank == m_rank)
+            if (lane.rank == m_rank || isCall(lane))
                 if (auto taken = take(lane); !taken) return failure(taken);
         for (const SpanEvent& phase : events.phases) {
             if (phase.phase == Phase::kData) m_device.data.push_back(phase.range());
@@ -120,15 +120,18 @@ public:
     }
 
 private:
+    [[nodiscard]] bool isCall(const LaneFacts& lane) const {
+        return lane.role == LaneRole::kRuntime && launchesFor(m_summary, lane.rank, m_rank);
+    }
     Result<void> take(const LaneFacts& lane) {
         const bool work = isStreamLane(lane.lane) &&
                           (lane.role == LaneRole::kCompute ||
                            lane.role == LaneRole::kCommunication || lane.role == LaneRole::kCopy);
-        const bool overhead = isOverheadLane(lane.lane, lane.name);
-        const bool calls = lane.role == LaneRole::kRuntime && !overhead;
+        const bool overhead = lane.rank == m_rank && isOverheadLane(lane.lane, lane.name);
+        const bool calls = isCall(lane) && !overhead;
         const bool annotations = lane.role == LaneRole::kRange && !isOfDevice(lane);
         if (!work && !overhead && !calls && !annotations) return {};
-        const auto spans = m_reader.spans(m_rank, lane.lane, m_whole);
+        const auto spans = m_reader.spans(lane.rank, lane.lane, m_whole);
         if (!spans) return failure(spans);
         for (const SpanEvent& span : *spans) {
             if (work)
@@ -226,7 +229,7 @@ Result<std::vector<analysis::LedgerRow>> deviceRows(storage::RecordingReader& re
 Result<std::vector<analysis::LedgerRow>> deviceRowsOf(storage::RecordingReader& reader,
                                                       const RecordingSummary& summary,
                                                       const RankEvents& events) {
-    if (events.computeKernels.empty()) return std::vector<analysis::LedgerRow>();
+    if (!analysis::ranKernels(events)) return std::vector<analysis::LedgerRow>();
     const auto device = readDevice(reader, summary, events);
     if (!device) return failure(device);
     return analysis::deviceLedger(summary, events, *device);

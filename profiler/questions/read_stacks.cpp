@@ -130,17 +130,22 @@ Result<Stacks> readStacks(const Asked& asked, StackKind kind) {
     const ExportOptions options;
     auto scope = ExportScope::of(asked.reader, options);
     if (!scope) return failure(scope);
-    for (const LaneFacts& lane : asked.summary.lanes) {
-        if (stackKindOf(lane) != kind || !asked.selection.takes(lane.rank)) continue;
+    std::vector<LaneFacts> wanted;
+    for (const LaneFacts& lane : asked.summary.lanes)
+        if (stackKindOf(lane) == kind && asked.selection.takes(lane.rank)) wanted.push_back(lane);
+    for (const auto& lanes : ExportScope::byThread(wanted)) {
+        const LaneFacts& lane = lanes.front();
         const TimeRange time = asked.selection.timeOf(asked.summary, lane.rank);
         if (time.empty()) continue;
         scope->setRange(time);
         FoldedStacks folded(*scope, FoldedStacks::Apart::kLeftOut);
-        if (auto done = folded.lane(lane, StackTree::kRoot); !done) return failure(done);
+        if (auto done = folded.lanes(lanes, StackTree::kRoot); !done) return failure(done);
         if (folded.tree().size() == 1) continue;
         ++stacks.lanes;
         addTo(stacks.merged, CallTree::kRoot, folded.tree(), lane.role);
-        const std::string title = fmt::format("rank {}, {}", lane.rank.value, lane.name);
+        const std::string title =
+            fmt::format("rank {}, {}", lane.rank.value,
+                        lanes.size() > 1 ? withoutUse(lane.name) : std::string_view(lane.name));
         addTo(
             stacks.byLane,
             stacks.byLane.child(CallTree::kRoot, title, StackTag{Phase::kNone, lane.role}.packed()),

@@ -11,6 +11,9 @@ namespace shardscope::interchange {
 /// Why the last event of a file that ends too early is rejected.
 inline constexpr const char* kCutOff = "cut off: the file ends within it";
 
+/// Why an event is rejected whose text is no JSON.
+inline constexpr const char* kMalformed = "malformed JSON";
+
 struct ImportAccount {
     std::uint64_t read = 0;      ///< events found in the input
     std::uint64_t kept = 0;      ///< of these, in the recording, repaired ones included

@@ -30,7 +30,28 @@ constexpr Magic kOthers[] = {{"\x7f"
                              {"\x1f\x8b", "gzip within gzip: unpack it once"},
                              {"\x89PNG", "a picture"},
                              {"\x93NUMPY", "a NumPy array"},
-                             {"<", "HTML or XML"}};
+                             {"<", "HTML or XML"},
+                             {"NVIDIA Tegra Profiler Report",
+                              "a report of Nsight Systems: convert it with `nsys export --type "
+                              "sqlite FILE`, and import the .sqlite file"},
+                             {"QDSTRM",
+                              "raw data of Nsight Systems: convert it with QdstrmImporter, then "
+                              "with `nsys export --type sqlite`"},
+                             {"PERFILE2",
+                              "data of Linux perf: convert it with `perf script -i FILE | "
+                              "stackcollapse-perf.pl`, and import the folded stacks"},
+                             {"memray",
+                              "a capture of memray, which has no times of a program: `memray "
+                              "flamegraph FILE` shows it"}};
+
+/// A message as a Perfetto trace is one, of planes that have these names.
+bool isXplane(std::string_view text) {
+    const std::string_view front = text.substr(0, 4096);
+    return text.starts_with('\x0a') && (front.find("/host:CPU") != std::string_view::npos ||
+                                        front.find("/host:metadata") != std::string_view::npos ||
+                                        front.find("/device:") != std::string_view::npos ||
+                                        front.find("Task Environment") != std::string_view::npos);
+}
 
 Result<std::string> frontOf(const std::string& path, const std::string& title) {
     auto source = openBytes(path, title, CutGzip::kSalvaged);
@@ -133,6 +154,11 @@ Result<const Format*> recogniseTrace(const std::string& path, const std::string&
                        name +
                            " is text in UTF-16, and traces are in UTF-8: convert it with `iconv -f "
                            "UTF-16 -t UTF-8`");
+    if (isXplane(text))
+        return failure(ErrorCode::kUnreadable,
+                       name +
+                           " is a profile of XLA (xplane.pb): import the trace.json.gz that JAX "
+                           "and TensorFlow write beside it");
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
         return failure(ErrorCode::kUnreadable, name + " holds nothing but white space");
     for (const Format& format : formats())

@@ -26,6 +26,8 @@ struct Format {
     const char* reads = "";                               ///< for the help of import
     std::vector<const char*> endings{};                   ///< of its files in a folder
     bool (*looksLike)(std::string_view front) = nullptr;  ///< from the first 64 KiB, unpacked
+    /// Of a file that looks like it, whether it is; null: what looks like one is one.
+    bool (*isOne)(const std::string& path) = nullptr;
     Result<ReaderResult> (*read)(const ReaderRequest&) = nullptr;  ///< null: as recordings are
 
     // Of formats that are written.

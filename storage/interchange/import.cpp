@@ -3,10 +3,9 @@
 
 #include "storage/interchange/clock_groups.h"
 #include "storage/interchange/formats.h"
-#include "storage/interchange/stream_copy.h"
+#include "storage/interchange/import_inputs.h"
 #include "storage/model/quantity_text.h"
 #include "storage/recording/file/output_file.h"
-#include "storage/recording/file/part_files.h"
 
 #include <algorithm>
 #include <chrono>
@@ -19,81 +18,6 @@ namespace shardscope::interchange {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Input {
-    std::string path;   ///< to open
-    std::string title;  ///< as it was named
-};
-
-bool endsLikeATrace(const std::string& name) {
-    for (const Format& format : formats())
-        for (const char* ending : format.endings)
-            if (name.ends_with(ending)) return true;
-    return false;
-}
-
-/// Files of a folder that may be traces, by name.
-Result<std::vector<std::string>> filesIn(const std::string& folder) {
-    std::vector<std::string> files;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder, error))
-        if (entry.is_regular_file(error) && endsLikeATrace(entry.path().filename().string()))
-            files.push_back(entry.path().string());
-    if (error)
-        return failure(ErrorCode::kUnreadable, "cannot list " + folder + ": " + error.message());
-    if (files.empty())
-        return failure(ErrorCode::kUnreadable, folder + " holds no traces (" + readEndings() + ")");
-    std::sort(files.begin(), files.end());
-    return files;
-}
-
-Result<std::vector<Input>> collectInputs(const std::vector<std::string>& paths) {
-    if (paths.empty()) return failure(ErrorCode::kUsage, "no trace to import was named");
-    std::vector<Input> inputs;
-    const auto add = [&](const std::string& path) {
-        inputs.push_back({path, path == "-" ? "standard input" : path});
-    };
-    for (const std::string& path : paths) {
-        std::error_code ignored;
-        if (!fs::is_directory(path, ignored)) {
-            add(path);
-            continue;
-        }
-        auto files = filesIn(path);
-        if (!files) return failure(files);
-        for (const std::string& file : *files) add(file);
-    }
-    return inputs;
-}
-
-Result<void> refuseOverwritingInputs(const std::vector<Input>& inputs, const std::string& output) {
-    std::error_code ignored;
-    for (const Input& input : inputs)
-        if (fs::equivalent(input.path, output, ignored))
-            return failure(ErrorCode::kUsage,
-                           output + " is the input as well: choose another --output");
-    return {};
-}
-
-/// Lets inputs that are pipes stand for copies of them.
-Result<std::vector<StreamCopy>> copyStreams(std::vector<Input>& inputs,
-                                            const ImportOptions& options) {
-    std::vector<StreamCopy> copies;
-    for (Input& input : inputs) {
-        if (!StreamCopy::isStream(input.path)) continue;
-        // Check the output before waiting for the end of a pipe.
-        auto writable = storage::OutputFile::reserve({options.output, options.overwrite});
-        if (!writable) return failure(writable);
-        auto copy = StreamCopy::of(
-            input.path,
-            storage::partName(options.output, "part") + "-in" + std::to_string(copies.size()),
-            [&] { return !options.progress || options.progress(0); });
-        if (!copy) return failure(copy);
-        input.path = copy->file();
-        copies.push_back(std::move(*copy));
-    }
-    return copies;
-}
 
 std::string randomId() {
     constexpr const char* kHex = "0123456789abcdef";
@@ -159,6 +83,7 @@ public:
           m_known(&known),
           m_readable(&readable),
           m_id(id),
+          m_named(inputs.size() > 1 ? ranksByName(inputs) : std::vector<RankId>{}),
           m_mayPublish(options.readable && !readable.announced),
           m_zeroNs(known.zeroNs) {}
 
@@ -188,8 +113,9 @@ private:
     const ImportOptions* m_options;
     const Learned* m_known;
     const Readable* m_readable;
-    std::string m_id;           ///< of the run, the same in all rounds
-    bool m_mayPublish = false;  ///< no round before has
+    std::string m_id;             ///< of the run, the same in all rounds
+    std::vector<RankId> m_named;  ///< ranks of the inputs by their names, if all have one
+    bool m_mayPublish = false;    ///< no round before has
     bool m_isReadable = false;
     std::chrono::steady_clock::time_point m_published;
     std::vector<StatedByFile> m_found;  ///< of the inputs read so far
@@ -197,7 +123,7 @@ private:
     bool m_anyRead = false;
     bool m_mayBeEmpty = true;
     std::vector<std::optional<InputSpan>> m_spans;
-    std::vector<std::uint32_t> m_rankCounts;  ///< of the inputs
+    std::vector<std::vector<RankId>> m_ranksOf;  ///< each input
     std::optional<TraceBuilder> m_builder;
     ImportAccount m_account;
     RunFacts m_run;
@@ -235,16 +161,19 @@ std::optional<storage::OutputFile> Import::takeReadable() {
 Result<void> Import::addRank(RankId rank, const std::string& path) {
     const auto [at, added] = m_ranks.emplace(rank, path);
     if (added) return {};
-    return failure(ErrorCode::kUnreadable, at->second + " and " + path + " are both of rank " +
-                                               std::to_string(rank.value) +
-                                               ": import traces of one run, one file per rank");
+    return failure(ErrorCode::kUnreadable,
+                   at->second + " and " + path + " are both of rank " + std::to_string(rank.value) +
+                       ": import traces of one run, one file per rank; what one process "
+                       "wrote in several files goes into a recording each");
 }
 
 /// Whatever the file says of itself in a later round is known already.
 ReaderRequest Import::requestFor(std::size_t index) {
     const StatedByFile known = m_known->files.empty() ? StatedByFile{} : m_known->files[index];
     // Files before it may have had several ranks.
-    const RankId next{static_cast<std::uint32_t>(index) + m_extraRanks};
+    const RankId next = !m_named.empty() && m_extraRanks == 0
+                            ? m_named[index]
+                            : RankId{static_cast<std::uint32_t>(index) + m_extraRanks};
     const Input& input = (*m_inputs)[index];
     const ClockGroups& clocks = m_known->clocks;
     return {input.path,
@@ -253,7 +182,8 @@ ReaderRequest Import::requestFor(std::size_t index) {
             known.rank.value_or(next),
             known.clockBaseNs ? known.clockBaseNs : m_clockBaseNs,
             clocks.areOne() ? m_zeroNs : clocks.zeroOf[index],
-            [this, index](double share) { return report(index, share); }};
+            [this, index](double share) { return report(index, share); },
+            known.layout};
 }
 
 Result<void> Import::read(std::size_t index) {
@@ -262,14 +192,17 @@ Result<void> Import::read(std::size_t index) {
     auto result = readAny(requestFor(index));
     if (!result) return failure(result);
     m_spans.push_back(spanOf(*result));
-    m_rankCounts.push_back(result->ranks);
-    const StatedByFile found{result->stated.rank.value_or(result->rank),
-                             result->stated.clockBaseNs.value_or(result->clockBaseNs)};
-    m_misread |= found.rank != result->rank || found.clockBaseNs != result->clockBaseNs;
+    const StatedByFile found{result->stated.rank,
+                             result->stated.clockBaseNs.value_or(result->clockBaseNs),
+                             result->stated.layout};
+    m_misread |= result->misread || found.rank.value_or(result->rank) != result->rank ||
+                 found.clockBaseNs != result->clockBaseNs;
     m_found.push_back(found);
-    for (std::uint32_t i = 0; i < result->ranks; ++i)
-        if (auto added = addRank({found.rank->value + i}, title); !added) return added;
-    m_extraRanks += result->ranks - 1;
+    std::vector<RankId>& ranks = m_ranksOf.emplace_back(result->moreRanks);
+    ranks.insert(ranks.begin(), found.rank.value_or(result->rank));
+    for (const RankId rank : ranks)
+        if (auto added = addRank(rank, title); !added) return added;
+    m_extraRanks += static_cast<std::uint32_t>(result->moreRanks.size());
     if (!m_anyRead) {
         m_zeroNs = result->zeroNs;
         m_clockBaseNs = found.clockBaseNs;
@@ -316,9 +249,9 @@ Learned Import::unrelated(ClockGroups clocks) const {
     Learned learned{m_found, std::nullopt, m_builder->markedSteps(), std::move(clocks), {}};
     for (std::size_t i = 0; i < m_found.size(); ++i) {
         const std::optional<std::int64_t> zero = learned.clocks.zeroOf[i];
-        for (std::uint32_t n = 0; zero && n < m_rankCounts[i]; ++n)
-            if (const auto marks = learned.steps.find({m_found[i].rank->value + n});
-                marks != learned.steps.end())
+        if (!zero) continue;
+        for (const RankId rank : m_ranksOf[i])
+            if (const auto marks = learned.steps.find(rank); marks != learned.steps.end())
                 marks->second->shift(Duration{*m_zeroNs - *zero});
     }
     return learned;
@@ -363,7 +296,7 @@ Result<void> Import::finish() {
                                                    "), which --strict does not allow");
     if (auto worth = checkYield(); !worth) return worth;
     noteClocks();
-    for (const std::string& note : m_builder->stepNotes()) m_account.notes.push_back(note);
+    for (const std::string& note : m_builder->notes()) m_account.notes.push_back(note);
     const bool cutOff = m_account.rejections.contains(kCutOff);
     if (m_account.rejected() > 0)
         m_builder->addDiagnostic(
@@ -426,7 +359,8 @@ Result<std::optional<Learned>> Import::run() {
 
 Result<ImportAccount> importTraces(const std::vector<std::string>& paths,
                                    const ImportOptions& options) {
-    auto inputs = collectInputs(paths);
+    std::vector<std::string> left;
+    auto inputs = collectInputs(paths, left);
     if (!inputs) return failure(inputs);
     if (auto fine = refuseOverwritingInputs(*inputs, options.output); !fine) return failure(fine);
     auto copies = copyStreams(*inputs, options);
@@ -448,7 +382,11 @@ Result<ImportAccount> importTraces(const std::vector<std::string>& paths,
         Import import(*inputs, options, known, id, readable);
         auto learned = import.run();
         if (!learned) return failure(learned);
-        if (!*learned) return import.account();
+        if (!*learned) {
+            ImportAccount account = import.account();
+            if (!left.empty()) account.notes.push_back(leftOutText(left));
+            return account;
+        }
         known = std::move(**learned);
         readable.add(import.takeReadable());
         if (readable.announced && options.readAgain) options.readAgain(known.later);

@@ -7,11 +7,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace shardscope::interchange {
+namespace kineto {
+struct RankLayout;
+}
 
 struct ImportOptions {
     std::string output;
@@ -47,25 +51,29 @@ struct ReaderRequest {
     /// The builder's time 0 on the clock that the files share; nothing: this file sets it.
     std::optional<std::int64_t> zeroNs;
     std::function<bool(double)> progress;
+    std::shared_ptr<const kineto::RankLayout> layout{};  ///< from having read it before, if known
 };
 /// What a file says of itself, perhaps only at its end.
 struct StatedByFile {
     std::optional<RankId> rank;
     std::optional<std::int64_t> clockBaseNs;
+    /// Whose rows are whose; of a format whose reader finds that out by reading (kineto/).
+    std::shared_ptr<const kineto::RankLayout> layout{};
 };
-/// Where the file states another rank or clock base than it was read with, what was built is wrong:
-/// the caller reads it again with what it states.
+/// Where the file states another rank or clock base than it was read with, or `misread`, what was
+/// built is wrong: the caller reads it again with what it states.
 struct ReaderResult {
     ImportAccount account;
     StatedByFile stated;
-    RankId rank;                   ///< the one it was read as, or the first of several
-    std::uint32_t ranks = 1;       ///< a file may hold several processes: ranks from `rank` on
-    RunFacts run;                  ///< what the file knows of the run
-    bool mayBeEmpty = true;        ///< false: without an event it is no trace of anything
-    bool wholeRun = false;         ///< run.configJson is the run's own, not the reader's
-    Timestamp ended;               ///< latest end of an event
-    std::int64_t baseUnixNs = 0;   ///< wall clock of the builder's time 0; 0: not known
-    std::int64_t clockBaseNs = 0;  ///< the one it was read with
+    bool misread = false;           ///< its layout is another than the one it was read with
+    RankId rank;                    ///< the one it was read as, or the first of several
+    std::vector<RankId> moreRanks;  ///< of a file that holds several processes or devices
+    RunFacts run;                   ///< what the file knows of the run
+    bool mayBeEmpty = true;         ///< false: without an event it is no trace of anything
+    bool wholeRun = false;          ///< run.configJson is the run's own, not the reader's
+    Timestamp ended;                ///< latest end of an event
+    std::int64_t baseUnixNs = 0;    ///< wall clock of the builder's time 0; 0: not known
+    std::int64_t clockBaseNs = 0;   ///< the one it was read with
     std::int64_t zeroNs = 0;
 };
 

@@ -41,7 +41,9 @@ bool isTrace(const std::string& path, std::string_view format) {
 }  // namespace
 
 bool isKinetoFile(const std::string& path) {
-    return isJsonWith(path, "\"traceEvents\"") || isJsonWith(path, "\"schemaVersion\"");
+    if (isJsonWith(path, "\"traceEvents\"") || isJsonWith(path, "\"schemaVersion\"")) return true;
+    // Its metadata may be long.
+    return isJsonWith(path, "") && findFormat("kineto")->isOne(path);
 }
 
 bool isPerfettoFile(const std::string& path) {

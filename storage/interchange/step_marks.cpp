@@ -15,6 +15,7 @@ constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kAsked = kNoTime + 1;
 
 constexpr std::string_view kProfilerStep = "ProfilerStep#";
+constexpr std::string_view kPaddleStep = "ProfileStep#";
 /// Longer names are no marks.
 constexpr std::size_t kMostName = 64;
 
@@ -45,6 +46,7 @@ std::string_view withoutTotal(std::string_view name) {
 }
 
 std::optional<StepIndex> numberOf(std::string_view digits) {
+    if (digits.empty()) return std::nullopt;
     std::int32_t number = 0;
     const char* const end = digits.data() + digits.size();
     const auto [after, error] = std::from_chars(digits.data(), end, number);
@@ -122,6 +124,13 @@ StepIndex StepMarks::ofLaunched(std::uint64_t correlation, Timestamp start) {
 
 std::optional<NamedStep> stepIn(std::string_view name) {
     if (name.size() > kMostName || name.empty()) return std::nullopt;
+    if (name.starts_with(kPaddleStep)) {
+        // Paddle adds how long it took: "ProfileStep#1[377.209 us]".
+        const std::string_view rest = name.substr(kPaddleStep.size());
+        const auto step = numberOf(rest.substr(0, rest.find('[')));
+        if (!step) return std::nullopt;
+        return NamedStep{StepNaming::kProfilerStep, *step};
+    }
     if (name.starts_with(kProfilerStep)) {
         if (name.size() == kProfilerStep.size()) return std::nullopt;
         const auto step = numberOf(name.substr(kProfilerStep.size()));

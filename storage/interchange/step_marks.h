@@ -57,9 +57,10 @@ private:
 // Names of annotations that mark a training step, and which step.
 
 /// How a trace calls its steps; where it does in several ways, earlier ones here win.
-enum class StepNaming : std::uint8_t { kProfilerStep, kStep, kIteration, kBatch };
+enum class StepNaming : std::uint8_t { kProfilerStep, kArgument, kStep, kIteration, kBatch };
 constexpr auto wordsOf(StepNaming) {
     return wordList<Word<StepNaming>>({{StepNaming::kProfilerStep, "ProfilerStep#N"},
+                                       {StepNaming::kArgument, "step_num = N"},
                                        {StepNaming::kStep, "step N"},
                                        {StepNaming::kIteration, "iteration N"},
                                        {StepNaming::kBatch, "batch N"}});

@@ -177,6 +177,9 @@ void TraceBuilder::deriveSteps(RankId rank) {
 void TraceBuilder::markStep(RankId rank, const NamedStep& step, TimeRange range) {
     m_state->rank(rank).steps.add(step, range);
 }
+void TraceBuilder::addLaunch(RankId rank, std::uint64_t correlation, Timestamp start) {
+    m_state->rank(rank).steps.addLaunch(correlation, start);
+}
 void TraceBuilder::knowSteps(const StepsOfRanks& steps) {
     for (const auto& [rank, marks] : steps) m_state->rank(rank).steps.know(marks);
 }
@@ -190,7 +193,7 @@ bool TraceBuilder::stepsCameLate() const {
     return std::any_of(m_state->ranks.begin(), m_state->ranks.end(),
                        [](const auto& each) { return each.second.steps.cameLate(); });
 }
-std::vector<std::string> TraceBuilder::stepNotes() const {
+std::vector<std::string> TraceBuilder::notes() const {
     RankSteps::Counts taken, left;
     for (const auto& [rank, owner] : m_state->ranks) owner.steps.count(taken, left);
     std::vector<std::string> notes;
@@ -204,6 +207,19 @@ std::vector<std::string> TraceBuilder::stepNotes() const {
     for (const auto& [naming, count] : left)
         notes.push_back(like(count, naming) + " were not taken for steps: \"" +
                         toWord(taken.begin()->first) + "\" names those");
+    std::size_t sharing = 0;
+    for (const auto& [rank, owner] : m_state->ranks) sharing += owner.lanes.sharing();
+    if (sharing > 0)
+        notes.push_back(std::to_string(sharing) +
+                        " threads, streams or counters share a lane with others of their kind: "
+                        "there are more than a recording has lanes for");
+    std::size_t restarts = 0;
+    for (const auto& [rank, owner] : m_state->ranks)
+        restarts = std::max(restarts, owner.steps.restarts());
+    if (restarts > 0)
+        notes.push_back("the numbers of the steps begin again " + std::to_string(restarts) +
+                        (restarts == 1 ? " time" : " times") +
+                        ", as those of a profiler that was started again: here they count on");
     return notes;
 }
 
@@ -255,7 +271,10 @@ const Result<void>& TraceBuilder::state() const {
 }
 
 Result<void> TraceBuilder::finish(const RunFacts& run, Timestamp ended) {
-    for (auto& [id, owner] : m_state->ranks) m_state->finishRank(owner);
+    for (auto& [id, owner] : m_state->ranks) {
+        m_state->finishRank(owner);
+        m_state->noteOverruns(owner);
+    }
     m_state->removeAssumedHosts();
     if (m_state->status) m_state->note(m_state->writer->putRun(run));
     if (m_state->status) m_state->note(m_state->writer->finalise(RunStatus::kFinished, ended));

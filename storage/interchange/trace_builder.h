@@ -89,6 +89,8 @@ public:
     /// Where steps are named in several ways one of them counts: the first of StepNaming whose
     /// numbers do not repeat, as those of parts of a step do.
     void markStep(RankId rank, const NamedStep& step, TimeRange range);
+    /// A call of another rank of the same process, which launched work of this one's device.
+    void addLaunch(RankId rank, std::uint64_t correlation, Timestamp start);
     using StepsOfRanks = std::map<RankId, std::shared_ptr<StepMarks>>;
     /// Marks for all of the trace, from having read it once; later ones only become rows.
     void knowSteps(const StepsOfRanks& steps);
@@ -96,8 +98,8 @@ public:
     /// Some events were stored before a step that they may belong to was marked, or before their
     /// launch came.
     [[nodiscard]] bool stepsCameLate() const;
-    /// Sentences: which of several ways to name steps counts.
-    [[nodiscard]] std::vector<std::string> stepNotes() const;
+    /// Sentences: which of several ways to name steps counts, what shares a lane.
+    [[nodiscard]] std::vector<std::string> notes() const;
     /// Those of all ranks so far, of every kind.
     [[nodiscard]] std::uint64_t events() const;
     /// Of all events so far; nothing without any.

@@ -120,6 +120,11 @@ inline constexpr LaneId kMemoryTotalLane{lanes::kDerived.first + 255u};
 
 // Lanes of what a tracer took of the host's time.
 
+/// Of a lane's name, the stream or thread: what follows after ": " is what the lane shows of it.
+[[nodiscard]] constexpr std::string_view withoutUse(std::string_view laneName) {
+    return laneName.substr(0, laneName.find(": "));
+}
+
 /// Ours, and those of imported traces, which are known by the names that their importers gave them.
 [[nodiscard]] constexpr bool isOverheadLane(LaneId lane, std::string_view name) {
     if (isTracerOverhead(lane, name)) return true;

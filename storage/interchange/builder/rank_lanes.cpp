@@ -8,6 +8,9 @@ namespace {
 /// Of each kind fewer than this.
 constexpr std::int32_t kPositions = 100'000;
 
+/// Of a trace that a program wrote; each takes memory.
+constexpr std::size_t kMostSharing = 1'000'000;
+
 /// Top first: ranges, threads, streams, counters.
 std::int32_t positionOf(LaneRole role, std::int32_t index) {
     switch (role) {
@@ -43,7 +46,8 @@ Result<LaneId> RankLanes::lane(const LaneSource& key, LaneRole role, const std::
             facts.order = positionOf(role, facts.order % kPositions);
             known.shown = false;
         }
-        if (!name.empty() && facts.name != name) {
+        const bool shared = facts.order % kPositions == kPositions - 1;
+        if (!name.empty() && facts.name != name && !shared) {
             facts.name = name;
             known.shown = false;
         }
@@ -51,8 +55,8 @@ Result<LaneId> RankLanes::lane(const LaneSource& key, LaneRole role, const std::
     }
     const LaneRange range = lanes::rangeFor(role);
     std::uint32_t& count = m_made[range.first];
-    if (count == kMostLanesAKind - 1)
-        return failure(tooMany(count, std::string(toWord(role)) + " "));
+    if (m_sharing > kMostSharing) return failure(tooMany(m_keys.size(), ""));
+    if (count >= kMostLanesAKind - 2) return sharedLane(key, role, range.at(count));
     const LaneId id = range.at(count++);
     const auto index = static_cast<std::int32_t>(m_keys.size());
     m_keys.emplace(key, id);
@@ -60,11 +64,22 @@ Result<LaneId> RankLanes::lane(const LaneSource& key, LaneRole role, const std::
     return id;
 }
 
+/// The last of a kind, for all that there are more of.
+LaneId RankLanes::sharedLane(const LaneSource& key, LaneRole role, LaneId id) {
+    m_keys.emplace(key, id);
+    ++m_sharing;
+    m_lanes[id].facts = {m_rank, id,
+                         role,   std::string("more lanes of kind ") + toWord(role),
+                         {},     positionOf(role, kPositions - 1)};
+    return id;
+}
+
 Result<LaneId> RankLanes::laneIfUsed(const LaneSource& key, LaneRole role,
                                      const std::string& name) {
     const bool known = m_keys.contains(key);
     const auto id = lane(key, role, name, {});
-    if (id && !known) m_lanes[*id].needed = false;
+    const bool fresh = id && !known && m_lanes[*id].facts.order % kPositions != kPositions - 1;
+    if (fresh) m_lanes[*id].needed = false;
     return id;
 }
 

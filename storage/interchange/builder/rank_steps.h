@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,12 +34,14 @@ public:
     template <class Event>
     void fill(std::span<Event> events) {
         if (m_marks == nullptr || events.empty()) return;
+        order();
         for (Event& event : events)
             if (event.step == kNoStep) event.step = stepOf(event);
         m_storedThrough = std::max(m_storedThrough, timeOf(events.back()));
     }
     /// kNoStep outside of all steps.
-    [[nodiscard]] StepIndex at(Timestamp time) const {
+    [[nodiscard]] StepIndex at(Timestamp time) {
+        order();
         return m_marks != nullptr ? m_marks->at(time) : kNoStep;
     }
 
@@ -47,14 +50,31 @@ public:
     [[nodiscard]] bool cameLate() const;
     /// Marks for all of the trace, for reading it once more; null where there are none.
     [[nodiscard]] std::shared_ptr<StepMarks> marked() const;
-    /// Those that have rows: not one that overlaps an earlier one or repeats its number, since a
-    /// profiler that was started again may count from 0 again.
+    /// Those that have rows: not one that overlaps an earlier one. Where numbers begin again, as
+    /// those of a profiler that was started again, they count on.
     [[nodiscard]] std::vector<StepFacts> rows(RankId rank) const;
     using Counts = std::map<StepNaming, std::size_t>;
     /// Adds how many ranges of each naming were taken for steps, and how many were not.
     void count(Counts& taken, Counts& left) const;
+    /// How often the numbers began again.
+    [[nodiscard]] std::size_t restarts() const;
 
 private:
+    /// Marks as steps are numbered; how one that comes next is.
+    class Numbering {
+    public:
+        /// Nothing where it overlaps the last one.
+        [[nodiscard]] std::optional<StepMarks::Mark> next(const StepMarks::Mark& mark);
+        [[nodiscard]] std::size_t restarts() const { return m_restarts; }
+
+    private:
+        Timestamp m_end{-kStorableTime};
+        std::int64_t m_last = -1, m_added = 0;
+        std::size_t m_restarts = 0;
+    };
+    [[nodiscard]] static StepMarks::ByBegin numbered(const StepMarks::ByBegin& named);
+    /// Brings marks that came in another order than that of time into it.
+    void order();
     [[nodiscard]] StepNaming chosen() const;
     [[nodiscard]] StepIndex stepOf(const SpanEvent& span) {
         return isStreamLane(span.lane) ? m_marks->ofLaunched(span.correlation, span.start)
@@ -80,7 +100,10 @@ private:
     bool m_late = false;
     std::map<StepNaming, StepMarks::ByBegin> m_named;
     StepNaming m_inUse = StepNaming::kProfilerStep;  ///< whose are in m_marks
-    Timestamp m_storedThrough{-kStorableTime};       ///< latest start of a stored event
+    Numbering m_numbering;                           ///< of those in m_marks
+    Timestamp m_latest{-kStorableTime};              ///< begin of a mark in use
+    bool m_disordered = false;
+    Timestamp m_storedThrough{-kStorableTime};  ///< latest start of a stored event
 };
 
 }  // namespace shardscope::interchange

@@ -2,6 +2,7 @@
 
 #include "storage/columns/chunk.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
@@ -161,6 +162,8 @@ void TraceBuilder::State::storeSpans(BuiltRank& owner, BuiltLane& from, std::siz
     std::vector<SpanEvent> spans = from.spans.take(count);
     buffered -= spans.size();
     for (SpanEvent& span : spans) from.rows.place(span);
+    if (from.facts.role == LaneRole::kCompute && isStreamLane(from.facts.lane))
+        for (const SpanEvent& span : spans) from.overruns.add(span);
     owner.steps.fill(std::span(spans));
     bindArrows(owner, from.facts.lane, spans);
     const std::size_t before = from.spans.numbers();
@@ -270,6 +273,28 @@ void TraceBuilder::State::finishRank(BuiltRank& owner) {
     facts.emitted = owner.events;
     if (hosts.insert(facts.host).second) addHost(facts.host);
     if (status) note(writer->putRank(facts));
+}
+
+void TraceBuilder::State::noteOverruns(BuiltRank& owner) {
+    std::uint64_t count = 0;
+    Duration longest;
+    for (const auto& [id, lane] : owner.lanes) {
+        count += lane.overruns.count();
+        longest = std::max(longest, lane.overruns.longest());
+    }
+    if (count == 0 || !status) return;
+    const std::string many = std::to_string(count) + (count == 1 ? " kernel" : " kernels");
+    note(writer->addDiagnostic(
+        {Severity::kWarning,
+         "kernels-overrun",
+         "rank " + std::to_string(owner.id.value) + ": " + many + (count == 1 ? " ends" : " end") +
+             " after a later one of the same stream, by up to " + durationText(longest) +
+             " from its start: the tracer lost " + (count == 1 ? "its end" : "their ends") +
+             ", or two streams share a row",
+         "times of kernels may be too long by as much; see them on the Timeline",
+         owner.id,
+         {},
+         static_cast<std::int64_t>(count)}));
 }
 
 StringCache::TextTable::TextTable(std::size_t bytes)

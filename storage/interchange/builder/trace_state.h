@@ -216,6 +216,7 @@ struct TraceBuilder::State {
     void storeSamples(BuiltRank& owner, BuiltLane& from, std::size_t count);
     void storeCollectives(BuiltRank& owner);
     void finishRank(BuiltRank& owner);
+    void noteOverruns(BuiltRank& owner);
 
 private:
     void store(const columns::ChunkBytes& chunk);

@@ -20,18 +20,21 @@ std::size_t write(const StackTree& tree, ExportWriter& writer) {
     return lines;
 }
 
-/// "rank 1;compute", of one rank "compute".
-StackTree::Node rootOf(const ExportScope& scope, const LaneFacts& lane, StackTree& tree) {
+/// "rank 1;compute", of one rank "compute"; of several lanes their thread.
+StackTree::Node rootOf(const ExportScope& scope, const std::vector<LaneFacts>& lanes,
+                       StackTree& tree) {
+    const LaneFacts& lane = lanes.front();
     StackTree::Node root = StackTree::kRoot;
     if (scope.ranks().size() > 1)
         root = tree.child(root, "rank " + std::to_string(lane.rank.value));
-    return tree.child(root, lane.name);
+    return tree.child(root, lanes.size() > 1 ? withoutUse(lane.name) : lane.name);
 }
 
 /// "main;train;step 42" lines.
 bool isFolded(std::string_view front) {
-    const std::string_view line = front.substr(0, front.find('\n'));
-    const std::size_t space = line.rfind(' ');
+    std::string_view line = front.substr(0, front.find('\n'));
+    while (line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
+    const std::size_t space = line.find_last_of(" \t");
     if (space == std::string_view::npos || space == 0 || space + 1 == line.size()) return false;
     return line.find_first_not_of("0123456789", space + 1) == std::string_view::npos;
 }
@@ -45,9 +48,9 @@ Result<ExportAccount> exportFolded(storage::RecordingReader& reader, const Expor
     if (!writer) return failure(writer);
     FoldedStacks folded(*scope);
     for (const RankId rank : scope->ranks())
-        for (const LaneFacts& lane : scope->lanes(rank)) {
-            if (lane.role == LaneRole::kCounter) continue;
-            if (auto done = folded.lane(lane, rootOf(*scope, lane, folded.tree())); !done)
+        for (const auto& lanes : ExportScope::byThread(scope->lanes(rank))) {
+            if (lanes.front().role == LaneRole::kCounter) continue;
+            if (auto done = folded.lanes(lanes, rootOf(*scope, lanes, folded.tree())); !done)
                 return failure(done, "exporting folded stacks");
         }
     if (write(folded.tree(), *writer) == 0)

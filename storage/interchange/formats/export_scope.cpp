@@ -1,5 +1,7 @@
 #include "storage/interchange/formats/export_scope.h"
 
+#include "storage/interchange/pending_events.h"
+#include "storage/model/lanes.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/model/step_time.h"
@@ -12,6 +14,13 @@ namespace shardscope::interchange {
 namespace {
 
 constexpr std::uint64_t kWindowEvents = 200'000;
+
+bool isOuterFirst(const SpanEvent& a, const SpanEvent& b) {
+    return std::tuple(a.start, a.depth, b.duration) < std::tuple(b.start, b.depth, a.duration);
+}
+bool enclosesFirst(const SpanEvent& a, const SpanEvent& b) {
+    return std::tuple(a.start, b.duration) < std::tuple(b.start, a.duration);
+}
 
 }  // namespace
 
@@ -119,25 +128,54 @@ std::vector<TimeRange> ExportScope::windows(RankId rank, std::uint64_t events) c
 
 Result<void> ExportScope::forEachSpan(const LaneFacts& lane,
                                       const std::function<void(const SpanEvent&)>& show) {
+    return forEachSpan(std::span(&lane, 1), show);
+}
+
+Result<void> ExportScope::forEachSpan(std::span<const LaneFacts> lanes,
+                                      const std::function<void(const SpanEvent&)>& show) {
+    if (lanes.empty()) return {};
     bool first = true;
+    DepthRows rows;
     // ranks have about as many each
     const std::uint64_t each =
         m_summary.events.spans / std::max<std::uint64_t>(1, m_summary.ranks.size());
-    for (const TimeRange window : windows(lane.rank, each)) {
-        auto spans = m_reader->spans(lane.rank, lane.lane, window);
-        if (!spans) return failure(spans);
+    for (const TimeRange window : windows(lanes.front().rank, each)) {
+        std::vector<SpanEvent> spans;
+        for (const LaneFacts& lane : lanes) {
+            auto own = m_reader->spans(lane.rank, lane.lane, window);
+            if (!own) return failure(own);
+            spans.insert(spans.end(), own->begin(), own->end());
+        }
         // What began before the window was shown with the one it began in.
         if (!first)
-            std::erase_if(*spans, [&](const SpanEvent& s) { return s.start < window.begin; });
+            std::erase_if(spans, [&](const SpanEvent& s) { return s.start < window.begin; });
         first = false;
-        std::stable_sort(spans->begin(), spans->end(), [](const SpanEvent& a, const SpanEvent& b) {
-            return std::tuple(a.start, a.depth, b.duration) <
-                   std::tuple(b.start, b.depth, a.duration);
-        });
-        for (const SpanEvent& span : *spans) show(span);
-        if (auto more = advance(spans->size()); !more) return more;
+        std::stable_sort(spans.begin(), spans.end(),
+                         lanes.size() > 1 ? enclosesFirst : isOuterFirst);
+        for (SpanEvent& span : spans) {
+            if (lanes.size() > 1) rows.place(span);
+            show(span);
+        }
+        if (auto more = advance(spans.size()); !more) return more;
     }
     return {};
+}
+
+std::vector<std::vector<LaneFacts>> ExportScope::byThread(const std::vector<LaneFacts>& lanes) {
+    std::vector<std::vector<LaneFacts>> threads;
+    std::map<std::pair<RankId, std::string_view>, std::size_t> known;
+    for (const LaneFacts& lane : lanes) {
+        const bool host = lane.role == LaneRole::kHost && !isOverheadLane(lane.lane, lane.name);
+        const auto [at, fresh] =
+            known.try_emplace({lane.rank, withoutUse(lane.name)}, threads.size());
+        if (host && !fresh) {
+            threads[at->second].push_back(lane);
+            continue;
+        }
+        if (!host && fresh) known.erase(at);
+        threads.push_back({lane});
+    }
+    return threads;
 }
 
 Result<void> ExportScope::forEachSample(const LaneFacts& lane,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,17 @@ public:
     [[nodiscard]] HeldSteps heldSteps() const;
     /// Lanes of a rank, top first.
     [[nodiscard]] std::vector<LaneFacts> lanes(RankId rank) const;
+    /// Lanes that hold parts of one stack together, of those given: what a host thread ran, whose
+    /// categories are lanes of their own. Others alone. In the order of the first of each.
+    [[nodiscard]] static std::vector<std::vector<LaneFacts>> byThread(
+        const std::vector<LaneFacts>& lanes);
 
     /// Spans of a lane that touch the range, by start, enclosing ones first. Each is shown once.
     Result<void> forEachSpan(const LaneFacts& lane,
+                             const std::function<void(const SpanEvent&)>& show);
+    /// Likewise of several lanes of one rank as if they were one: their depths are those that their
+    /// spans have together.
+    Result<void> forEachSpan(std::span<const LaneFacts> lanes,
                              const std::function<void(const SpanEvent&)>& show);
     /// Samples of a counter lane within the range, with the value in force at its beginning.
     /// Several at the same nanosecond are one: the last.

@@ -67,20 +67,22 @@ std::string StackTree::text(Node node) const {
     return text;
 }
 
-Result<void> FoldedStacks::lane(const LaneFacts& lane, StackTree::Node root) {
+Result<void> FoldedStacks::lanes(std::span<const LaneFacts> lanes, StackTree::Node root) {
+    if (lanes.empty()) return {};
+    const RankId rank = lanes.front().rank;
     Tracks tracks;
     const auto end = [this](std::size_t, Tracks::Track& track) { close(track); };
-    Timestamp leftOutTo = m_scope.range(lane.rank).begin;
-    auto walked = m_scope.forEachSpan(lane, [&](const SpanEvent& span) {
+    Timestamp leftOutTo = m_scope.range(rank).begin;
+    auto walked = m_scope.forEachSpan(lanes, [&](const SpanEvent& span) {
         if (m_leavesApart && isApart(span)) {
-            const SpanEvent part = clipped(lane.rank, span);
+            const SpanEvent part = clipped(rank, span);
             const Timestamp last = part.range().end;
             if (last > leftOutTo) m_leftOut += last - std::max(part.start, leftOutTo);
             leftOutTo = std::max(leftOutTo, last);
             return;
         }
-        const auto begin = [&](std::size_t, Tracks::Track& track) { open(lane.rank, root, track); };
-        tracks.add(clipped(lane.rank, span), begin, end);
+        const auto begin = [&](std::size_t, Tracks::Track& track) { open(rank, root, track); };
+        tracks.add(clipped(rank, span), begin, end);
         ++m_events;
     });
     if (!walked) return walked;

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -72,8 +73,9 @@ public:
     explicit FoldedStacks(ExportScope& scope, Apart apart = Apart::kCounts)
         : m_scope(scope), m_leavesApart(apart == Apart::kLeftOut) {}
 
-    /// Spans of a lane, what of them lies within the scope's range, below `root`.
-    Result<void> lane(const LaneFacts& lane, StackTree::Node root);
+    /// Spans of a lane, or of the lanes of one thread together, what of them lies within the
+    /// scope's range, below `root`.
+    Result<void> lanes(std::span<const LaneFacts> lanes, StackTree::Node root);
     [[nodiscard]] StackTree& tree() { return m_tree; }
     [[nodiscard]] std::uint64_t events() const { return m_events; }
     /// Time of what was left out, over lanes.

@@ -8,6 +8,7 @@
 #include "storage/model/rank_facts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -31,10 +32,15 @@ public:
         m_result.baseUnixNs = firstUs == 0 ? 0 : m_result.zeroNs;
         m_result.run.startedUnixNs = m_result.baseUnixNs;
         m_result.run.worldSize = 1;
-        for (const std::size_t device : devices) {
+        std::vector<std::size_t> used = memoryDevicesOf(m_document);
+        if (used.empty()) used = devices;
+        std::set_difference(devices.begin(), devices.end(), used.begin(), used.end(),
+                            std::inserter(m_notedOn, m_notedOn.begin()));
+        for (const std::size_t device : used) {
             // A process that used several devices: each is drawn as a rank of its own.
-            const auto index = devices.size() == 1 ? 0u : static_cast<std::uint32_t>(device);
+            const auto index = used.size() == 1 ? 0u : static_cast<std::uint32_t>(device);
             this->device(device, {m_request.rank.value + index}, firstUs);
+            if (index > 0) m_result.moreRanks.push_back({m_request.rank.value + index});
             m_result.run.worldSize =
                 std::max(m_result.run.worldSize, static_cast<std::int32_t>(index) + 1);
             if (m_request.progress && !m_request.progress(1.0))
@@ -42,9 +48,8 @@ public:
             if (auto fine = m_builder.state(); !fine) return failure(fine);
         }
         m_result.run.configJson = configJson();
-        if (devices.size() > 1)
-            m_result.account.notes.emplace_back("the snapshot has " +
-                                                std::to_string(devices.size()) +
+        if (used.size() > 1)
+            m_result.account.notes.emplace_back("the snapshot has " + std::to_string(used.size()) +
                                                 " devices: each became a rank of its own");
         return m_result;
     }
@@ -83,9 +88,31 @@ private:
             if (!incident.action.empty()) this->incident(rank, lanes.history, time, incident);
         };
         walkDevice(m_document, device, startUs, listener, m_result.account);
+        if (m_lanes.empty()) notesOf(rank);
         annotations(lanes, process);
         segments(lanes);
         m_lanes.push_back(lanes);
+    }
+
+    /// What the process noted on devices that it does not use goes to its first rank.
+    void notesOf(RankId rank) {
+        for (const std::size_t device : m_notedOn) {
+            const std::string name = "notes on device " + std::to_string(device);
+            const LaneId lane = m_builder.laneIfUsed(
+                rank, {"GPU " + std::to_string(device), "notes"}, LaneRole::kRange, name);
+            SnapshotListener listener;
+            listener.allocation = [](const SnapshotAllocation&) {};
+            listener.incident = [&](const SnapshotIncident& incident) {
+                if (!incident.action.empty())
+                    this->incident(rank, lane, timeOf(incident.timeUs), incident);
+            };
+            walkDevice(m_document, device, 0, listener, m_result.account);
+        }
+    }
+    [[nodiscard]] bool isOf(PickleValue annotation, const SnapshotLanes& lanes) const {
+        const std::int64_t device = m_document.integer(annotation, "device").value_or(0);
+        return device == lanes.device || (m_lanes.empty() && device >= 0 &&
+                                          m_notedOn.contains(static_cast<std::size_t>(device)));
     }
 
     /// Members of a dict as JSON, but for those that `holds(key, value)` says the event has itself.
@@ -243,7 +270,7 @@ private:
         for (const PickleValue entry :
              m_document.items(m_document.member(m_document.root, "external_annotations"))) {
             ++index;
-            if (m_document.integer(entry, "device").value_or(0) != lanes.device) continue;
+            if (!isOf(entry, lanes)) continue;
             const AnnotationEnd end{entry, m_document.integer(entry, "time_us").value_or(-1),
                                     index};
             if (!count(end)) continue;
@@ -279,9 +306,11 @@ private:
         span.duration = {(end.us - start->us) * 1000};
         m_result.ended = std::max(m_result.ended, span.end());
         span.name = m_builder.intern(lanes.rank, name);
-        m_builder.add(lanes.rank, span,
-                      "{\"start\":" + std::to_string(start->index) +
-                          ",\"end\":" + std::to_string(end.index) + "}");
+        const std::int64_t device = m_document.integer(end.entry, "device").value_or(0);
+        m_builder.add(
+            lanes.rank, span,
+            "{\"start\":" + std::to_string(start->index) + ",\"end\":" + std::to_string(end.index) +
+                (device == lanes.device ? "" : ",\"device\":" + std::to_string(device)) + "}");
         open.erase(std::next(start).base());
     }
     void addLone(const SnapshotLanes& lanes, const AnnotationEnd& end) {
@@ -291,12 +320,13 @@ private:
         instant.name = m_builder.intern(lanes.rank, m_document.text(end.entry, "name"));
         m_builder.add(lanes.rank, instant,
                       membersOf(end.entry, front(end.index), [](auto key, PickleValue) {
-                          return key == "name" || key == "device" || key == "time_us";
+                          return key == "name" || key == "time_us";
                       }));
     }
 
     const ReaderRequest& m_request;
     const PickleDocument& m_document;
+    std::set<std::size_t> m_notedOn;  ///< devices without memory
     TraceBuilder& m_builder;
     ReaderResult m_result;
     std::int64_t m_reserved = -1;

@@ -246,6 +246,23 @@ std::vector<std::size_t> devicesOf(const PickleDocument& document) {
     return {devices.begin(), devices.end()};
 }
 
+std::vector<std::size_t> memoryDevicesOf(const PickleDocument& document) {
+    std::set<std::size_t> devices;
+    for (const PickleValue segment : document.items(document.member(document.root, "segments"))) {
+        const std::int64_t device = document.integer(segment, "device").value_or(0);
+        if (device >= 0 && device < kMostDevices) devices.insert(static_cast<std::size_t>(device));
+    }
+    const auto& traces = document.items(document.member(document.root, "device_traces"));
+    for (std::size_t i = 0; i < traces.size(); ++i) {
+        const auto& entries = document.items(traces[i]);
+        if (std::any_of(entries.begin(), entries.end(), [&](PickleValue entry) {
+                return document.text(entry, "action") != "user_defined";
+            }))
+            devices.insert(i);
+    }
+    return {devices.begin(), devices.end()};
+}
+
 std::int64_t firstTimeUs(const PickleDocument& document) {
     std::int64_t first = 0;
     for (const PickleValue history :

@@ -49,6 +49,9 @@ struct SnapshotListener {
 Result<void> checkSnapshot(const PickleDocument& document);
 /// Devices with a history, segments or annotations, ascending.
 [[nodiscard]] std::vector<std::size_t> devicesOf(const PickleDocument& document);
+/// Those of them that hold or held memory; a process notes annotations and its own marks
+/// ("user_defined") on device 0 too, whichever it uses.
+[[nodiscard]] std::vector<std::size_t> memoryDevicesOf(const PickleDocument& document);
 /// Earliest time of any entry, microseconds of Unix time; 0 where none has a time.
 [[nodiscard]] std::int64_t firstTimeUs(const PickleDocument& document);
 

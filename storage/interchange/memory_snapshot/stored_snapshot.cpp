@@ -227,8 +227,9 @@ Result<void> StoredSnapshotWriter::annotations(const std::vector<SnapshotLanes>&
             readArguments(lanes.rank, span.arguments);
             const auto start = argument("start"), end = argument("end");
             if (!start || !end) return;
-            stages.push_back({*start, "START", name, lanes.device, microseconds(span.start)});
-            stages.push_back({*end, "END", name, lanes.device, microseconds(span.end())});
+            const std::int64_t device = argument("device").value_or(lanes.device);
+            stages.push_back({*start, "START", name, device, microseconds(span.start)});
+            stages.push_back({*end, "END", name, device, microseconds(span.end())});
         });
         if (!walked) return walked;
         lane.lane = lanes.loneAnnotations;
@@ -236,7 +237,8 @@ Result<void> StoredSnapshotWriter::annotations(const std::vector<SnapshotLanes>&
             const std::string name(text(lanes.rank, event.name));
             readArguments(lanes.rank, event.arguments);
             if (const auto index = argument("entry"))
-                stages.push_back({*index, textOf(valueOf(m_members, "stage")), name, lanes.device,
+                stages.push_back({*index, textOf(valueOf(m_members, "stage")), name,
+                                  argument("device").value_or(lanes.device),
                                   microseconds(event.time)});
         });
         if (!walked) return walked;

@@ -104,7 +104,7 @@ LaneId Lanes::find(const Key& key, LaneRole role, const std::function<std::strin
     return id;
 }
 
-LaneId Lanes::stream(const RankMap::Entry& owner, Activity activity, bool collective,
+LaneId Lanes::stream(const ProcessRanks::Entry& owner, Activity activity, bool collective,
                      std::int64_t device, std::int64_t context, std::int64_t stream) {
     const std::string_view category = collective ? kCollectiveCategory : specOf(activity).category;
     Key key{owner.rank, category, device, context, stream};
@@ -124,7 +124,7 @@ LaneId Lanes::stream(const RankMap::Entry& owner, Activity activity, bool collec
                 std::to_string(device), std::to_string(stream));
 }
 
-std::string Lanes::threadName(const RankMap::Entry& owner, std::int64_t thread) const {
+std::string Lanes::threadName(const ProcessRanks::Entry& owner, std::int64_t thread) const {
     if (thread == kOtherThreads) return "other threads";
     std::string name("thread ");
     name.append(std::to_string(tidOf(thread)));
@@ -132,7 +132,7 @@ std::string Lanes::threadName(const RankMap::Entry& owner, std::int64_t thread) 
         at != m_survey->threads.end() && !at->second.empty())
         name += " (" + at->second + ")";
     const std::int64_t process = processOf(thread);
-    if (owner.process != RankMap::kUnknownProcess && process != owner.process)
+    if (owner.process != ProcessRanks::kUnknownProcess && process != owner.process)
         name.insert(0, "process " + std::to_string(pidOf(process)) + " ");
     return name;
 }
@@ -143,7 +143,7 @@ std::int64_t Lanes::shared(const Key& key, std::int64_t thread) const {
     return count != m_count.end() && count->second >= kMostLanes ? kOtherThreads : thread;
 }
 
-LaneId Lanes::thread(const RankMap::Entry& owner, Activity activity, std::int64_t thread) {
+LaneId Lanes::thread(const ProcessRanks::Entry& owner, Activity activity, std::int64_t thread) {
     Key key{owner.rank, specOf(activity).category, thread, 0, 0};
     if (const Lane* lane = known(key)) return lane->id;
     key.a = shared(key, thread);
@@ -153,7 +153,7 @@ LaneId Lanes::thread(const RankMap::Entry& owner, Activity activity, std::int64_
         std::to_string(pidOf(key.a)), std::to_string(tidOf(key.a)));
 }
 
-LaneId Lanes::nvtx(const RankMap::Entry& owner, std::int64_t thread, std::int64_t domain,
+LaneId Lanes::nvtx(const ProcessRanks::Entry& owner, std::int64_t thread, std::int64_t domain,
                    std::int64_t type) {
     Key key{owner.rank, nvtxCategory(type), thread, domain, 0};
     if (const Lane* lane = known(key)) return lane->id;
@@ -195,7 +195,7 @@ std::string Lanes::toJson(RankId rank) const {
     return json + "]";
 }
 
-std::string Lanes::domainsJson(const RankMap::Entry& owner) const {
+std::string Lanes::domainsJson(const ProcessRanks::Entry& owner) const {
     std::map<std::int64_t, std::string> used;
     for (const auto& [key, lane] : m_lanes) {
         if (key.rank != owner.rank || !key.category.starts_with(kNvtxCategory)) continue;
@@ -205,7 +205,7 @@ std::string Lanes::domainsJson(const RankMap::Entry& owner) const {
     return pairsJson(used);
 }
 
-std::string Lanes::threadsJson(const RankMap::Entry& owner) const {
+std::string Lanes::threadsJson(const ProcessRanks::Entry& owner) const {
     std::map<std::int64_t, std::string> used;
     for (const auto& [key, lane] : m_lanes) {
         const bool ofThread =

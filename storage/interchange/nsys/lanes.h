@@ -18,12 +18,12 @@ public:
     Lanes(TraceBuilder& builder, const Survey& survey) : m_builder(&builder), m_survey(&survey) {}
 
     /// Kernels of collectives have lanes of their own.
-    LaneId stream(const RankMap::Entry& owner, Activity activity, bool collective,
+    LaneId stream(const ProcessRanks::Entry& owner, Activity activity, bool collective,
                   std::int64_t device, std::int64_t context, std::int64_t stream);
-    LaneId thread(const RankMap::Entry& owner, Activity activity, std::int64_t thread);
+    LaneId thread(const ProcessRanks::Entry& owner, Activity activity, std::int64_t thread);
     /// Lanes of NVTX_EVENTS by eventType. Ranges that began and ended by id may overlap: apart
     /// from those of push and pop. Marks are instants, which no lane of spans holds.
-    LaneId nvtx(const RankMap::Entry& owner, std::int64_t thread, std::int64_t domain,
+    LaneId nvtx(const ProcessRanks::Entry& owner, std::int64_t thread, std::int64_t domain,
                 std::int64_t type);
     LaneId counter(RankId rank, const std::string& name, const std::string& unit);
 
@@ -31,9 +31,9 @@ public:
     /// lanes of a device the process is the device and the thread the stream.
     [[nodiscard]] std::string toJson(RankId rank) const;
     /// [domain, "name"] of NVTX domains with lanes.
-    [[nodiscard]] std::string domainsJson(const RankMap::Entry& owner) const;
+    [[nodiscard]] std::string domainsJson(const ProcessRanks::Entry& owner) const;
     /// [thread, "name"] of threads with lanes.
-    [[nodiscard]] std::string threadsJson(const RankMap::Entry& owner) const;
+    [[nodiscard]] std::string threadsJson(const ProcessRanks::Entry& owner) const;
 
 private:
     /// What tells lanes apart; the numbers are thread and domain, or device, context and stream.
@@ -50,7 +50,8 @@ private:
     LaneId find(const Key& key, LaneRole role, const std::function<std::string()>& name,
                 const std::string& process, const std::string& thread);
     [[nodiscard]] const Lane* known(const Key& key);
-    [[nodiscard]] std::string threadName(const RankMap::Entry& owner, std::int64_t thread) const;
+    [[nodiscard]] std::string threadName(const ProcessRanks::Entry& owner,
+                                         std::int64_t thread) const;
     [[nodiscard]] std::int64_t shared(const Key& key, std::int64_t thread) const;
 
     TraceBuilder* m_builder;

@@ -28,7 +28,7 @@ public:
         if (auto done = readGpus(); !done) return failure(done);
         if (auto done = readCudaDevices(); !done) return failure(done);
         std::map<RankId, std::string> json;
-        for (const RankMap::Entry& entry : m_state.survey.ranks.entries())
+        for (const ProcessRanks::Entry& entry : m_state.survey.ranks.entries())
             json[entry.rank] = put(entry);
         return json;
     }
@@ -85,7 +85,7 @@ private:
         return {};
     }
 
-    [[nodiscard]] const Gpu* gpuOf(const RankMap::Entry& entry) const {
+    [[nodiscard]] const Gpu* gpuOf(const ProcessRanks::Entry& entry) const {
         if (!entry.device) return nullptr;
         if (const auto at = m_cudaDevices.find({pidOf(entry.process), *entry.device});
             at != m_cudaDevices.end())
@@ -97,12 +97,12 @@ private:
     }
 
     /// Stores what is known; the rest as JSON.
-    std::string put(const RankMap::Entry& entry) {
+    std::string put(const ProcessRanks::Entry& entry) {
         RankFacts rank;
         rank.rank = entry.rank;
         // Files may be of several machines, whose processes may have one number.
         rank.host = static_cast<std::int32_t>(m_state.request.rank.value);
-        rank.pid = entry.process == RankMap::kUnknownProcess ? 0 : pidOf(entry.process);
+        rank.pid = entry.process == ProcessRanks::kUnknownProcess ? 0 : pidOf(entry.process);
         rank.peakSource = "an imported trace does not say it";
         rank.device = "cpu";
         if (!entry.device) {

@@ -45,7 +45,7 @@ public:
         ImportState state{m_request, m_file, m_texts, m_survey,
                           Lanes(*m_request.builder, m_survey)};
         state.shiftNs = m_result.clockBaseNs - m_result.zeroNs;
-        for (const RankMap::Entry& entry : m_survey.ranks.entries())
+        for (const ProcessRanks::Entry& entry : m_survey.ranks.entries())
             m_request.builder->deriveSteps(entry.rank);
         if (auto done = readTables(state); !done) return failure(done);
         if (auto done = describe(state); !done) return failure(done);
@@ -56,7 +56,8 @@ private:
     /// The earliest event is time 0, or where an earlier file's was.
     void begin(std::optional<std::int64_t> base) {
         m_result.rank = m_request.rank;
-        m_result.ranks = static_cast<std::uint32_t>(m_survey.ranks.entries().size());
+        for (const ProcessRanks::Entry& entry : m_survey.ranks.entries())
+            if (entry.rank != m_result.rank) m_result.moreRanks.push_back(entry.rank);
         m_result.clockBaseNs = base.value_or(m_request.clockBaseNs.value_or(0));
         m_result.zeroNs = m_request.zeroNs.value_or(m_result.clockBaseNs + m_survey.first);
         m_result.stated.clockBaseNs = base;
@@ -80,14 +81,14 @@ private:
         m_result.account = std::move(state.account);
         addNotes(state);
         m_result.ended = state.ended;
-        m_result.run.worldSize = static_cast<std::int32_t>(m_result.ranks);
+        m_result.run.worldSize = static_cast<std::int32_t>(m_survey.ranks.entries().size());
         m_result.run.startedUnixNs = m_result.baseUnixNs;
         m_result.run.librariesJson = "{}";
         if (!m_file.product().empty())
             m_result.run.librariesJson = "{\"nsys\":\"" + m_file.product() + "\"}";
         m_result.run.ended = state.ended;
         // Every rank is a trace of its own there.
-        for (const RankMap::Entry& entry : m_survey.ranks.entries()) {
+        for (const ProcessRanks::Entry& entry : m_survey.ranks.entries()) {
             std::string& json = m_result.run.configJson;
             if (!json.empty()) json += ',';
             json += "{\"imported\":\"nsys\",\"rank\":" + std::to_string(entry.rank.value) +

@@ -90,12 +90,13 @@ private:
     }
 
     struct Whose {
-        const RankMap::Entry* owner = nullptr;
+        const ProcessRanks::Entry* owner = nullptr;
         std::int64_t thread = 0, domain = 0;
     };
     [[nodiscard]] Whose whoseIs(QueryRow& row) const {
         const std::int64_t thread = row.integer(kThread).value_or(0);
-        const auto process = row.integer(kThread) ? processOf(thread) : RankMap::kUnknownProcess;
+        const auto process =
+            row.integer(kThread) ? processOf(thread) : ProcessRanks::kUnknownProcess;
         return {&m_state.survey.ranks.of(process), thread, row.integer(kDomain).value_or(0)};
     }
 

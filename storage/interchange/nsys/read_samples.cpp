@@ -69,7 +69,7 @@ private:
             if (!*more) break;
             QueryRow row((*rows)->row());
             const auto pid = row.integer(0), device = row.integer(1), gpu = row.integer(2);
-            for (const RankMap::Entry& entry : m_state.survey.ranks.entries())
+            for (const ProcessRanks::Entry& entry : m_state.survey.ranks.entries())
                 if (gpu && device && entry.device == device && pid == pidOf(entry.process))
                     m_ranks.try_emplace(*gpu, entry.rank);
         }
@@ -98,7 +98,7 @@ private:
     [[nodiscard]] RankId rankOf(std::int64_t gpu) const {
         if (const auto at = m_ranks.find(gpu); at != m_ranks.end()) return at->second;
         const auto& entries = m_state.survey.ranks.entries();
-        for (const RankMap::Entry& entry : entries)
+        for (const ProcessRanks::Entry& entry : entries)
             if (entry.device == gpu) return entry.rank;
         return entries.front().rank;
     }
@@ -136,8 +136,8 @@ private:
             return m_state.account.reject("a memory event that neither takes nor frees");
         const auto global = row.integer(kProcess);
         const std::int64_t device = row.integer(kDevice).value_or(0);
-        const RankMap::Entry& owner =
-            m_state.survey.ranks.of(global ? processOf(*global) : RankMap::kUnknownProcess, device);
+        const ProcessRanks::Entry& owner = m_state.survey.ranks.of(
+            global ? processOf(*global) : ProcessRanks::kUnknownProcess, device);
         MemoryEvent event;
         event.time = place->first;
         event.address = static_cast<std::uint64_t>(row.integer(kAddress).value_or(0));

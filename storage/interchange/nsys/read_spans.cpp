@@ -200,12 +200,13 @@ private:
     /// Whose it is, how it is called and on which lane.
     Result<RankId> placeOf(QueryRow& row, SpanEvent& span) {
         const auto global = row.integer(kOwner);
-        const std::int64_t process = global ? processOf(*global) : RankMap::kUnknownProcess;
+        const std::int64_t process = global ? processOf(*global) : ProcessRanks::kUnknownProcess;
         const std::int64_t context = m_spec.ofProcess ? row.integer(kContext).value_or(0) : 0;
         const std::int64_t named = m_spec.ofProcess ? row.integer(kDevice).value_or(0) : 0;
         const std::int64_t device = deviceOf(process, context, named);
-        const RankMap::Entry& owner = m_spec.ofProcess ? m_state.survey.ranks.of(process, device)
-                                                       : m_state.survey.ranks.of(process);
+        const ProcessRanks::Entry& owner = m_spec.ofProcess
+                                               ? m_state.survey.ranks.of(process, device)
+                                               : m_state.survey.ranks.of(process);
         auto name = m_names.of(row, kName, kFirstField, owner.rank);
         if (!name) return failure(name);
         m_name = *name;
@@ -222,8 +223,9 @@ private:
             span.lane = m_state.lanes.thread(owner, m_spec.activity, global.value_or(0));
         }
         // Numbers of another process would join what does not belong together.
-        const bool own = owner.process == process || owner.process == RankMap::kUnknownProcess ||
-                         process == RankMap::kUnknownProcess;
+        const bool own = owner.process == process ||
+                         owner.process == ProcessRanks::kUnknownProcess ||
+                         process == ProcessRanks::kUnknownProcess;
         const std::int64_t correlation = row.integer(kCorrelation).value_or(0);
         if (own && correlation > 0)
             span.correlation = static_cast<std::uint64_t>(correlation);
@@ -237,7 +239,7 @@ private:
         const bool namesItself = m_spec.activity != Activity::kSynchronization &&
                                  m_spec.activity != Activity::kCudaEvent;
         if (namesItself) return named;
-        return m_state.survey.ranks.deviceOf(process, context).value_or(named);
+        return m_state.survey.contexts.deviceOf(process, context).value_or(named);
     }
 
     /// What recordings of our own say of a kernel.

@@ -74,10 +74,10 @@ private:
                             noteTime(row.integer(0), row.integer(1));
                         const auto owner = row.integer(2);
                         const std::int64_t process =
-                            owner ? processOf(*owner) : RankMap::kUnknownProcess;
+                            owner ? processOf(*owner) : ProcessRanks::kUnknownProcess;
                         const auto device = row.integer(3), context = row.integer(4);
                         if (device && context && work)
-                            m_found.ranks.addContext(process, *context, *device);
+                            m_found.contexts.add(process, *context, *device);
                         if (device && work)
                             m_found.ranks.addDevice(process, *device, kernel);
                         else if (counts)
@@ -105,7 +105,7 @@ private:
                 const std::int64_t thread = row.integer(2).value_or(0);
                 const std::int64_t type = row.integer(3).value_or(nvtx::kPushPop);
                 m_found.ranks.addHost(row.integer(2) ? processOf(thread)
-                                                     : RankMap::kUnknownProcess);
+                                                     : ProcessRanks::kUnknownProcess);
                 const bool names =
                     type == nvtx::kDomainCreate || type == nvtx::kCategory || type == nvtx::kThread;
                 if (!names) return {};
@@ -135,7 +135,7 @@ private:
                         const auto pid = row.integer(0), context = row.integer(1),
                                    device = row.integer(2);
                         if (pid && context && device)
-                            m_found.ranks.addListedContext(*pid, *context, *device);
+                            m_found.contexts.addListed(*pid, *context, *device);
                         return {};
                     });
     }

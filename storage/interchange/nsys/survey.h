@@ -3,7 +3,7 @@
 #pragma once
 
 #include "storage/interchange/nsys/nsys_file.h"
-#include "storage/interchange/nsys/rank_map.h"
+#include "storage/interchange/process_ranks.h"
 #include "storage/sqlite/statement.h"
 
 #include <cmath>
@@ -54,6 +54,42 @@ private:
     bool m_loaded = false;
 };
 
+/// Bits 24 and up of globalTid and globalPid (trace_formats.md 3.2).
+[[nodiscard]] constexpr std::int64_t processOf(std::int64_t global) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(global) & ~std::uint64_t{0xFFFFFF});
+}
+[[nodiscard]] constexpr std::int64_t pidOf(std::int64_t global) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(global) >> 24 & 0xFFFFFF);
+}
+[[nodiscard]] constexpr std::int64_t tidOf(std::int64_t global) {
+    return global & 0xFFFFFF;
+}
+
+/// Devices of contexts: what waits and events run on, whose own column says 0 whatever that is.
+class Contexts {
+public:
+    /// Of work on a device, which says both; the first that says it counts.
+    void add(std::int64_t process, std::int64_t context, std::int64_t device) {
+        if (m_used.size() < kMost) m_used.try_emplace({process, context}, device);
+    }
+    /// The export's own table of contexts: whose process it knows by its number only.
+    void addListed(std::int64_t pid, std::int64_t context, std::int64_t device) {
+        if (m_listed.size() < kMost) m_listed.try_emplace({pid, context}, device);
+    }
+    [[nodiscard]] std::optional<std::int64_t> deviceOf(std::int64_t process,
+                                                       std::int64_t context) const {
+        if (const auto at = m_used.find({process, context}); at != m_used.end()) return at->second;
+        if (process == ProcessRanks::kUnknownProcess) return std::nullopt;
+        const auto at = m_listed.find({pidOf(process), context});
+        return at == m_listed.end() ? std::nullopt : std::optional(at->second);
+    }
+
+private:
+    static constexpr std::size_t kMost = 65'536;
+    using ByContext = std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>;
+    ByContext m_used, m_listed;  ///< by process, or its number, and context
+};
+
 /// Times beyond this are none (storage/interchange/trace_builder.h).
 inline constexpr std::int64_t kMostTime = std::int64_t{1} << 60;
 
@@ -61,7 +97,8 @@ struct Survey {
     std::int64_t first = 0;  ///< earliest start that is not negative, on the file's clock
     std::int64_t last = 0;   ///< latest end
     std::uint64_t rows = 0;
-    RankMap ranks;
+    ProcessRanks ranks;
+    Contexts contexts;
     std::map<std::int64_t, std::string> threads;  ///< by globalTid
     using InProcess = std::pair<std::int64_t, std::int64_t>;
     std::map<InProcess, std::string> domains;                              ///< process, domain

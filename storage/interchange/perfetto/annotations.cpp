@@ -17,7 +17,7 @@ using protozero::pbf_writer;
 
 // DebugAnnotation
 constexpr std::uint32_t kNameId = 1, kBool = 2, kUint = 3, kInt = 4, kDouble = 5, kString = 6,
-                        kNested = 8, kName = 10, kEntries = 11, kValues = 12;
+                        kNested = 8, kName = 10, kEntries = 11, kValues = 12, kStringId = 17;
 // DebugAnnotation.NestedValue, the older way to nest: it can say that a list is empty.
 constexpr std::uint32_t kNestedType = 1;
 constexpr std::int32_t kNestedDictionary = 1, kNestedArray = 2;
@@ -201,21 +201,35 @@ void appendAnnotation(std::string& bytes, std::uint32_t field, std::uint64_t nam
 }
 
 void appendJsonAnnotations(std::string& bytes, std::uint32_t field, std::string_view json,
-                           bool arguments,
-                           const std::function<std::uint64_t(std::string_view)>& nameId) {
+                           bool arguments, const AnnotationIds& ids) {
     Json parsed;
     if (depthOf(json) <= kDeepest) parsed = Json::parse(json, nullptr, false);
-    if (!parsed.is_object()) return appendAnnotation(bytes, field, nameId("arguments"), json);
+    if (!parsed.is_object()) return appendAnnotation(bytes, field, ids.name("arguments"), json);
     for (const auto& [name, value] : parsed.items()) {
         std::string annotation;
-        pbf_writer(annotation).add_uint64(kNameId, nameId(arguments ? argumentKey(name) : name));
-        appendValue(annotation, value);
+        pbf_writer writer(annotation);
+        writer.add_uint64(kNameId, ids.name(arguments ? argumentKey(name) : name));
+        const std::string* const text = value.get_ptr<const std::string*>();
+        const bool isLong = text != nullptr && text->size() >= kLongText;
+        if (const std::uint64_t id = isLong ? ids.text(*text) : 0)
+            writer.add_uint64(kStringId, id);
+        else
+            appendValue(annotation, value);
         pbf_writer(bytes).add_message(field, annotation);
     }
 }
 
-std::string annotationValue(std::string_view bytes) {
+std::string annotationValue(std::string_view bytes,
+                            const std::function<std::string_view(std::uint64_t)>& text) {
     std::string json;
+    pbf_reader reader(bytes.data(), bytes.size());
+    while (reader.next()) {
+        if (reader.tag_and_type() == varintField(kStringId)) {
+            appendString(json, text(reader.get_uint64()));
+            return json;
+        }
+        reader.skip();
+    }
     appendValue(json, bytes, 0);
     return json;
 }

@@ -2,6 +2,7 @@
 
 #include "storage/interchange/decimal.h"
 #include "storage/interchange/formats/export_scope.h"
+#include "storage/interchange/perfetto/annotations.h"
 #include "storage/model/recording_tables.h"
 #include "storage/model/step_facts.h"
 
@@ -18,6 +19,18 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kTimeLimit = std::int64_t{1} << 59;
 constexpr std::size_t kMostArrivals = 1'000'000;
+
+/// Stands in the arguments for what the member "frames" has.
+constexpr const char* kElsewhere = R"({"see":"frames"})";
+
+/// The text of a stack in the arguments of a memory event; empty without one.
+std::string_view framesIn(std::string_view arguments) {
+    std::vector<Member> members;
+    TextFlags flags;
+    const char* const end = arguments.data() + arguments.size();
+    if (arguments.empty() || readMembers(arguments.data(), end, members, flags) != end) return {};
+    return valueOf(members, "frames");
+}
 
 std::string dump(const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -86,8 +99,25 @@ std::string factOf(const MemoryEvent& event, std::string_view arguments) {
               {"category", toWord(event.category)}};
     addPlace(json, event.step, event.layer);
     if (event.phase != Phase::kNone) json["phase"] = toWord(event.phase);
-    if (!arguments.empty()) json["args"] = arguments;
+    const std::string_view frames = framesIn(arguments);
+    if (frames.size() < kLongText) {
+        if (!arguments.empty()) json["args"] = arguments;
+        return dump(json);
+    }
+    // Many events share a stack: apart from the rest its text is written once.
+    const auto at = static_cast<std::size_t>(frames.data() - arguments.data());
+    json["args"] = std::string(arguments.substr(0, at)) + kElsewhere +
+                   std::string(arguments.substr(at + frames.size()));
+    json["frames"] = frames;
     return dump(json);
+}
+
+std::string argumentsOf(const std::vector<Member>& members) {
+    std::string arguments = textIn(members, "args");
+    const std::string frames = textIn(members, "frames");
+    const std::size_t at = frames.empty() ? std::string::npos : arguments.find(kElsewhere);
+    if (at != std::string::npos) arguments.replace(at, std::string_view(kElsewhere).size(), frames);
+    return arguments;
 }
 
 MemoryEvent memoryOf(const std::vector<Member>& members, Timestamp time) {

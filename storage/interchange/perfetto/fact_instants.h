@@ -32,6 +32,8 @@ struct FlowTexts {
 
 /// Back from the members; what is missing or out of range is as in a fresh struct.
 [[nodiscard]] MemoryEvent memoryOf(const std::vector<Member>& members, Timestamp time);
+/// Of a memory event, as they were.
+[[nodiscard]] std::string argumentsOf(const std::vector<Member>& members);
 [[nodiscard]] CollectiveEvent collectiveOf(const std::vector<Member>& members, Timestamp start);
 [[nodiscard]] FlowEvent flowOf(const std::vector<Member>& members, Timestamp time);
 [[nodiscard]] InstantScope scopeOf(std::string_view word);

@@ -1,8 +1,8 @@
 #include "storage/interchange/perfetto/read_packets.h"
 
+#include "storage/interchange/account.h"
 #include "storage/interchange/decimal.h"
 #include "storage/interchange/event_text.h"
-#include "storage/interchange/account.h"
 #include "storage/interchange/json_text.h"
 #include "storage/interchange/perfetto/annotations.h"
 #include "storage/interchange/perfetto/fact_instants.h"
@@ -27,7 +27,8 @@ constexpr std::uint32_t kCategoryIds = 3, kAnnotations = 4, kType = 9, kNameId =
                         kEventTrack = 11, kCounterValue = 30, kDoubleValue = 44;
 constexpr std::uint32_t kBegin = 1, kEnd = 2, kInstant = 3, kSample = 4;
 // InternedData
-constexpr std::uint32_t kEventCategories = 1, kEventNames = 2, kAnnotationNames = 3;
+constexpr std::uint32_t kEventCategories = 1, kEventNames = 2, kAnnotationNames = 3,
+                        kAnnotationTexts = 29;
 constexpr std::int64_t kTimeLimit = std::int64_t{1} << 59;
 constexpr char kPacketKey = 0x0a;
 
@@ -110,6 +111,7 @@ void PerfettoReader::clear() {
     m_categories.clear();
     m_names.clear();
     m_annotationNames.clear();
+    m_texts.clear();
     m_nameBytes = 0;
     m_tracks.clear();
 }
@@ -154,6 +156,7 @@ Result<void> PerfettoReader::intern(std::string_view bytes) {
         Names* names = reader.tag_and_type() == bytesField(kEventCategories)   ? &m_categories
                        : reader.tag_and_type() == bytesField(kEventNames)      ? &m_names
                        : reader.tag_and_type() == bytesField(kAnnotationNames) ? &m_annotationNames
+                       : reader.tag_and_type() == bytesField(kAnnotationTexts) ? &m_texts
                                                                                : nullptr;
         if (names == nullptr) {
             reader.skip();
@@ -239,7 +242,10 @@ void PerfettoReader::annotation(std::string_view bytes, Event& event) const {
             reader.skip();
     const auto name = m_annotationNames.find(id);
     if (name == m_annotationNames.end()) return;
-    const std::string value = annotationValue(bytes);
+    const std::string value = annotationValue(bytes, [this](std::uint64_t text) {
+        const auto at = m_texts.find(text);
+        return at == m_texts.end() ? std::string_view{} : std::string_view(at->second);
+    });
     const std::string& key = name->second;
     if (key == "arguments") {
         event.text = textOf(value);

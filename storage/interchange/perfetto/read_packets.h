@@ -105,6 +105,7 @@ private:
     std::string m_name;
     Limits m_limits;
     Names m_categories, m_names, m_annotationNames;
+    Names m_texts;  ///< values of annotations
     std::size_t m_nameBytes = 0;
     std::unordered_map<std::uint64_t, Track> m_tracks;
     std::size_t m_open = 0;

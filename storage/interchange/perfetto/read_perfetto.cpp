@@ -66,7 +66,7 @@ public:
         if (fact.category == kMemoryFact) {
             MemoryEvent event = memoryOf(members, time);
             event.owner = m_builder->intern(rank, fact.name);
-            m_builder->add(rank, event, textIn(members, "args"));
+            m_builder->add(rank, event, argumentsOf(members));
         } else if (fact.category == kFlowFact) {
             addFlow(rank, members, fact);
         } else if (fact.category == kCollectiveFact) {
@@ -165,7 +165,8 @@ Result<ReaderResult> readPerfetto(const ReaderRequest& request) {
         return failure(
             ErrorCode::kUnreadable,
             request.title + " is a Perfetto trace without a rank: there is nothing in it");
-    result.ranks = static_cast<std::uint32_t>(into.ranks().size());
+    for (const RankId rank : into.ranks())
+        if (rank != result.rank) result.moreRanks.push_back(rank);
     result.wholeRun = true;
     return result;
 }

@@ -3,6 +3,7 @@
 #include "storage/interchange/perfetto/annotations.h"
 
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace shardscope::interchange {
@@ -27,7 +28,8 @@ constexpr std::uint32_t kCategoryIds = 3, kAnnotations = 4, kType = 9, kNameId =
                         kEndingFlows = 48;
 constexpr std::uint32_t kBegin = 1, kEnd = 2, kInstant = 3, kSample = 4;
 // InternedData
-constexpr std::uint32_t kEventCategories = 1, kEventNames = 2, kAnnotationNames = 3;
+constexpr std::uint32_t kEventCategories = 1, kEventNames = 2, kAnnotationNames = 3,
+                        kAnnotationTexts = 29;
 // ClockSnapshot
 constexpr std::uint32_t kRealTime = 1, kBootTime = 6;
 
@@ -68,6 +70,7 @@ void TrackWriter::packet(const std::string& body, std::uint32_t flags) {
             interned += names->fresh;
             names->fresh.clear();
         }
+        interned += std::exchange(m_texts.fresh, {});
         if (!interned.empty()) writer.add_message(kInternedData, interned);
     }
     m_framed.clear();
@@ -139,6 +142,25 @@ std::uint64_t TrackWriter::intern(Interned& names, std::uint32_t field, std::str
     return at->second;
 }
 
+/// 0 where there are more than are worth remembering.
+std::uint64_t TrackWriter::internText(std::string_view text) {
+    constexpr std::size_t kMostTexts = 1'000'000;
+    constexpr std::size_t kMostBytes = std::size_t{32} << 20;  // readers hold them all
+    const std::pair key{std::hash<std::string_view>{}(text), text.size()};
+    const auto known = m_texts.ids.find(key);
+    if (known != m_texts.ids.end()) return known->second;
+    m_texts.bytes += text.size();
+    if (m_texts.ids.size() >= kMostTexts || m_texts.bytes > kMostBytes) return 0;
+    const std::uint64_t id = m_texts.ids.size() + 1;
+    m_texts.ids.emplace(key, id);
+    std::string entry;
+    pbf_writer writer(entry);
+    writer.add_uint64(1, id);
+    writer.add_bytes(2, text.data(), text.size());
+    pbf_writer(m_texts.fresh).add_message(kAnnotationTexts, entry);
+    return id;
+}
+
 void TrackWriter::annotate(std::string_view name, std::string_view value) {
     appendAnnotation(m_annotations, kAnnotations, intern(m_annotationNames, kAnnotationNames, name),
                      value);
@@ -158,10 +180,10 @@ void TrackWriter::annotateFact(std::string_view json) {
 }
 
 void TrackWriter::annotateJson(std::string_view json, bool arguments) {
-    appendJsonAnnotations(m_annotations, kAnnotations, json, arguments,
-                          [this](std::string_view name) {
-                              return intern(m_annotationNames, kAnnotationNames, name);
-                          });
+    const AnnotationIds ids{
+        [this](std::string_view name) { return intern(m_annotationNames, kAnnotationNames, name); },
+        [this](std::string_view text) { return internText(text); }};
+    appendJsonAnnotations(m_annotations, kAnnotations, json, arguments, ids);
 }
 
 std::string TrackWriter::event(Uuid track, std::uint32_t type) const {

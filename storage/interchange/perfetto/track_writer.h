@@ -9,10 +9,13 @@
 
 #include <protozero/pbf_writer.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace shardscope::interchange {
@@ -60,7 +63,14 @@ private:
         std::unordered_map<std::string, std::uint64_t> ids;
         std::string fresh;
     };
+    /// Texts are known by what tells them apart well enough, so that memory does not hold them.
+    struct InternedTexts {
+        std::map<std::pair<std::size_t, std::size_t>, std::uint64_t> ids;  ///< by hash and size
+        std::size_t bytes = 0;                                             ///< of all texts
+        std::string fresh;
+    };
     void annotateJson(std::string_view json, bool arguments);
+    std::uint64_t internText(std::string_view text);
     std::uint64_t intern(Interned& names, std::uint32_t field, std::string_view name);
     Uuid describe(std::string descriptor);
     void packet(const std::string& body, std::uint32_t flags);
@@ -73,6 +83,7 @@ private:
     Uuid m_lastUuid = 0;
     std::int32_t m_lastOrder = 0;
     Interned m_names, m_categories, m_annotationNames;
+    InternedTexts m_texts;
     std::string m_annotations;  ///< of the next slice, encoded
     std::string m_packet, m_framed;
 };

@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 namespace shardscope::interchange {
 namespace {
 
@@ -35,16 +37,17 @@ TEST(RankLanes, OneThatMayStayEmptyIsNeededOnceItWasWanted) {
     EXPECT_TRUE(lanes.find(wanted)->needed);
 }
 
-TEST(RankLanes, TooManyAreATraceOfNothing) {
+TEST(RankLanes, WhatThereIsTooMuchOfSharesALane) {
     RankLanes lanes(kRank);
-    Result<LaneId> made = LaneId{};
-    int count = 0;
-    while (made && count < 10'000)
-        made = lanes.lane({"p", std::to_string(count++)}, LaneRole::kHost, "", "");
-    ASSERT_FALSE(made);
-    EXPECT_EQ(made.error().code, ErrorCode::kUnreadable);
-    EXPECT_THAT(made.error().message, testing::HasSubstr("lanes in rank 3"));
-    EXPECT_TRUE(lanes.lane({"p", "0"}, LaneRole::kHost, "", "")) << "those that are there stay";
+    std::set<LaneId> made;
+    for (int i = 0; i < 5000; ++i)
+        made.insert(lanes.lane({"p", std::to_string(i)}, LaneRole::kHost, "", "").value());
+    EXPECT_EQ(made.size(), 4095U);
+    EXPECT_EQ(lanes.sharing(), 5000U - 4094U);
+    const LaneId shared = lanes.lane({"p", "4999"}, LaneRole::kHost, "own name", "").value();
+    EXPECT_EQ(shared, lanes.lane({"p", "4998"}, LaneRole::kHost, "", "").value());
+    EXPECT_EQ(lanes.find(shared)->facts.name, "more lanes of kind host");
+    EXPECT_TRUE(lanes.lane({"p", "-1"}, LaneRole::kCompute, "", "")) << "of another kind";
 }
 
 InstantEvent instant(std::int64_t time) {
@@ -72,17 +75,38 @@ TEST(RankSteps, EventsKeepWhatTheyHaveUntilStepsAreDerived) {
     EXPECT_TRUE(derived.cameLate()) << "an event of that time was stored already";
 }
 
-TEST(RankSteps, RowsNeitherOverlapNorRepeat) {
+TEST(RankSteps, RowsDoNotOverlapAndNumbersThatBeginAgainCountOn) {
     RankSteps steps;
     steps.add({StepNaming::kProfilerStep, {0}}, {{0}, {100}});
     steps.add({StepNaming::kProfilerStep, {1}}, {{50}, {150}});
     steps.add({StepNaming::kProfilerStep, {0}}, {{200}, {300}});
     steps.add({StepNaming::kProfilerStep, {2}}, {{300}, {400}});
     const auto rows = steps.rows(kRank);
-    ASSERT_EQ(rows.size(), 2U);
+    ASSERT_EQ(rows.size(), 3U);
     EXPECT_EQ(rows[0].step, StepIndex{0});
-    EXPECT_EQ(rows[1].step, StepIndex{2});
+    EXPECT_EQ(rows[1].step, StepIndex{1}) << "0 again";
+    EXPECT_EQ(rows[2].step, StepIndex{3});
     EXPECT_EQ(rows[1].rank, kRank);
+    EXPECT_EQ(steps.restarts(), 1U);
+}
+
+TEST(RankSteps, MarksInAnyOrderNumberTheSame) {
+    for (const bool backwards : {false, true}) {
+        RankSteps steps;
+        steps.derive();
+        for (int i = 0; i < 6; ++i) {
+            const int cycle = backwards ? 5 - i : i;
+            const std::int64_t at = cycle * 100;
+            steps.add({StepNaming::kProfilerStep, {cycle % 3}}, {{at}, {at + 90}});
+        }
+        std::vector<InstantEvent> events{instant(10), instant(310), instant(510)};
+        steps.fill(std::span(events));
+        EXPECT_EQ(events[0].step, StepIndex{0});
+        EXPECT_EQ(events[1].step, StepIndex{3});
+        EXPECT_EQ(events[2].step, StepIndex{5});
+        EXPECT_FALSE(steps.cameLate());
+        EXPECT_EQ(steps.rows(kRank).size(), 6U);
+    }
 }
 
 TEST(RankSteps, OfSeveralNamingsThatWhoseNumbersDoNotRepeatCounts) {

@@ -169,7 +169,7 @@ TEST_F(ImportTest, EventsGetTheirStepEvenWhereItIsSaidLast) {
            {"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_f32_RING_LL","pid":0,
             "tid":7,"ts":55000,"dur":1,"args":{}},
            {"ph":"i","s":"t","name":"[memory]","pid":9,"tid":1,"ts":2500,
-            "args":{"Addr":1,"Bytes":100,"Device Type":0}},)";
+            "args":{"Addr":1,"Bytes":100,"Device Type":1,"Device Id":0}},)";
     for (const bool first : {true, false}) {
         imported.options.overwrite = true;
         ASSERT_THAT(imported.import({file("steps", longTrace(first ? steps + "," + work : work,
@@ -199,7 +199,7 @@ TEST_F(ImportTest, AProfilerThatWasStartedAgainMayCountFromZero) {
     std::map<std::int64_t, std::int32_t> found;
     for (const StepFacts& step : imported.summary.steps) found[step.start.ns] = step.step.value;
     EXPECT_EQ(found, (std::map<std::int64_t, std::int32_t>{
-                         {0, 5}, {10'000, 6}, {20'000, 0}, {30'000, 1}}));
+                         {0, 5}, {10'000, 6}, {20'000, 7}, {30'000, 8}, {40'000, 12}}));
     const auto verified = storage::verifyRecording(imported.options.output);
     EXPECT_TRUE(verified->sound());
 }

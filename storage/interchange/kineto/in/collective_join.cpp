@@ -1,5 +1,6 @@
 #include "storage/interchange/kineto/in/collective_join.h"
 
+#include "storage/interchange/collective_kernels.h"
 #include "storage/interchange/decimal.h"
 
 #include <algorithm>
@@ -136,16 +137,20 @@ CollectiveJoin::Facts CollectiveJoin::factsOf(const std::vector<Member>& argumen
     return facts;
 }
 
+void CollectiveJoin::Operations::add(std::int64_t id, Operation operation) {
+    if (m_byAge.size() < kMostWaiting) {
+        m_byAge.push_back(id);
+    } else {
+        m_operations.erase(std::exchange(m_byAge[m_oldest], id));
+        m_oldest = (m_oldest + 1) % kMostWaiting;
+    }
+    m_operations[id] = std::move(operation);
+}
+
 void CollectiveJoin::addOperation(const std::vector<Member>& arguments, TimeRange range) {
     const auto id = integer(arguments, "External id");
     if (!id) return;
-    if (m_operationsByAge.size() < kMostWaiting) {
-        m_operationsByAge.push_back(*id);
-    } else {
-        m_operations.erase(std::exchange(m_operationsByAge[m_oldest], *id));
-        m_oldest = (m_oldest + 1) % kMostWaiting;
-    }
-    m_operations[*id] = {factsOf(arguments), range.begin};
+    m_operations->add(*id, {factsOf(arguments), range.begin});
 }
 
 void CollectiveJoin::addKernel(std::string_view name, const std::vector<Member>& arguments,
@@ -159,12 +164,12 @@ void CollectiveJoin::addKernel(std::string_view name, const std::vector<Member>&
 
 CollectiveJoin::Operation CollectiveJoin::resolve(const Kernel& kernel) const {
     Operation operation{{}, kernel.range.begin};
-    if (kernel.externalId) {
-        const auto at = m_operations.find(*kernel.externalId);
-        if (at != m_operations.end()) operation = at->second;
-    }
+    if (const Operation* known =
+            kernel.externalId ? m_operations->find(*kernel.externalId) : nullptr)
+        operation = *known;
     if (kernel.facts) operation.facts = *kernel.facts;
     Facts& facts = operation.facts;
+    if (!facts.operation) facts.operation = impliedOperation(kernel.name);
     if (!facts.operation) facts.operation = operationIn(kernel.name);
     if (facts.operation && facts.dtype == DataType::kUnknown)
         facts.dtype = typeIn(kernel.name, *facts.operation);

@@ -7,18 +7,51 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace shardscope::interchange::kineto {
 
 class CollectiveJoin {
+    struct Facts {
+        std::optional<CollectiveOp> operation;
+        DataType dtype = DataType::kUnknown;
+        Bytes size = kUnknownSize;
+        std::uint32_t group = 0;
+        std::optional<std::uint64_t> sequence;
+    };
+    struct Operation {
+        Facts facts;
+        Timestamp issue;
+    };
+
 public:
+    /// What record_param_comms said, by External id: of one process, whose devices' ranks share it.
+    class Operations {
+    public:
+        void add(std::int64_t id, Operation operation);
+        [[nodiscard]] const Operation* find(std::int64_t id) const {
+            const auto at = m_operations.find(id);
+            return at == m_operations.end() ? nullptr : &at->second;
+        }
+
+    private:
+        std::unordered_map<std::int64_t, Operation> m_operations;
+        std::vector<std::int64_t> m_byAge;  ///< a ring
+        std::size_t m_oldest = 0;
+    };
+
     /// `worldSize` 0: not known; then the largest group seen is taken for the world.
-    CollectiveJoin(TraceBuilder& builder, RankId rank, std::int64_t worldSize)
-        : m_builder(&builder), m_rank(rank), m_worldSize(worldSize) {}
+    CollectiveJoin(TraceBuilder& builder, RankId rank, std::int64_t worldSize,
+                   std::shared_ptr<Operations> operations)
+        : m_builder(&builder),
+          m_rank(rank),
+          m_worldSize(worldSize),
+          m_operations(std::move(operations)) {}
 
     /// A record_param_comms of the host.
     void addOperation(const std::vector<Member>& arguments, TimeRange range);
@@ -31,17 +64,6 @@ public:
     [[nodiscard]] std::uint64_t kernels() const { return m_joined + m_withoutOperation; }
 
 private:
-    struct Facts {
-        std::optional<CollectiveOp> operation;
-        DataType dtype = DataType::kUnknown;
-        Bytes size = kUnknownSize;
-        std::uint32_t group = 0;
-        std::optional<std::uint64_t> sequence;
-    };
-    struct Operation {
-        Facts facts;
-        Timestamp issue;
-    };
     struct Kernel {
         std::optional<std::int64_t> externalId;
         std::optional<Facts> facts;
@@ -63,9 +85,7 @@ private:
     TraceBuilder* m_builder;
     RankId m_rank;
     std::int64_t m_worldSize;
-    std::unordered_map<std::int64_t, Operation> m_operations;
-    std::vector<std::int64_t> m_operationsByAge;  ///< a ring
-    std::size_t m_oldest = 0;
+    std::shared_ptr<Operations> m_operations;
     std::vector<Kernel> m_kernels;
     std::map<std::uint32_t, Group> m_groups;
     std::uint64_t m_joined = 0;

@@ -1,6 +1,8 @@
 #include "storage/interchange/kineto/in/event.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
 namespace shardscope::interchange::kineto {
@@ -20,10 +22,13 @@ std::string_view* fieldOf(Event& event, std::string_view key) {
             if (key == "cat") return &event.category;
             if (key == "pid") return &event.process;
             if (key == "tid") return &event.thread;
+            if (key == "id2") return &event.id2;
             return key == "dur" ? &event.duration : nullptr;
         case 4:
             if (key == "name") return &event.name;
             return key == "args" ? &event.arguments : nullptr;
+        case 5:
+            return key == "scope" ? &event.asyncScope : nullptr;
         default:
             return nullptr;
     }
@@ -60,11 +65,24 @@ const char* readObject(const char* at, const char* end, Event& event) {
     return nullptr;
 }
 
-/// After the element whose brackets begin at `at`, however malformed it is inside.
+/// Whether an event begins at `at` that has all its brackets and a phase.
+bool isSound(const char* at, const char* end) {
+    constexpr std::ptrdiff_t kMostProbed = std::ptrdiff_t{64} << 10;
+    Event event;
+    return readObject(at, std::min(end, at + std::min(kMostProbed, end - at)), event) != nullptr &&
+           !event.phase.empty();
+}
+
+/// After the element whose brackets begin at `at`, however malformed it is inside; where it lacks a
+/// bracket, before the next sound event.
 const char* skipMalformed(const char* at, const char* end) {
-    int depth = 0;
+    constexpr int kMostProbes = 16;
+    int depth = 0, probes = 0;
     TextFlags ignored;
     while (at < end) {
+        if (*at == ',' && depth > 0 && end - at > 1 && at[1] == '{' && probes++ < kMostProbes &&
+            isSound(at + 1, end))
+            return at;
         if (*at == '"') {
             at = skipString(at, end, ignored);
             if (at == nullptr) return end;
@@ -88,7 +106,9 @@ std::size_t readEvent(std::string_view text, Event& event) {
     while (at < end && *at == ',') ++at;
     if (at == end) return 0;
     const char* after = readObject(at, end, event);
-    if (after != nullptr && (after == end || *after == ',')) {
+    // A comma may be missing between two, or a bracket be there too many.
+    if (after != nullptr &&
+        (after == end || std::string_view(",{}]").find(*after) != std::string_view::npos)) {
         event.text = {at, static_cast<std::size_t>(after - at)};
     } else {
         clear(event);

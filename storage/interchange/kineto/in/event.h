@@ -20,12 +20,19 @@ struct Event {
     std::string_view time;
     std::string_view duration;
     std::string_view id;
-    std::string_view scope;
+    std::string_view id2;         ///< of asynchronous events: an object of "local" or "global"
+    std::string_view scope;       ///< of an instant ("s")
+    std::string_view asyncScope;  ///< of an asynchronous event ("scope")
     std::string_view bindingPoint;
     std::string_view arguments;   ///< the object, whole
     std::vector<Member> members;  ///< of the arguments
     TextFlags flags;
 };
+
+/// A value without its quotes; escapes stay (pids, tids and categories have none).
+[[nodiscard]] inline std::string_view bare(std::string_view value) {
+    return isString(value) ? value.substr(1, value.size() - 2) : value;
+}
 
 /// Reads the element at the front of `text` into `event` and returns how long it is, 0 at a text
 /// without elements. What is malformed, or no object, ends at the end of its brackets; then

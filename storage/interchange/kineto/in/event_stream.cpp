@@ -1,5 +1,7 @@
 #include "storage/interchange/kineto/in/event_stream.h"
 
+#include "storage/interchange/kineto/in/event.h"
+
 #include <simdjson.h>
 
 #include <algorithm>
@@ -12,6 +14,9 @@ constexpr int kEndOfText = -1;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 /// simdjson writes whole registers.
 constexpr std::size_t kPadding = 128;
+/// Of an event that may be the first sound one; of all of them.
+constexpr std::size_t kMostProbed = std::size_t{256} << 10;
+constexpr std::size_t kMostScanned = std::size_t{64} << 20;
 /// What a hostile file may spread over keys.
 constexpr std::size_t kMostKeys = 4096;
 constexpr std::size_t kMostKeyBytes = 4096;
@@ -43,7 +48,9 @@ tl::unexpected<Error> EventStream::noTrace() const {
             "is a PyTorch execution trace (a graph of operators without a timeline), not a "
             "profiler's trace: import what torch.profiler's export_chrome_trace wrote");
     if (m_metadata.contains("$schema") || m_metadata.contains("shared"))
-        return refuse("is a speedscope profile, not a Chrome trace");
+        return refuse(
+            "is a speedscope profile, not a Chrome trace: let its tool write folded stacks or a "
+            "Chrome trace instead (py-spy: --format raw or chrometrace)");
     return refuse("is JSON, but no trace: it has no traceEvents");
 }
 
@@ -106,6 +113,66 @@ Result<void> EventStream::open() {
 void EventStream::endCutOff() {
     m_cutOff = true;
     m_place = Place::kEnd;
+}
+
+/// Whether an event begins at `at` that has all its brackets and a phase.
+bool EventStream::isSoundEvent(std::size_t at, std::size_t& scanned) const {
+    const std::size_t length = std::min(m_end - at, kMostProbed);
+    WindowScan scan;
+    scan.scanFirst({m_buffer.data() + at, length});
+    scanned += scan.scanned();
+    if (scan.cut() == 0) return false;
+    std::vector<char> dense(scan.cut() + kPadding);
+    std::size_t count = 0;
+    if (simdjson::minify(m_buffer.data() + at, scan.cut(), dense.data(), count) !=
+        simdjson::SUCCESS)
+        return false;
+    Event event;
+    static_cast<void>(readEvent({dense.data(), count}, event));
+    return !event.text.empty() && !event.phase.empty();
+}
+
+/// Behind a malformed event: to the next one that is sound. False: there is none.
+bool EventStream::resume() {
+    const std::string_view text(m_buffer.data(), m_end);
+    std::size_t scanned = 0;
+    for (std::size_t at = text.find('{', m_at + 1);
+         at != std::string_view::npos && scanned < kMostScanned; at = text.find('{', at + 1)) {
+        std::size_t before = at;
+        while (before > m_at && isSpace(text[before - 1])) --before;
+        if (before == m_at || text[before - 1] != ',' || !isSoundEvent(at, scanned)) continue;
+        ++m_malformed;
+        m_at = at;
+        m_scan = {};
+        return true;
+    }
+    return false;
+}
+
+/// No event ends in what is left of the source.
+void EventStream::endWithin() {
+    const auto endBefore = [&](std::size_t at) {
+        while (at > m_at && isSpace(m_buffer[at - 1])) --at;
+        return at;
+    };
+    const std::size_t end = endBefore(m_end);
+    const std::size_t before = end > m_at ? endBefore(end - 1) : end;
+    const std::string_view brackets = m_bareArray ? "}]" : "]}";
+    // A document that is closed was not cut off: its last event is malformed.
+    if (m_scan.inString() && before > m_at && m_buffer[before - 1] == brackets[0] &&
+        m_buffer[end - 1] == brackets[1]) {
+        ++m_malformed;
+        m_place = Place::kEnd;
+        m_at = m_end;
+        return;
+    }
+    // Chrome's array form may lack its closing bracket.
+    const std::string_view left(m_buffer.data() + m_at, end - m_at);
+    const bool whole = m_bareArray && m_scan.cut() == 0 &&
+                       left.find_first_not_of(", \n\r\t") == std::string_view::npos;
+    endCutOff();
+    m_cutOff = !whole;
+    if (whole) m_at = m_end;
 }
 
 Result<void> EventStream::skipTrailing() {
@@ -215,6 +282,11 @@ Result<void> EventStream::readTopLevel() {
             m_place = Place::kEnd;
         } else if (*next == kEndOfText) {
             endCutOff();
+        } else if (*next == '{' && m_sawEvents) {
+            // A bracket too many closed the events.
+            ++m_malformed;
+            m_place = Place::kEvents;
+            m_scan = {};
         } else {
             return refuse("is not JSON: a key is missing at byte " +
                           std::to_string(m_dropped + m_at));
@@ -235,16 +307,16 @@ std::span<char> EventStream::dense(std::size_t count) {
 Result<std::optional<std::span<char>>> EventStream::nextWindow() {
     while (true) {
         m_scan.scan({m_buffer.data() + m_at, m_end - m_at});
+        const bool mismatched = m_scan.tooDeep() || m_sourceEnded ||
+                                (m_end == m_buffer.size() && m_buffer.size() >= m_limits.mostEvent);
+        if (mismatched && m_scan.cut() == 0 && !m_scan.ended() && resume()) continue;
         if (m_scan.tooDeep())
             return refuse("is nested deeper than 200 levels after byte " +
                           std::to_string(m_dropped + m_at) + ": it is damaged, or no trace");
         const bool full = m_end - m_at >= m_limits.window || m_sourceEnded;
         if (m_scan.ended() || (full && m_scan.cut() > 0)) break;
         if (m_sourceEnded) {
-            // Chrome's array form may lack its closing bracket.
-            const bool whole = m_bareArray && m_scan.cut() == 0 && *peek() == kEndOfText;
-            endCutOff();
-            m_cutOff = !whole;
+            endWithin();
             return std::optional<std::span<char>>{};
         }
         if (auto more = refill(); !more) return failure(more);

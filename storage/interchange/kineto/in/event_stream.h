@@ -1,7 +1,9 @@
 // A Chrome JSON trace as windows of whole events, in constant memory.
 //
 // Looks only for where events end (brackets outside strings), so that it runs at memory speed;
-// what an event holds is for who reads the window. All else at the top level is kept as metadata.
+// what an event holds is for who reads the window. Where a quote or a bracket is missing, all
+// behind it would be read wrong: it goes on with the next sound event. All else at the top level is
+// kept as metadata.
 #pragma once
 
 #include "storage/interchange/byte_source.h"
@@ -36,6 +38,8 @@ public:
     [[nodiscard]] const std::vector<std::string>& notes() const { return m_notes; }
     /// The file ended within an event, or before its closing bracket.
     [[nodiscard]] bool cutOff() const { return m_cutOff; }
+    /// Events whose brackets or quotes do not match: what follows the next sound event was read on.
+    [[nodiscard]] std::uint64_t malformed() const { return m_malformed; }
     /// Bytes behind the end of the JSON document: another one, or garbage. Known at the end.
     [[nodiscard]] std::uint64_t trailingBytes() const { return m_trailing; }
 
@@ -54,6 +58,9 @@ private:
     [[nodiscard]] tl::unexpected<Error> refuse(const std::string& what) const;
     [[nodiscard]] tl::unexpected<Error> noTrace() const;
     void endCutOff();
+    [[nodiscard]] bool resume();
+    [[nodiscard]] bool isSoundEvent(std::size_t at, std::size_t& scanned) const;
+    void endWithin();
     Result<void> skipTrailing();
 
     ByteSource* m_source;
@@ -69,6 +76,7 @@ private:
     std::size_t m_end = 0;  ///< after the last byte read
     std::uint64_t m_dropped = 0;
     std::uint64_t m_trailing = 0;
+    std::uint64_t m_malformed = 0;
     WindowScan m_scan;
     std::vector<char> m_dense;
     std::map<std::string, std::string> m_metadata;

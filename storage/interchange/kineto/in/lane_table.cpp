@@ -10,7 +10,18 @@ std::string keyOf(std::string_view thread, const Category& category) {
     key += '\n';
     key += category.name;
     if (category.role == LaneRole::kCommunication) key += "\nc";
+    // Rows that a name makes a device's have one category for all that they do.
+    if (category.device && category.name.empty()) key += toWord(category.role);
     return key;
+}
+
+/// As it is read: rows are known by what stands between the quotes, escapes and all.
+std::string shown(const std::string& text) {
+    return text.find('\\') == std::string::npos ? text : textOf("\"" + text + "\"");
+}
+
+bool isInstant(std::string_view category) {
+    return category == "instant" || category.ends_with(", instant");
 }
 
 std::string trimmedRight(std::string text) {
@@ -52,6 +63,9 @@ constexpr Known kKnown[] = {
     {"mtia_ccp_events", {"mtia_ccp_events", LaneRole::kCompute, true, true}},
     {"hpu_op", {"hpu_op", LaneRole::kCompute, true, true}},
     {"collective_comm", {"collective_comm", LaneRole::kCommunication, true, true}},
+    {"cuda_profiler_range", {"cuda_profiler_range", LaneRole::kRange, true, false}},
+    {"xpu_scope_profiler", {"xpu_scope_profiler", LaneRole::kRange, true, false}},
+    {"mtia_insight", {"mtia_insight", LaneRole::kRange, true, false}},
     {"xpu_runtime", runtime("xpu_runtime")},
     {"xpu_driver", runtime("xpu_driver")},
     {"mtia_runtime", runtime("mtia_runtime")},
@@ -97,6 +111,10 @@ LaneId LaneTable::find(std::string_view process, std::string_view thread, const 
                     std::string(category.name),
                     category.role,
                     category.device};
+        // Not rows of Kineto itself ("Spans", "", -1), nor what may lie on a device's.
+        if (needed && !entry.device && entry.category != "Trace" && !entry.process.empty() &&
+            entry.process != "-1" && !isInstant(entry.category))
+            m_hosts.insert(entry.process);
         entry.lane = needed ? m_builder->lane(m_rank, key, category.role, nameOf(entry))
                             : m_builder->laneIfUsed(m_rank, key, category.role, nameOf(entry));
         at = m_entries.emplace(key, std::move(entry)).first;
@@ -115,16 +133,17 @@ std::pair<std::uint32_t, LaneId> LaneTable::flows(std::string_view process,
     return m_flows.emplace(key, std::pair{number, lane}).first->second;
 }
 
-LaneId LaneTable::counter(std::string_view process, std::string_view name,
-                          std::string_view series) {
+LaneId LaneTable::counter(std::string_view process, std::string_view name, std::string_view series,
+                          std::string_view id) {
     std::string key(process);
-    key.append("\n").append(name).append("\n").append(series);
+    key.append("\n").append(name).append("\n").append(series).append("\n").append(id);
     if (const auto at = m_counters.find(key); at != m_counters.end()) return at->second.lane;
     std::string title(name);
+    if (!id.empty()) title.append(" [").append(id).append("]");
     if (!series.empty() && series != name) title.append(": ").append(series);
     const LaneId lane = m_builder->lane(m_rank, {"counter", key}, LaneRole::kCounter, title);
-    m_counters.emplace(std::move(key),
-                       Counter{lane, std::string(process), std::string(name), std::string(series)});
+    m_counters.emplace(std::move(key), Counter{lane, std::string(process), std::string(name),
+                                               std::string(series), std::string(id)});
     return lane;
 }
 
@@ -141,18 +160,34 @@ std::string LaneTable::nameOf(const Entry& entry) const {
     const auto thread = m_threadNames.find({entry.process, entry.thread});
     std::string name;
     if (entry.device) {
-        name.append("GPU ").append(entry.process).append(" ");
-        name += thread == m_threadNames.end() ? "stream " + entry.thread : thread->second;
+        const auto named = m_processNames.find(entry.process);
+        if (entry.category.empty() && named != m_processNames.end())
+            name.append(named->second).append(" ");
+        else
+            name.append("GPU ").append(entry.process).append(" ");
+        const bool says = entry.thread.starts_with("stream ");
+        name += thread != m_threadNames.end() ? thread->second
+                : says                        ? entry.thread
+                                              : "stream " + entry.thread;
         if (entry.role == LaneRole::kCompute) return name;
         name += ": ";
-        return name += entry.role == LaneRole::kCommunication ? "collectives" : entry.category;
+        if (entry.role == LaneRole::kCommunication) return name += "collectives";
+        return name += entry.category.empty() ? toWord(entry.role) : entry.category;
     }
-    name = thread == m_threadNames.end() ? "thread " + entry.thread : thread->second;
+    name = entry.category.ends_with(kAsyncEnding) ? "asynchronous"
+           : thread == m_threadNames.end()        ? "thread " + shown(entry.thread)
+                                                  : thread->second;
+    if (m_hosts.size() > 1) name.append(" (").append(titleOf(entry.process)).append(")");
     if (!entry.category.empty()) name.append(": ").append(entry.category);
-    const auto process = m_processNames.find(entry.process);
-    if (m_processNames.size() > 1 && process != m_processNames.end() && !process->second.empty())
-        name.append(" (").append(process->second).append(")");
     return name;
+}
+
+/// "python 700"; of a process without a name "process 700".
+std::string LaneTable::titleOf(const std::string& process) const {
+    const auto named = m_processNames.find(process);
+    if (named == m_processNames.end() || named->second.empty()) return "process " + process;
+    const bool says = named->second.find(process) != std::string::npos;
+    return says ? named->second : named->second + " " + process;
 }
 
 void LaneTable::finish() {
@@ -182,6 +217,7 @@ std::string LaneTable::countersToJson() const {
         json.append("[").append(std::to_string(counter.lane.value));
         for (const std::string& part : {counter.process, counter.name, counter.series})
             json.append(",").append(jsonString(part));
+        if (!counter.id.empty()) json.append(",").append(jsonString(counter.id));
         json += "]";
     }
     return json + "]";

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,10 @@ struct Category {
     bool device = false;  ///< pid is a device, tid a stream
     bool kernel = false;  ///< runs on the device's processors
 };
+
+/// Of asynchronous work, which overlaps on lanes by process and category.
+inline constexpr Category kAsync{"async", LaneRole::kRange, false, false};
+inline constexpr std::string_view kAsyncEnding = ", async";
 
 /// Names of 2021 give today's category. One that is not known is a host lane of its own, and its
 /// `name` is `text`.
@@ -37,7 +42,9 @@ public:
     LaneId laneIfUsed(std::string_view process, std::string_view thread, const Category& category);
     /// Where flows of a thread lie that bind to nothing, and the thread's number for the builder.
     std::pair<std::uint32_t, LaneId> flows(std::string_view process, std::string_view thread);
-    LaneId counter(std::string_view process, std::string_view name, std::string_view series);
+    /// `id` tells counters of one name apart; mostly empty.
+    LaneId counter(std::string_view process, std::string_view name, std::string_view series,
+                   std::string_view id = {});
 
     void nameProcess(std::string_view process, const std::string& name);
     void nameThread(std::string_view process, std::string_view thread, const std::string& name);
@@ -46,7 +53,7 @@ public:
 
     /// Rows of the lane table for who writes the trace again: [lane, pid, tid, category] as JSON.
     [[nodiscard]] std::string toJson() const;
-    /// Likewise of counters: [lane, pid, name, series].
+    /// Likewise of counters: [lane, pid, name, series], and an id where it has one.
     [[nodiscard]] std::string countersToJson() const;
 
 private:
@@ -62,6 +69,7 @@ private:
         LaneId lane;
     };
     [[nodiscard]] std::string nameOf(const Entry& entry) const;
+    [[nodiscard]] std::string titleOf(const std::string& process) const;
     LaneId find(std::string_view process, std::string_view thread, const Category& category,
                 bool needed);
 
@@ -69,10 +77,11 @@ private:
     RankId m_rank;
     std::map<LaneSource, Entry> m_entries;
     std::array<Recent, 16> m_recent;
+    std::set<std::string> m_hosts;  ///< processes with lanes of their own
     std::map<LaneSource, std::pair<std::uint32_t, LaneId>> m_flows;  ///< by process and thread
     struct Counter {
         LaneId lane;
-        std::string process, name, series;
+        std::string process, name, series, id;
     };
     std::map<std::string, Counter, std::less<>> m_counters;
     std::map<std::string, std::string, std::less<>> m_processNames;

@@ -3,14 +3,15 @@
 #include "storage/interchange/decimal.h"
 #include "storage/interchange/import.h"
 #include "storage/interchange/kineto/in/event_stream.h"
-#include "storage/interchange/kineto/in/trace_mapper.h"
+#include "storage/interchange/kineto/in/trace_router.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
 
 #include <simdjson.h>
 
 #include <algorithm>
-#include <limits>
+#include <memory>
+#include <utility>
 
 namespace shardscope::interchange {
 namespace kineto {
@@ -63,15 +64,17 @@ private:
     static const char* repairText(Event& event);
     void noteEnd();
     void describe();
-    void describeDevice();
+    void noteLayout();
+    void describeRank(const TraceMapper& mapper, const std::string& process);
+    [[nodiscard]] DeviceFacts deviceFacts(const TraceMapper& mapper) const;
     [[nodiscard]] std::string librariesJson() const;
-    [[nodiscard]] std::string configJson() const;
+    [[nodiscard]] std::string configJson(const TraceMapper& mapper) const;
 
     const ReaderRequest* m_request;
     ByteSource* m_source;
     EventStream m_stream;
     ReaderResult m_result;
-    std::optional<TraceMapper> m_mapper;
+    std::optional<TraceRouter> m_router;
     Event m_event;
 };
 
@@ -102,18 +105,14 @@ void KinetoReader::begin(std::string_view window) {
     m_result.rank = {static_cast<std::uint32_t>(rank)};
     m_result.mayBeEmpty = false;
     m_result.clockBaseNs = baseInFile().value_or(m_request->clockBaseNs.value_or(0));
-    std::int64_t first = std::numeric_limits<std::int64_t>::max();
-    while (const std::size_t length = readEvent(window, m_event)) {
-        const auto time = parseMicroseconds(m_event.time);
-        // Names of processes and threads are often given at time 0.
-        if (time && m_event.phase != "\"M\"") first = std::min(first, time->value);
-        window.remove_prefix(length);
-    }
-    if (first == std::numeric_limits<std::int64_t>::max()) first = 0;
-    m_result.zeroNs = m_request->zeroNs.value_or(m_result.clockBaseNs + first);
-    m_mapper.emplace(
-        *m_request->builder, m_result.account,
-        TraceMapper::Setting{m_result.rank, m_result.clockBaseNs - m_result.zeroNs, worldSize()});
+    const bool stated = rankInFile().has_value();
+    TraceStart start = startOf(window, m_request->layout.get(), stated, worldSize());
+    m_result.zeroNs = m_request->zeroNs.value_or(m_result.clockBaseNs + start.firstNs);
+    TraceRouter::Setting setting;
+    setting.rank = m_result.rank;
+    setting.shiftNs = m_result.clockBaseNs - m_result.zeroNs;
+    setting.firstNs = start.firstNs;
+    m_router.emplace(*m_request->builder, m_result.account, setting, std::move(start.layout));
 }
 
 /// In place: what has no meaning in JSON text becomes spaces and question marks. Says which.
@@ -137,7 +136,7 @@ void KinetoReader::take(std::span<char> window) {
         const std::uint64_t kept = m_result.account.kept;
         const char* repair =
             sound && !m_event.flags.controlCharacter ? nullptr : repairText(m_event);
-        m_mapper->add(m_event);
+        m_router->add(m_event);
         if (repair != nullptr && m_result.account.kept > kept) m_result.account.repair(repair);
         text.remove_prefix(length);
     }
@@ -148,16 +147,17 @@ Result<ReaderResult> KinetoReader::read() {
         auto window = m_stream.next();
         if (!window) return failure(window);
         if (!*window) break;
-        if (!m_mapper) begin({(*window)->data(), (*window)->size()});
+        if (!m_router) begin({(*window)->data(), (*window)->size()});
         take(**window);
         if (const auto& state = m_request->builder->state(); !state)
             return failure(state, m_request->title);
         if (m_request->progress && !m_request->progress(m_source->share()))
             return failure(ErrorCode::kCancelled, "the import was stopped");
     }
-    if (!m_mapper) begin({});
+    if (!m_router) begin({});
     noteEnd();
-    m_mapper->finish();
+    m_router->finish();
+    noteLayout();
     describe();
     return m_result;
 }
@@ -166,6 +166,10 @@ Result<ReaderResult> KinetoReader::read() {
 void KinetoReader::noteEnd() {
     ImportAccount& account = m_result.account;
     const std::string fault = m_source->fault();
+    for (std::uint64_t i = 0; i < m_stream.malformed(); ++i) {
+        ++account.read;
+        account.reject(kMalformed);
+    }
     if (m_stream.cutOff()) {
         ++account.read;
         account.reject(kCutOff);
@@ -200,49 +204,56 @@ void KinetoReader::describe() {
         m_result.clockBaseNs = *base;
     }
     if (m_result.zeroNs >= kFirstWallClockNs) m_result.baseUnixNs = m_result.zeroNs;
-    m_result.ended = m_mapper->ended();
+    m_result.ended = m_router->ended();
     m_result.run.worldSize = static_cast<std::int32_t>(worldSize());
     m_result.run.startedUnixNs = m_result.baseUnixNs;
     m_result.run.librariesJson = librariesJson();
-    m_result.run.configJson = configJson();
     m_result.run.ended = m_result.ended;
     for (const std::string& note : m_stream.notes()) m_result.account.notes.push_back(note);
+    std::uint64_t without = 0;
+    const auto& mappers = m_router->mappers();
+    for (std::size_t place = 0; place < mappers.size(); ++place) {
+        const TraceMapper& mapper = mappers[place];
+        std::string& json = m_result.run.configJson;
+        json.append(json.empty() ? "" : ",") += configJson(mapper);
+        without += mapper.collectives().withoutOperation();
+        describeRank(mapper, mappers[m_router->layout().ranks[place].first].hostProcess());
+    }
     m_result.account.note(
-        m_mapper->collectives().withoutOperation(),
-        "communication kernels do not say that they are one of these operations: " +
-            listOfWords<CollectiveOp>(", ") +
-            ". They count as communication, but are no rows of collectives");
-    describeDevice();
+        without, "communication kernels do not say that they are one of these operations: " +
+                     listOfWords<CollectiveOp>(", ") +
+                     ". They count as communication, but are no rows of collectives");
 }
 
-/// The device that the trace's kernels ran on, out of those its host has.
-void KinetoReader::describeDevice() {
-    RankFacts rank;
-    rank.rank = m_result.rank;
-    rank.pid = parseInteger(m_mapper->hostProcess()).value_or(0);
-    rank.device = "cpu";
-    rank.peakSource = "an imported trace does not say it";
-    if (const std::string host = textOf(metadata("host_name")); !host.empty()) {
-        // Which ranks share a host is known by name only, and each file names one.
-        HostFacts facts;
-        facts.host = rank.host = static_cast<std::int32_t>(m_result.rank.value);
-        facts.name = host;
-        m_request->builder->addHost(facts);
-    }
-    const std::string& used = m_mapper->device();
-    const std::string devices = metadata("deviceProperties");
+/// Whose rows are whose is known for sure at the end only.
+void KinetoReader::noteLayout() {
+    auto found =
+        std::make_shared<const RankLayout>(m_router->found(rankInFile().has_value(), worldSize()));
+    m_result.misread = m_request->layout == nullptr && m_router->isMisread(*found);
+    m_result.stated.layout = m_request->layout != nullptr ? m_request->layout : std::move(found);
+    const auto& mappers = m_router->mappers();
+    for (const TraceMapper& mapper : mappers)
+        if (mapper.rank() != m_result.rank) m_result.moreRanks.push_back(mapper.rank());
+    if (mappers.size() > 1)
+        m_result.account.notes.push_back(m_request->title + " has " +
+                                         std::to_string(mappers.size()) +
+                                         " devices: each became a rank of its own");
+}
+
+DeviceFacts KinetoReader::deviceFacts(const TraceMapper& mapper) const {
     DeviceFacts device;
-    device.rank = m_result.rank;
+    device.rank = mapper.rank();
     device.tracing = "the PyTorch profiler";
-    device.vendorPeakSource = device.measuredPeakSource = rank.peakSource;
+    device.name = m_router->layout().rows.nameOf(mapper.device());
+    const std::string devices = metadata("deviceProperties");
     std::string_view rest = devices;
-    while (!used.empty() && rest.find('{') != std::string_view::npos) {
+    while (rest.find('{') != std::string_view::npos) {
         rest.remove_prefix(rest.find('{'));
         std::vector<Member> members;
         TextFlags flags;
         const char* after = readMembers(rest.data(), rest.data() + rest.size(), members, flags);
         if (after == nullptr) break;
-        if (valueOf(members, "id") == used) {
+        if (valueOf(members, "id") == mapper.device()) {
             device.name = textOf(valueOf(members, "name"));
             device.memory = {std::clamp<std::int64_t>(
                 parseInteger(valueOf(members, "totalGlobalMem")).value_or(0), 0,
@@ -250,11 +261,32 @@ void KinetoReader::describeDevice() {
         }
         rest.remove_prefix(static_cast<std::size_t>(after - rest.data()));
     }
-    if (!used.empty()) {
-        // ROCm's tracer leaves it blank.
-        const bool named = device.name.find_first_not_of(" \t") != std::string::npos;
-        rank.device = named ? device.name + " (GPU " + used + ")" : "GPU " + used;
-        if (!named) device.name = rank.device;
+    // ROCm's tracer leaves it blank.
+    if (device.name.find_first_not_of(" \t") == std::string::npos) device.name.clear();
+    return device;
+}
+
+/// A rank, and the device that its kernels ran on, out of those its host has.
+void KinetoReader::describeRank(const TraceMapper& mapper, const std::string& process) {
+    RankFacts rank;
+    rank.rank = mapper.rank();
+    rank.pid = parseInteger(process).value_or(0);
+    rank.device = "cpu";
+    rank.peakSource = "an imported trace does not say it";
+    if (const std::string host = textOf(metadata("host_name")); !host.empty()) {
+        // Which ranks share a host is known by name only, and each file names one.
+        HostFacts facts;
+        facts.host = rank.host = static_cast<std::int32_t>(m_result.rank.value);
+        facts.name = host;
+        if (rank.rank == m_result.rank) m_request->builder->addHost(facts);
+    }
+    if (!mapper.device().empty()) {
+        DeviceFacts device = deviceFacts(mapper);
+        const bool numbered = m_router->layout().rows.nameOf(mapper.device()).empty();
+        const std::string number = numbered ? "GPU " + mapper.device() : device.name;
+        rank.device = device.name.empty() || !numbered ? number : device.name + " (" + number + ")";
+        if (device.name.empty()) device.name = number;
+        device.vendorPeakSource = device.measuredPeakSource = rank.peakSource;
         m_request->builder->putDevice(device);
     }
     m_request->builder->putRank(rank);
@@ -274,8 +306,8 @@ std::string KinetoReader::librariesJson() const {
 
 /// Everything the file says beside its events, and which lane stands for which pid and tid: what
 /// an exporter needs to write the trace again.
-std::string KinetoReader::configJson() const {
-    std::string json = "{\"imported\":\"kineto\",\"rank\":" + std::to_string(m_result.rank.value) +
+std::string KinetoReader::configJson(const TraceMapper& mapper) const {
+    std::string json = "{\"imported\":\"kineto\",\"rank\":" + std::to_string(mapper.rank().value) +
                        ",\"metadata\":{";
     bool first = true;
     for (const auto& [key, value] : m_stream.metadata()) {
@@ -287,13 +319,18 @@ std::string KinetoReader::configJson() const {
         json += name + ":" + dense;
     }
     return json + "},\"zero_ns\":" + std::to_string(m_result.zeroNs) +
-           ",\"lanes\":" + m_mapper->lanes().toJson() +
-           ",\"counters\":" + m_mapper->lanes().countersToJson() +
-           ",\"flows\":\"events\",\"metadata_events\":[" + m_mapper->metadataEvents() + "]}";
+           ",\"lanes\":" + mapper.lanes().toJson() +
+           ",\"counters\":" + mapper.lanes().countersToJson() +
+           ",\"flows\":\"events\",\"metadata_events\":[" + mapper.metadataEvents() + "]}";
 }
 
 }  // namespace
 }  // namespace kineto
+
+bool hasTraceEvents(const std::string& path) {
+    const auto source = openBytes(path, path, CutGzip::kSalvaged);
+    return source && kineto::EventStream(**source, path).next();
+}
 
 Result<ReaderResult> readKineto(const ReaderRequest& request) {
     auto source = openBytes(request.path, request.title, CutGzip::kSalvaged);

@@ -2,6 +2,7 @@
 
 #include "storage/interchange/collective_kernels.h"
 #include "storage/interchange/decimal.h"
+#include "storage/interchange/kineto/in/rank_layout.h"
 #include "storage/model/flow_words.h"
 
 #include <charconv>
@@ -12,10 +13,7 @@
 namespace shardscope::interchange::kineto {
 namespace {
 
-constexpr std::size_t kMostOpen = 100'000;
-constexpr std::size_t kMostMemoryDevices = 1024;
 constexpr std::int64_t kTimeLimit = std::int64_t{1} << 59;
-constexpr std::int64_t kMostBlock = std::int64_t{1} << 50;
 constexpr std::size_t kMostMetadataEvents = std::size_t{1} << 20;
 
 /// Whether `correlation` joins events of this category with others.
@@ -23,17 +21,8 @@ bool correlates(const Category& category) {
     return category.device || category.role == LaneRole::kRuntime;
 }
 
-/// A value without its quotes; escapes stay (pids, tids and categories have none).
-std::string_view bare(std::string_view value) {
-    return isString(value) ? value.substr(1, value.size() - 2) : value;
-}
-
 bool isAt(std::string_view value, std::string_view text) {
     return bare(value) == text;
-}
-
-std::string threadKey(const Event& event) {
-    return std::string(bare(event.process)).append("\n").append(bare(event.thread));
 }
 
 std::optional<double> numberOf(std::string_view value) {
@@ -43,8 +32,35 @@ std::optional<double> numberOf(std::string_view value) {
     return number;
 }
 
-std::optional<std::int64_t> integerOf(const Event& event, std::string_view key) {
-    return parseInteger(bare(valueOf(event.members, key)));
+/// By its name, or by the argument that JAX's StepTraceAnnotation gives.
+std::optional<NamedStep> stepOf(const Event& event, std::string_view name) {
+    if (const auto step = stepIn(name)) return step;
+    if (!bare(event.category).empty()) return std::nullopt;
+    const auto number = parseInteger(bare(valueOf(event.members, "step_num")));
+    if (!number || *number < 0 || *number > std::numeric_limits<std::int32_t>::max())
+        return std::nullopt;
+    return NamedStep{StepNaming::kArgument, {static_cast<std::int32_t>(*number)}};
+}
+
+/// 0: none.
+std::uint64_t correlationIn(std::string_view value) {
+    const auto number = parseInteger(bare(value));
+    if (!number || *number <= 0 || static_cast<std::uint64_t>(*number) >= kNoCorrelation) return 0;
+    return static_cast<std::uint64_t>(*number);
+}
+
+/// The id of asynchronous work as a number: its own, or one that its text gives.
+std::uint64_t asyncNumber(const Event& event) {
+    const auto number = parseInteger(bare(event.id));
+    if (number && *number > 0 && static_cast<std::uint64_t>(*number) < kNoCorrelation)
+        return static_cast<std::uint64_t>(*number);
+    return std::hash<std::string>{}(EventPairs::asyncKey(event)) % kNoCorrelation;
+}
+
+std::shared_ptr<CollectiveJoin::Operations> operationsOf(TraceMapper::Setting& setting) {
+    if (setting.operations == nullptr)
+        setting.operations = std::make_shared<CollectiveJoin::Operations>();
+    return setting.operations;
 }
 
 }  // namespace
@@ -54,25 +70,34 @@ TraceMapper::TraceMapper(TraceBuilder& builder, ImportAccount& account, const Se
       m_account(&account),
       m_setting(setting),
       m_lanes(builder, setting.rank),
-      m_collectives(builder, setting.rank, setting.worldSize) {
+      m_collectives(builder, setting.rank, setting.worldSize, operationsOf(m_setting)),
+      m_memory(builder, m_lanes, setting.rank, !setting.device.empty()),
+      m_pairs({[this](const EventPairs::Part& begin, const EventPairs::Part& end) {
+                   addPair(begin, end);
+               },
+               [this](const char* reason) { reject(reason); }}),
+      m_device(setting.device) {
     builder.deriveSteps(setting.rank);
 }
 
-void TraceMapper::add(Event& event) {
+void TraceMapper::add(Event& event, const Category& category) {
     ++m_account->read;
     if (event.text.empty())
-        return reject(event.isObject ? "malformed JSON" : "no event: an element that is no object");
+        return reject(event.isObject ? kMalformed : "no event: an element that is no object");
     m_repaired = false;
     const std::string_view phase = bare(event.phase);
     if (phase.size() != 1) return reject(phase.empty() ? "no phase (ph)" : "unknown phase (ph)");
     const std::uint64_t kept = m_account->kept;
     switch (phase.front()) {
         case 'X':
-            addComplete(event);
+            addComplete(event, category);
             break;
         case 'i':
         case 'I':
         case 'R':
+        case 'n':
+        case 'T':
+        case 'p':
             addInstant(event);
             break;
         case 's':
@@ -86,22 +111,30 @@ void TraceMapper::add(Event& event) {
         case 'C':
             addCounter(event);
             break;
+        case 'b':
+        case 'e':
+        case 'S':
+        case 'F':
+            if (bare(event.id).empty() && event.id2.empty())
+                return reject("an asynchronous event without an id");
+            [[fallthrough]];
         case 'B':
-            addBegin(event);
-            break;
         case 'E':
-            addEnd(event);
-            break;
+            if (const auto time = timeOf(event)) return m_pairs.add(event, *time);
+            return reject("no time, or one out of range");
         default:
             return reject("a phase (ph) that profilers of training do not write");
     }
     if (m_account->kept == kept) return;
     if (event.flags.nonFinite) m_account->repair("NaN or an infinity, kept as text");
-    if (m_repaired) m_account->repair("a time that was text, negative or finer than 1 ns");
+    noteRepair();
+}
+
+void TraceMapper::noteRepair() {
+    if (m_repaired) m_account->repair("a time that was negative or finer than 1 ns");
 }
 
 std::optional<std::int64_t> TraceMapper::nanoseconds(std::string_view value) {
-    if (isString(value)) m_repaired = true;
     const auto parsed = parseMicroseconds(bare(value));
     if (!parsed) return std::nullopt;
     if (parsed->rounded) m_repaired = true;
@@ -123,11 +156,11 @@ std::uint64_t TraceMapper::splitArguments(Event& event, bool correlates) {
     const auto at = std::find_if(event.members.begin(), event.members.end(),
                                  [](const Member& m) { return m.key == "correlation"; });
     if (correlates && at != event.members.end()) {
-        const auto number = parseInteger(at->value);
-        if (number && *number > 0 && static_cast<std::uint64_t>(*number) < kNoCorrelation) {
-            correlation = static_cast<std::uint64_t>(*number);
-            event.members.erase(at);
-        }
+        correlation = correlationIn(at->value);
+        if (correlation != 0) event.members.erase(at);
+    } else if (correlates) {
+        // As XLA has it; it stays among the arguments, since no category says how to write it.
+        correlation = correlationIn(valueOf(event.members, "correlation_id"));
     }
     m_builder->split(m_setting.rank, event.members, event.flags.nonFinite, m_split);
     return correlation;
@@ -144,22 +177,37 @@ std::optional<SpanEvent> TraceMapper::spanOf(Event& event, const Category& categ
         span.correlation = kNoCorrelation + m_uncorrelated++;
     }
     span.name = m_builder->intern(m_setting.rank, textOf(event.name, m_nameScratch));
-    span.lane = m_lanes.lane(bare(event.process), bare(event.thread), category);
+    if (category.name == kAsync.name && !category.device) {
+        span.correlation = asyncNumber(event);
+        const std::string name = std::string(bare(event.category)).append(kAsyncEnding);
+        span.lane =
+            m_lanes.lane(bare(event.process), kAsync.name, {name, category.role, false, false});
+    } else {
+        span.lane = m_lanes.lane(bare(event.process), bare(event.thread), category);
+    }
     return span;
 }
 
 /// With the arguments in m_split.
-void TraceMapper::addSpan(const SpanEvent& span) {
+void TraceMapper::addSpan(const SpanEvent& span, const Category& category) {
     m_builder->add(m_setting.rank, span, m_split);
+    if (category.role == LaneRole::kRuntime && span.correlation != 0)
+        for (const RankId other : m_setting.sameProcess)
+            m_builder->addLaunch(other, span.correlation, span.start);
     m_ended = std::max(m_ended, span.end());
 }
 
-void TraceMapper::addComplete(Event& event) {
-    Category category = categoryOf(bare(event.category));
-    const std::string_view name = textOf(event.name, m_scratch);
+/// Kernels that communicate are known by their names, or by what they carry of a collective.
+Category TraceMapper::withRole(Category category, const Event& event, std::string_view name) {
     if (category.kernel && category.role == LaneRole::kCompute &&
-        (isCollectiveKernel(name) || !valueOf(event.members, "Collective name").empty()))
+        (m_collectiveNames.has(name) || !valueOf(event.members, "Collective name").empty()))
         category.role = LaneRole::kCommunication;
+    return category;
+}
+
+void TraceMapper::addComplete(Event& event, const Category& ofRow) {
+    const std::string_view name = textOf(event.name, m_scratch);
+    const Category category = withRole(ofRow, event, name);
     auto duration = nanoseconds(event.duration);
     if (!duration) return reject("no duration");
     if (*duration > kTimeLimit) return reject("a time out of range");
@@ -171,7 +219,7 @@ void TraceMapper::addComplete(Event& event) {
     if (!span) return reject("no time, or one out of range");
     span->duration = {*duration};
     noteSpan(event, category, *span, name);
-    addSpan(*span);
+    addSpan(*span, category);
     keep();
 }
 
@@ -187,21 +235,21 @@ void TraceMapper::noteSpan(const Event& event, const Category& category, const S
         m_hostProcess = bare(event.process);
     if (name == "record_param_comms") m_collectives.addOperation(event.members, span.range());
     const bool behind = !valueOf(event.members, kBehindLastStep).empty();
-    if (category.role != LaneRole::kRuntime && !behind) noteStep(name, span);
-}
-
-void TraceMapper::noteStep(std::string_view name, const SpanEvent& span) {
-    if (const auto step = stepIn(name)) m_builder->markStep(m_setting.rank, *step, span.range());
+    if (category.role == LaneRole::kRuntime || behind) return;
+    if (const auto step = stepOf(event, name)) {
+        m_builder->markStep(m_setting.rank, *step, span.range());
+        for (const RankId other : m_setting.sameProcess)
+            m_builder->markStep(other, *step, span.range());
+    }
 }
 
 void TraceMapper::addInstant(Event& event) {
-    if (isAt(event.name, "[memory]")) {
-        const auto time = timeOf(event);
-        if (!time) return reject("no time, or one out of range");
-        return addMemory(event, *time);
-    }
     const auto time = timeOf(event);
     if (!time) return reject("no time, or one out of range");
+    if (isMemory(event)) {
+        if (m_memory.takes(event)) return addMemory(event, *time);
+        m_memory.addSamples(event, *time);
+    }
     const std::string_view own = bare(event.category);
     InstantEvent instant;
     instant.time = *time;
@@ -253,6 +301,18 @@ void TraceMapper::addFlow(const Event& event) {
 }
 
 void TraceMapper::addMetadata(const Event& event) {
+    nameLanes(event);
+    if (!event.flags.nonFinite && !keepMetadata(event))
+        return reject("a metadata event behind the first megabyte of them");
+    keep();
+}
+
+void TraceMapper::nameRow(const Event& event) {
+    nameLanes(event);
+    if (!event.flags.nonFinite) static_cast<void>(keepMetadata(event));
+}
+
+void TraceMapper::nameLanes(const Event& event) {
     const std::string name = textOf(event.name);
     const auto text = [&](const char* key) { return textOf(valueOf(event.members, key)); };
     if (name == "process_name" || name == "process_labels") {
@@ -262,9 +322,6 @@ void TraceMapper::addMetadata(const Event& event) {
     } else if (name == "thread_name") {
         m_lanes.nameThread(bare(event.process), bare(event.thread), text("name"));
     }
-    if (!event.flags.nonFinite && !keepMetadata(event))
-        return reject("a metadata event behind the first megabyte of them");
-    keep();
 }
 
 bool TraceMapper::keepMetadata(const Event& event) {
@@ -290,11 +347,12 @@ void TraceMapper::addCounter(const Event& event) {
     if (!time) return reject("no time, or one out of range");
     bool any = false;
     const std::string name = textOf(event.name);
+    const std::string id = textOf(event.id);
     for (const Member& member : event.members) {
         const auto value = numberOf(bare(member.value));
         if (!value) continue;
         const std::string series = textOf(std::string("\"").append(member.key).append("\""));
-        const LaneId lane = m_lanes.counter(bare(event.process), name, series);
+        const LaneId lane = m_lanes.counter(bare(event.process), name, series, id);
         m_builder->add(m_setting.rank, CounterEvent{*time, lane, *value});
         any = true;
     }
@@ -303,88 +361,44 @@ void TraceMapper::addCounter(const Event& event) {
     keep();
 }
 
-void TraceMapper::addBegin(Event& event) {
-    if (m_openCount == kMostOpen) return reject("more begun events than any program has open");
-    const Category category = categoryOf(bare(event.category));
-    auto span = spanOf(event, category);
-    if (!span) return reject("no time, or one out of range");
-    m_open[threadKey(event)].push_back({*span, textOf(event.name), m_split, !correlates(category)});
-    ++m_openCount;
-    // Kept once its end is there.
-}
-
-void TraceMapper::addEnd(const Event& event) {
-    const auto at = m_open.find(threadKey(event));
-    if (at == m_open.end() || at->second.empty()) return reject("an end without a begin");
-    const auto time = timeOf(event);
-    if (!time) return reject("no time, or one out of range");
-    Open open = std::move(at->second.back());
-    at->second.pop_back();
-    if (at->second.empty()) m_open.erase(at);
-    --m_openCount;
-    open.span.duration = {std::max<std::int64_t>(0, (*time - open.span.start).ns)};
-    if (*time < open.span.start) m_repaired = true;
-    if (open.host) noteStep(open.name, open.span);
-    m_split = std::move(open.arguments);
-    addSpan(open.span);
+/// One span with the arguments of both; those of the end win.
+void TraceMapper::addPair(const EventPairs::Part& begin, const EventPairs::Part& end) {
+    m_repaired = false;
+    static_cast<void>(readEvent(end.text, m_part));
+    std::vector<Member> more = std::move(m_part.members);
+    bool nonFinite = m_part.flags.nonFinite;
+    static_cast<void>(readEvent(begin.text, m_part));
+    for (const Member& member : more) {
+        const auto same = std::find_if(m_part.members.begin(), m_part.members.end(),
+                                       [&](const Member& m) { return m.key == member.key; });
+        if (same == m_part.members.end())
+            m_part.members.push_back(member);
+        else
+            same->value = member.value;
+    }
+    m_part.flags.nonFinite |= nonFinite;
+    nonFinite = m_part.flags.nonFinite;
+    const std::string name = textOf(m_part.name);
+    const Category category = withRole(categoryIn(m_part, *m_setting.rows), m_part, name);
+    auto span = spanOf(m_part, category);
+    if (!span) return;
+    span->duration = end.time - begin.time;
+    noteSpan(m_part, category, *span, name);
+    addSpan(*span, category);
     m_account->kept += 2;
-}
-
-/// Remembers what a device held before its earliest event, wherever that stands in the file.
-void TraceMapper::noteAlive(const std::string& device, std::int64_t before, Timestamp time) {
-    const auto at = m_alive.find(device);
-    if (at != m_alive.end()) {
-        if (time < at->second.time) at->second = {time, before};
-    } else if (m_alive.size() < kMostMemoryDevices) {
-        m_alive.emplace(device, Alive{time, before});
-    }
-}
-
-void TraceMapper::addBlocksBefore() {
-    for (const auto& [device, alive] : m_alive) {
-        if (alive.bytes <= 0 || alive.bytes > kMostBlock) continue;
-        MemoryEvent before;
-        before.time = alive.time;
-        before.size = {alive.bytes};
-        before.owner = m_builder->intern(m_setting.rank, "alive before the trace (" + device + ")");
-        m_builder->addFirst(m_setting.rank, before);
-    }
+    if (nonFinite) m_account->repair("NaN or an infinity, kept as text");
+    noteRepair();
 }
 
 void TraceMapper::addMemory(const Event& event, Timestamp time) {
-    const auto bytes = integerOf(event, "Bytes");
-    if (!bytes || *bytes == 0) return reject("a memory event without bytes");
-    if (*bytes < -kMostBlock || *bytes > kMostBlock)
-        return reject("a memory event of more bytes than there are");
-    const bool onHost = integerOf(event, "Device Type").value_or(0) == 0;
-    const std::string device =
-        onHost ? "cpu" : "cuda:" + std::to_string(integerOf(event, "Device Id").value_or(0));
-    const auto total = integerOf(event, "Total Allocated");
-    if (total) {
-        if (*total >= 0 && *total <= kMostBlock) noteAlive(device, *total - *bytes, time);
-        const LaneId lane = m_lanes.counter(device, "allocated", device);
-        m_builder->add(m_setting.rank, CounterEvent{time, lane, static_cast<double>(*total)});
-    }
-    if (const auto reserved = integerOf(event, "Total Reserved"); reserved && !onHost) {
-        const LaneId lane = m_lanes.counter(device, "reserved", device);
-        m_builder->add(m_setting.rank, CounterEvent{time, lane, static_cast<double>(*reserved)});
-    }
-    MemoryEvent memory;
-    memory.time = time;
-    memory.address = static_cast<std::uint64_t>(integerOf(event, "Addr").value_or(0));
-    memory.size = {std::abs(*bytes)};
-    memory.action = *bytes > 0 ? MemoryAction::kAllocate : MemoryAction::kFree;
-    memory.owner = m_builder->intern(m_setting.rank, device);
-    m_builder->add(m_setting.rank, memory);
+    if (const char* reason = m_memory.add(event, time)) return reject(reason);
     m_ended = std::max(m_ended, time);
     keep();
 }
 
 void TraceMapper::finish() {
-    for (const auto& [thread, open] : m_open)
-        for (std::size_t i = 0; i < open.size(); ++i) reject("a begin without an end");
-    m_open.clear();
-    addBlocksBefore();
+    m_pairs.finish();
+    m_memory.finish();
     m_collectives.finish();
     m_lanes.finish();
 }

@@ -4,19 +4,24 @@
 // taken out of the arguments of device events and their calls and stands there for who writes the
 // trace again), all other arguments as they stand. Kernels without one get a number from
 // kNoCorrelation up. i to spans of no length on lanes of their own, by scope; [memory] to memory
-// events; C to counters; B and E to spans. s, t and f to flows, bound to spans of their thread
+// events, but those of the host of a rank with a device to instants and samples; C to counters; B
+// and E to spans, with the arguments of both. s, t and f to flows, bound to spans of their thread
 // wherever in the file those stand; the operator that one of category fwdbwd begins with gets its
 // id as correlation, and says forward or backward. Names of steps (StepNaming) mark those. M names
-// lanes, and is kept for who writes the trace again.
+// lanes, and is kept for who writes the trace again. One mapper a rank (trace_router.h).
 #pragma once
 
+#include "storage/interchange/collective_kernels.h"
 #include "storage/interchange/import.h"
 #include "storage/interchange/kineto/in/collective_join.h"
+#include "storage/interchange/kineto/in/device_rows.h"
 #include "storage/interchange/kineto/in/event.h"
+#include "storage/interchange/kineto/in/event_pairs.h"
 #include "storage/interchange/kineto/in/lane_table.h"
+#include "storage/interchange/kineto/in/memory_mapper.h"
 
 #include <list>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,11 +39,21 @@ public:
         RankId rank;
         std::int64_t shiftNs = 0;  ///< builder's time = time in the trace + this
         std::int64_t worldSize = 0;
+        const DeviceRows* rows = nullptr;  ///< outlive the mapper
+        std::string device{};              ///< pid of its device's rows; empty: none
+        /// Other devices of its process: its calls launch their work, its steps are theirs.
+        std::vector<RankId> sameProcess{};
+        /// Of its process; null: its own.
+        std::shared_ptr<CollectiveJoin::Operations> operations{};
     };
     TraceMapper(TraceBuilder& builder, ImportAccount& account, const Setting& setting);
+    TraceMapper(const TraceMapper&) = delete;
+    TraceMapper& operator=(const TraceMapper&) = delete;
 
-    /// Takes the correlation out of the event's members.
-    void add(Event& event);
+    /// `category` of a span. Takes the correlation out of the event's members.
+    void add(Event& event, const Category& category);
+    /// A name of a row of another rank of the file; it is counted there.
+    void nameRow(const Event& event);
     /// Adds what was held back, and names the lanes.
     void finish();
 
@@ -46,45 +61,37 @@ public:
     /// Process of the first host event, and of the first device event; empty: none.
     [[nodiscard]] const std::string& hostProcess() const { return m_hostProcess; }
     [[nodiscard]] const std::string& device() const { return m_device; }
+    [[nodiscard]] RankId rank() const { return m_setting.rank; }
     [[nodiscard]] const LaneTable& lanes() const { return m_lanes; }
+    [[nodiscard]] const std::shared_ptr<CollectiveJoin::Operations>& operations() const {
+        return m_setting.operations;
+    }
+    /// Some memory of the host was taken for the rank's, since it has no device.
+    [[nodiscard]] bool hasHostMemory() const { return m_memory.hasHostMemory(); }
     /// M events as they stand, comma-separated, each once; the first megabyte of them.
     [[nodiscard]] std::string metadataEvents() const;
     [[nodiscard]] const CollectiveJoin& collectives() const { return m_collectives; }
 
 private:
-    struct Open {
-        SpanEvent span;
-        std::string name;
-        SplitArguments arguments;
-        bool host = false;  ///< and no call: may mark a step
-    };
-
-    /// Bytes of a device before its earliest event.
-    struct Alive {
-        Timestamp time;
-        std::int64_t bytes = 0;
-    };
-
-    void addComplete(Event& event);
+    void addComplete(Event& event, const Category& category);
     void addInstant(Event& event);
     void addFlow(const Event& event);
     void addMetadata(const Event& event);
+    void nameLanes(const Event& event);
     [[nodiscard]] bool keepMetadata(const Event& event);
     void addCounter(const Event& event);
-    void addBegin(Event& event);
-    void addEnd(const Event& event);
+    void addPair(const EventPairs::Part& begin, const EventPairs::Part& end);
     void addMemory(const Event& event, Timestamp time);
-    void noteAlive(const std::string& device, std::int64_t before, Timestamp time);
-    void addBlocksBefore();
 
     std::optional<Timestamp> timeOf(const Event& event);
     std::optional<std::int64_t> nanoseconds(std::string_view value);
     std::optional<SpanEvent> spanOf(Event& event, const Category& category);
     std::uint64_t splitArguments(Event& event, bool correlates);
-    void addSpan(const SpanEvent& span);
+    void addSpan(const SpanEvent& span, const Category& category);
     void noteSpan(const Event& event, const Category& category, const SpanEvent& span,
                   std::string_view name);
-    void noteStep(std::string_view name, const SpanEvent& span);
+    void noteRepair();
+    [[nodiscard]] Category withRole(Category category, const Event& event, std::string_view name);
     void keep() { ++m_account->kept; }
     void reject(const char* reason) { m_account->reject(reason); }
 
@@ -93,9 +100,9 @@ private:
     Setting m_setting;
     LaneTable m_lanes;
     CollectiveJoin m_collectives;
-    std::map<std::string, std::vector<Open>, std::less<>> m_open;
-    std::size_t m_openCount = 0;
-    std::map<std::string, Alive> m_alive;  ///< by device
+    CollectiveNames m_collectiveNames;
+    MemoryMapper m_memory;
+    EventPairs m_pairs;
     std::uint64_t m_uncorrelated = 0;
     Timestamp m_ended;
     std::string m_hostProcess;
@@ -103,6 +110,7 @@ private:
     std::string m_scratch;
     std::string m_nameScratch;
     SplitArguments m_split;  ///< arguments of the event at hand
+    Event m_part;            ///< a begin or an end
     /// Profilers that are started again and again repeat them all: each stands once, where it came
     /// last, because later names replace earlier ones.
     std::list<std::string> m_metadata;

@@ -61,10 +61,14 @@ std::uint64_t prefixParity(std::uint64_t bits) {
 void WindowScan::bracket(char c, std::size_t at) {
     if (c == '{' || c == '[') {
         m_tooDeep = m_tooDeep || m_depth >= kMostDepth;
+        if (m_depth == 0) m_isObject = c == '{';
         ++m_depth;
         return;
     }
+    // An element that lacks its last bracket ends with the array.
+    if (m_depth == 1 && c == ']' && m_isObject) m_depth = 0;
     if (m_depth == 0) {
+        if (c == '}') return;  // one too many: an element that is none
         m_ended = true;
         m_cut = at;
         return;
@@ -117,6 +121,13 @@ void WindowScan::scan(std::string_view text) {
         const std::size_t count = std::min(kBlock, text.size() - m_scanned);
         for (std::size_t i = 0; i < count && !m_ended; ++i) scanByte(at[i], m_scanned + i);
         m_scanned += count;
+    }
+}
+
+void WindowScan::scanFirst(std::string_view text) {
+    while (m_scanned < text.size() && m_cut == 0 && !m_ended && !m_tooDeep) {
+        scanByte(text[m_scanned], m_scanned);
+        ++m_scanned;
     }
 }
 

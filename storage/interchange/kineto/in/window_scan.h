@@ -19,6 +19,9 @@ public:
     [[nodiscard]] std::size_t cut() const { return m_cut; }
     /// The array's own closing bracket was found; cut() is its place.
     [[nodiscard]] bool ended() const { return m_ended; }
+    /// To the end of the first element only.
+    void scanFirst(std::string_view text);
+    [[nodiscard]] bool inString() const { return m_inString; }
     [[nodiscard]] bool tooDeep() const { return m_tooDeep; }
     /// The first `count` bytes are gone.
     void drop(std::size_t count) {
@@ -33,7 +36,8 @@ private:
 
     std::size_t m_scanned = 0;
     std::size_t m_cut = 0;
-    int m_depth = 0;  ///< brackets open within the array
+    int m_depth = 0;          ///< brackets open within the array
+    bool m_isObject = false;  ///< the element that is open
     bool m_inString = false;
     bool m_escaped = false;
     bool m_ended = false;

@@ -55,7 +55,8 @@ void EventWriter::appendTimes(const TraceEvent& event) {
 void EventWriter::add(const TraceEvent& event) {
     separate();
     m_text.append("{\"ph\": \"").append(1, event.phase).append("\"");
-    if (isFlow(event.phase)) {
+    const bool async = event.phase == 'b' || event.phase == 'e';
+    if (isFlow(event.phase) || async || (event.phase == 'C' && !event.flowText.empty())) {
         m_text += ", \"id\": ";
         if (event.flowText.empty())
             appendInteger(m_text, event.flow);

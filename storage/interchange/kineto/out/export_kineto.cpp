@@ -203,6 +203,7 @@ Result<ExportAccount> exportKineto(storage::RecordingReader& reader, const Expor
     return ExportAccount{*events, {options.output}, {}};
 }
 
+bool hasTraceEvents(const std::string& path);
 Result<ReaderResult> readKineto(const ReaderRequest& request);
 
 Format kinetoFormat() {
@@ -211,6 +212,7 @@ Format kinetoFormat() {
             .reads = "traces of PyTorch's profiler (Kineto, Chrome JSON), plain or gzip",
             .endings = {".json", ".json.gz"},
             .looksLike = isJson,
+            .isOne = hasTraceEvents,
             .read = readKineto,
             .writes = "PyTorch profiler traces, one .json.gz per rank",
             .option = "--hta",

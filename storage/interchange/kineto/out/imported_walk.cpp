@@ -1,5 +1,6 @@
 // A recording that was imported from Kineto, as the trace it came from.
 #include "storage/interchange/event_text.h"
+#include "storage/interchange/kineto/in/device_rows.h"
 #include "storage/interchange/kineto/in/lane_table.h"
 #include "storage/interchange/kineto/in/trace_mapper.h"
 #include "storage/interchange/kineto/out/event_writer.h"
@@ -23,6 +24,7 @@ struct Kind {
     bool instant = false;
     char scope = 't';
     bool flow = false;
+    bool async = false;
     bool device = false;
     bool runtime = false;
     [[nodiscard]] bool correlates() const { return device || runtime; }
@@ -46,6 +48,11 @@ Kind kindOf(const std::string& text) {
         kind.category = front == "instant" ? "" : front;
         kind.instant = true;
         kind.scope = scope;
+        return kind;
+    }
+    if (cut(front, kineto::kAsyncEnding)) {
+        kind.category = front;
+        kind.async = true;
         return kind;
     }
     const kineto::Category category = kineto::categoryOf(text);
@@ -174,7 +181,7 @@ private:
 
     void add(const Lane& lane, const SpanEvent& span) {
         TraceEvent event;
-        event.phase = lane.kind.instant ? 'i' : 'X';
+        event.phase = lane.kind.instant ? 'i' : lane.kind.async ? 'b' : 'X';
         event.category = lane.kind.category;
         event.row = &lane.row;
         event.startNs = at(span.start);
@@ -184,7 +191,14 @@ private:
         if (lane.kind.correlates() && isTheirs(span.correlation))
             event.correlation = span.correlation;
         event.arguments = m_arguments.members(text(span.arguments));
+        if (lane.kind.async) event.flow = span.correlation;
         m_sink.add(event);
+        if (lane.kind.async) {
+            event.phase = 'e';
+            event.startNs = at(span.end());
+            event.arguments = {};
+            m_sink.add(event);
+        }
         if (!m_trace.storesFlows && isTheirs(span.correlation)) flow(lane, span);
     }
 
@@ -232,6 +246,7 @@ private:
             TraceEvent event;
             event.phase = 'C';
             event.name = counter.name;
+            event.flowText = counter.id;
             event.row = &counter.row;
             event.startNs = at(time);
             event.arguments = m_text;
@@ -297,7 +312,7 @@ private:
             if (const auto total = cursor->reserved.take(memory.time))
                 member("Total Reserved", static_cast<std::int64_t>(*total));
         }
-        member("Device Type", host ? 0 : 1);
+        member("Device Type", kineto::deviceTypeOf(device.substr(0, colon)));
         m_text += ",\"Device Id\":";
         if (host)
             m_text.append("-1");

@@ -74,19 +74,20 @@ std::vector<std::string_view> elementsOf(std::string_view array) {
     return elements;
 }
 
-/// [lane, text, text, text]
+/// [lane, text, text, text], and one more that few have
 struct LaneTexts {
     LaneId lane;
-    std::string texts[3];
+    std::string texts[4];
 };
 std::vector<LaneTexts> tableOf(std::string_view array) {
     std::vector<LaneTexts> rows;
     for (const std::string_view element : elementsOf(array)) {
         const auto cells = elementsOf(element);
-        const auto lane = cells.size() == 4 ? parseInteger(cells[0]) : std::nullopt;
+        const bool sound = cells.size() == 4 || cells.size() == 5;
+        const auto lane = sound ? parseInteger(cells[0]) : std::nullopt;
         if (!lane || *lane < 0 || *lane > std::numeric_limits<std::uint32_t>::max()) continue;
         LaneTexts row{{static_cast<std::uint32_t>(*lane)}, {}};
-        for (std::size_t i = 0; i < 3; ++i) row.texts[i] = textOf(cells[i + 1]);
+        for (std::size_t i = 0; i + 1 < cells.size(); ++i) row.texts[i] = textOf(cells[i + 1]);
         rows.push_back(std::move(row));
     }
     return rows;
@@ -114,8 +115,11 @@ ImportedTrace traceOf(const std::vector<Member>& members) {
                                  resolved(row.texts[2])};
     for (const LaneTexts& row : tableOf(valueOf(members, "counters")))
         // The thread of a counter is not kept; nothing goes by it.
-        trace.counters[row.lane] = {
-            {idValue(resolved(row.texts[0])), "0"}, row.texts[0], row.texts[1], row.texts[2]};
+        trace.counters[row.lane] = {{idValue(resolved(row.texts[0])), "0"},
+                                    row.texts[0],
+                                    row.texts[1],
+                                    row.texts[2],
+                                    row.texts[3]};
     for (const std::string_view event : elementsOf(valueOf(members, "metadata_events")))
         trace.metadataEvents.emplace_back(event);
     return trace;

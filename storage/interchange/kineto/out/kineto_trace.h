@@ -22,7 +22,7 @@ struct ImportedTrace {
     };
     struct Counter {
         TraceRow row;
-        std::string process, name, series;
+        std::string process, name, series, id;
     };
     std::vector<std::pair<std::string, std::string>> metadata;  ///< key and value as JSON
     std::optional<std::int64_t> zeroNs;  ///< the recording's time 0 on the trace's wall clock

@@ -28,7 +28,7 @@ struct TraceEvent {
     std::string_view arguments;     ///< members of a JSON object: no brackets, no white space
     std::uint64_t correlation = 0;  ///< an argument as well; 0: none
     std::uint64_t flow = 0;         ///< id of phases s, t and f
-    std::string_view flowText;      ///< instead, where it is no number
+    std::string_view flowText;      ///< instead, where it is text; of phase C too
     bool bindsNext = false;         ///< phase f: to the next slice, not the one under way
     char scope = 't';               ///< of phase i
 };

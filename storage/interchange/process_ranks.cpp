@@ -1,9 +1,9 @@
-#include "storage/interchange/nsys/rank_map.h"
+#include "storage/interchange/process_ranks.h"
 
 #include <algorithm>
 #include <tuple>
 
-namespace shardscope::interchange::nsys {
+namespace shardscope::interchange {
 namespace {
 
 /// GPUs of the largest machines, sliced by MIG.
@@ -15,37 +15,18 @@ void insertSome(std::set<std::int64_t>& set, std::int64_t value) {
 
 }  // namespace
 
-void RankMap::addDevice(std::int64_t process, std::int64_t device, bool kernel) {
+void ProcessRanks::addDevice(std::int64_t process, std::int64_t device, bool kernel) {
     if (m_processes.size() >= kMostProcesses && !m_processes.contains(process)) return;
     Process& facts = m_processes[process];
     insertSome(kernel ? facts.kernels : facts.others, device);
 }
 
-void RankMap::addHost(std::int64_t process) {
+void ProcessRanks::addHost(std::int64_t process) {
     if (process != kUnknownProcess && m_processes.size() < kMostProcesses)
         m_processes.try_emplace(process);
 }
 
-void RankMap::addContext(std::int64_t process, std::int64_t context, std::int64_t device) {
-    if (m_contexts.size() < kMostContexts) m_contexts.try_emplace({process, context}, device);
-}
-
-void RankMap::addListedContext(std::int64_t pid, std::int64_t context, std::int64_t device) {
-    if (m_listedContexts.size() < kMostContexts)
-        m_listedContexts.try_emplace({pid, context}, device);
-}
-
-std::optional<std::int64_t> RankMap::deviceOf(std::int64_t process, std::int64_t context) const {
-    if (const auto at = m_contexts.find({process, context}); at != m_contexts.end())
-        return at->second;
-    if (process == kUnknownProcess) return std::nullopt;
-    if (const auto at = m_listedContexts.find({pidOf(process), context});
-        at != m_listedContexts.end())
-        return at->second;
-    return std::nullopt;
-}
-
-Result<void> RankMap::settle(RankId first, const std::string& path) {
+Result<void> ProcessRanks::settle(RankId first, const std::string& path) {
     const auto withDevices =
         std::count_if(m_processes.begin(), m_processes.end(),
                       [](const auto& process) { return !process.second.devices().empty(); });
@@ -77,14 +58,14 @@ Result<void> RankMap::settle(RankId first, const std::string& path) {
     return {};
 }
 
-const RankMap::Entry& RankMap::of(std::int64_t process) const {
+const ProcessRanks::Entry& ProcessRanks::of(std::int64_t process) const {
     const auto at = m_first.find(process);
     return m_entries[at == m_first.end() ? 0 : at->second];
 }
 
-const RankMap::Entry& RankMap::of(std::int64_t process, std::int64_t device) const {
+const ProcessRanks::Entry& ProcessRanks::of(std::int64_t process, std::int64_t device) const {
     const auto at = m_devices.find({process, device});
     return at == m_devices.end() ? of(process) : m_entries[at->second];
 }
 
-}  // namespace shardscope::interchange::nsys
+}  // namespace shardscope::interchange

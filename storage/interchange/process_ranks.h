@@ -1,10 +1,10 @@
-// Which rank an event of an export belongs to.
+// Which rank each process and device of one file is, where a file holds several.
 //
 // A rank is a process and one device it ran kernels on, by device, then process: the processes of
 // torchrun are ranks in order of their GPUs, and a process that drives several GPUs is several
 // ranks. Threads of a process belong to its first rank. Work on a device that a process runs no
-// kernels on (a stray context) belongs to its first rank too. Processes without a device join rank
-// 0, unless no process has one: then each is a rank.
+// kernels on (a stray context) belongs to its first rank too. Processes without a device join the
+// first rank, unless no process has one: then each is a rank.
 #pragma once
 
 #include "storage/model/ids.h"
@@ -17,30 +17,15 @@
 #include <string>
 #include <vector>
 
-namespace shardscope::interchange::nsys {
+namespace shardscope::interchange {
 
-/// Bits 24 and up of globalTid and globalPid (trace_formats.md 3.2).
-[[nodiscard]] constexpr std::int64_t processOf(std::int64_t global) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(global) & ~std::uint64_t{0xFFFFFF});
-}
-[[nodiscard]] constexpr std::int64_t pidOf(std::int64_t global) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(global) >> 24 & 0xFFFFFF);
-}
-[[nodiscard]] constexpr std::int64_t tidOf(std::int64_t global) {
-    return global & 0xFFFFFF;
-}
-
-class RankMap {
+class ProcessRanks {
 public:
     /// A process that is not said: the first one.
     static constexpr std::int64_t kUnknownProcess = -1;
 
     void addDevice(std::int64_t process, std::int64_t device, bool kernel);
     void addHost(std::int64_t process);
-    /// Of work on a device, which says both; the first that says it counts.
-    void addContext(std::int64_t process, std::int64_t context, std::int64_t device);
-    /// The export's own table of contexts: whose process it knows by its number only.
-    void addListedContext(std::int64_t pid, std::int64_t context, std::int64_t device);
     /// kUnreadable when there are more ranks than any machine has.
     Result<void> settle(RankId first, const std::string& path);
 
@@ -50,15 +35,11 @@ public:
         std::optional<std::int64_t> device;
     };
     [[nodiscard]] const std::vector<Entry>& entries() const { return m_entries; }
-
-    /// What waits and events run on: their own column says 0 whatever that is.
-    [[nodiscard]] std::optional<std::int64_t> deviceOf(std::int64_t process,
-                                                       std::int64_t context) const;
     [[nodiscard]] const Entry& of(std::int64_t process) const;
     [[nodiscard]] const Entry& of(std::int64_t process, std::int64_t device) const;
 
 private:
-    static constexpr std::size_t kMostProcesses = 65'536, kMostContexts = 65'536;
+    static constexpr std::size_t kMostProcesses = 65'536;
 
     struct Process {
         std::set<std::int64_t> kernels, others;  ///< devices
@@ -70,8 +51,6 @@ private:
     std::vector<Entry> m_entries;
     std::map<std::int64_t, std::size_t> m_first;  ///< process to its first entry
     std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> m_devices;
-    using OfContext = std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>;
-    OfContext m_contexts, m_listedContexts;  ///< by process, or its number, and context
 };
 
-}  // namespace shardscope::interchange::nsys
+}  // namespace shardscope::interchange

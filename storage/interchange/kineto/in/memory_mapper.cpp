@@ -1,0 +1,87 @@
+#include "storage/interchange/kineto/in/memory_mapper.h"
+
+#include "storage/interchange/decimal.h"
+#include "storage/interchange/kineto/in/rank_layout.h"
+
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+namespace shardscope::interchange::kineto {
+namespace {
+
+constexpr std::size_t kMostDevices = 1024;
+constexpr std::int64_t kMostBlock = std::int64_t{1} << 50;
+
+std::optional<std::int64_t> integerOf(const Event& event, std::string_view key) {
+    return parseInteger(bare(valueOf(event.members, key)));
+}
+
+/// "cpu", "cuda:0", "xpu:1".
+std::string deviceOf(const Event& event) {
+    const std::int64_t type = memoryDeviceType(event);
+    std::string device = deviceTypeName(type);
+    if (type != kHostDeviceType) device.append(":").append(memoryDevice(event));
+    return device;
+}
+
+}  // namespace
+
+bool MemoryMapper::takes(const Event& event) const {
+    return !m_hasDevice || memoryDeviceType(event) != kHostDeviceType;
+}
+
+void MemoryMapper::addSamples(const Event& event, Timestamp time) {
+    const std::string device = deviceOf(event);
+    if (const auto total = integerOf(event, "Total Allocated")) {
+        const LaneId lane = m_lanes->counter(device, "allocated", device);
+        m_builder->add(m_rank, CounterEvent{time, lane, static_cast<double>(*total)});
+    }
+    const auto reserved = integerOf(event, "Total Reserved");
+    if (!reserved || memoryDeviceType(event) == kHostDeviceType) return;
+    const LaneId lane = m_lanes->counter(device, "reserved", device);
+    m_builder->add(m_rank, CounterEvent{time, lane, static_cast<double>(*reserved)});
+}
+
+const char* MemoryMapper::add(const Event& event, Timestamp time) {
+    const auto bytes = integerOf(event, "Bytes");
+    if (!bytes || *bytes == 0) return "a memory event without bytes";
+    if (*bytes < -kMostBlock || *bytes > kMostBlock)
+        return "a memory event of more bytes than there are";
+    const std::string device = deviceOf(event);
+    m_hostMemory |= memoryDeviceType(event) == kHostDeviceType;
+    addSamples(event, time);
+    const auto total = integerOf(event, "Total Allocated");
+    if (total && *total >= 0 && *total <= kMostBlock) noteAlive(device, *total - *bytes, time);
+    MemoryEvent memory;
+    memory.time = time;
+    memory.address = static_cast<std::uint64_t>(integerOf(event, "Addr").value_or(0));
+    memory.size = {std::abs(*bytes)};
+    memory.action = *bytes > 0 ? MemoryAction::kAllocate : MemoryAction::kFree;
+    memory.owner = m_builder->intern(m_rank, device);
+    m_builder->add(m_rank, memory);
+    return nullptr;
+}
+
+/// Remembers what a device held before its earliest event, wherever that stands in the file.
+void MemoryMapper::noteAlive(const std::string& device, std::int64_t before, Timestamp time) {
+    const auto at = m_alive.find(device);
+    if (at != m_alive.end()) {
+        if (time < at->second.time) at->second = {time, before};
+    } else if (m_alive.size() < kMostDevices) {
+        m_alive.emplace(device, Alive{time, before});
+    }
+}
+
+void MemoryMapper::finish() {
+    for (const auto& [device, alive] : m_alive) {
+        if (alive.bytes <= 0 || alive.bytes > kMostBlock) continue;
+        MemoryEvent before;
+        before.time = alive.time;
+        before.size = {alive.bytes};
+        before.owner = m_builder->intern(m_rank, "alive before the trace (" + device + ")");
+        m_builder->addFirst(m_rank, before);
+    }
+}
+
+}  // namespace shardscope::interchange::kineto
