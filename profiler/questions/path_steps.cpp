@@ -1,5 +1,6 @@
 #include "profiler/questions/path_steps.h"
 
+#include "profiler/analysis/device/device_ledger.h"
 #include "profiler/analysis/findings.h"
 #include "storage/model/lanes.h"
 #include "storage/model/step_facts.h"
@@ -145,9 +146,7 @@ Result<std::vector<RankStep>> PathSteps::of(StepIndex step, TimeRange range) {
         rank.rank = events.rank;
         rank.range = own->second;
         takeEvents(events, range, rank);
-        const bool onDevice =
-            !events.computeKernels.empty() || !events.communicationKernels.empty();
-        if (!onDevice && !rank.phases.empty()) continue;
+        if (!analysis::ranKernels(events) && !rank.phases.empty()) continue;
         if (auto taken = takeSpans(range, rank); !taken) return failure(taken);
     }
     return ranks;

@@ -14,7 +14,7 @@ Result<std::vector<analysis::LedgerPiece>> piecesOf(storage::RecordingReader& re
                                                     const StepFacts& step) {
     const auto within = reader.rankEvents(step.rank, step.range());
     if (!within) return failure(within);
-    if (!within->computeKernels.empty()) {
+    if (analysis::ranKernels(*within)) {
         // What a device idles for may lie behind the step.
         const TimeRange whole{summary.bounds.begin, {summary.bounds.end.ns + 1}};
         const auto all = reader.rankEvents(step.rank, whole);

@@ -131,7 +131,7 @@ private:
     /// Those of the rank.
     Result<std::vector<analysis::LedgerRow>> readDeviceRows(storage::RecordingReader& reader,
                                                             const RankEvents& events) const {
-        if (events.computeKernels.empty() || !m_selection.cutsTime())
+        if (!analysis::ranKernels(events) || !m_selection.cutsTime())
             return deviceRowsOf(reader, m_summary, events);
         // Idle time of a device can be for work behind the selection: its ledger needs everything.
         const auto all = reader.rankEvents(events.rank, whole());
@@ -159,11 +159,11 @@ private:
         const Bytes size = m_lookedSize =
             sizeOf(m_looked->events, before != nullptr ? &before->events : nullptr);
         const bool beside = kLeastBeside <= size && size <= kMostBeside;
-        m_share = std::async(beside ? std::launch::async : std::launch::deferred,
-                             [this, place, looked = m_looked, rows = std::move(*rows),
-                              copies = std::move(*copies)] {
-                                 return m_draft.share(place, looked->shown(), rows, copies);
-                             });
+        m_share = std::async(
+            beside ? std::launch::async : std::launch::deferred,
+            [this, place, looked = m_looked, rows = std::move(*rows), copies = std::move(*copies)] {
+                return m_draft.share(place, looked->shown(), rows, copies);
+            });
         if (!beside) finishLooking();
         return {};
     }

@@ -86,7 +86,8 @@ void addUnknown(RankId rank, const RankEvents& events, const analysis::DeviceTim
 
 bool hasDevice(const RecordingSummary& summary, RankId rank) {
     return std::any_of(summary.lanes.begin(), summary.lanes.end(), [rank](const LaneFacts& lane) {
-        return lane.rank == rank && lane.role == LaneRole::kCompute && isStreamLane(lane.lane);
+        return lane.rank == rank && isStreamLane(lane.lane) &&
+               (lane.role == LaneRole::kCompute || lane.role == LaneRole::kCommunication);
     });
 }
 
@@ -96,7 +97,7 @@ Result<Ledger> ledgerOf(const Asked& asked, const RecordingSummary& detailed, Ra
     auto events =
         hasDevice(asked.summary, rank) ? asked.reader.rankEvents(rank, whole) : asked.events(rank);
     if (!events) return failure(events);
-    if (events->computeKernels.empty()) return Ledger{analysis::rankLedger(detailed, *events), {}};
+    if (!analysis::ranKernels(*events)) return Ledger{analysis::rankLedger(detailed, *events), {}};
     const auto device = readDevice(asked.reader, asked.summary, *events);
     if (!device) return failure(device);
     Ledger ledger;

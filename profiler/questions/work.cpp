@@ -19,7 +19,8 @@ Table tableOf(const char* key, const char* title, const std::vector<SpanTotal>& 
         {{"name", "name"},
          {"count", "count", Unit::kCount, "Whole, also of what reaches over the edge of a range."},
          {"total_ns", "total", Unit::kNanoseconds, "Durations, inner spans included."},
-         {"self_ns", "self", Unit::kNanoseconds, "Without spans inside of it on its lane."},
+         {"self_ns", "self", Unit::kNanoseconds,
+          "Without spans inside of it on its thread or stream."},
          {"share_pct", "of self time", Unit::kPercent, "Self / the sum of all self times."},
          {"mean_ns", "mean", Unit::kNanoseconds, "Of a single one: total / count."},
          {"deviation_ns", "deviation", Unit::kNanoseconds, "Standard deviation."},
@@ -60,7 +61,8 @@ void addLayers(const char* title, const std::vector<LayerTotal>& layers, Answer&
                 title,
                 {{"layer", "layer"},
                  {"count", "count", Unit::kCount},
-                 {"self_ns", "self", Unit::kNanoseconds, "Without spans inside of it on its lane."},
+                 {"self_ns", "self", Unit::kNanoseconds,
+                  "Without spans inside of it on its thread or stream."},
                  {"share_pct", "of self time", Unit::kPercent, "Self / the sum of all self times."},
                  {"forward_ns", "forward", Unit::kNanoseconds, "Self, in forward and head."},
                  {"backward_ns", "backward", Unit::kNanoseconds, "Self, in backward."},
@@ -136,6 +138,7 @@ Result<Answer> askWork(const Asked& asked) {
     if (operators->apart.ns + kernels->apart.ns + copies->apart.ns > 0)
         answer.sentences.push_back(leftOutText(operators->apart, kernels->apart + copies->apart));
     addTypes(types, answer);
+    if (auto done = addCopies(asked, answer); !done) return failure(done);
     const auto ranks = asked.events();
     if (!ranks) return failure(ranks);
     addCollectives(*ranks, answer);

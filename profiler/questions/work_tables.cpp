@@ -4,6 +4,10 @@
 #include "profiler/analysis/steps/step_parts.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/device_work.h"
+#include "storage/interchange/decimal.h"
+#include "storage/interchange/json_text.h"
+#include "storage/interchange/kineto/out/trace_events.h"
+#include "storage/model/argument_words.h"
 #include "storage/model/events.h"
 
 #include <fmt/format.h>
@@ -13,6 +17,7 @@
 #include <cstddef>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -54,6 +59,52 @@ struct CollectiveSum {
         return *std::max_element(durations.begin(), durations.end());
     }
 };
+
+/// Copies of one direction and kind of memory.
+struct CopySum {
+    std::int64_t count = 0;
+    Duration total;
+    std::optional<std::int64_t> bytes = 0;  ///< of all; absent where one does not say it
+
+    void add(Duration time, std::optional<std::int64_t> size) {
+        ++count;
+        total += time;
+        bytes = bytes && size ? std::optional(*bytes + *size) : std::nullopt;
+    }
+};
+using CopySums = std::map<std::string, CopySum>;
+
+/// "Memcpy HtoD (Pageable -> Device)", as PyTorch's profiler calls them, and its bytes.
+struct CopyKind {
+    std::string name;
+    std::optional<std::int64_t> bytes;
+};
+CopyKind copyKindOf(std::string_view name, std::string_view arguments) {
+    std::vector<interchange::Member> members;
+    interchange::TextFlags flags;
+    const char* const end = arguments.data() + arguments.size();
+    if (arguments.empty() || interchange::readMembers(arguments.data(), end, members, flags) != end)
+        members.clear();
+    const auto text = [&](std::string_view key) {
+        return interchange::textOf(interchange::valueOf(members, key));
+    };
+    return {interchange::kineto_out::copyName(name, text(arguments::kFrom), text(arguments::kTo)),
+            interchange::parseInteger(text(arguments::kBytes))};
+}
+
+Result<void> addLane(const Asked& asked, const LaneFacts& lane, CopySums& sums) {
+    const auto spans =
+        asked.reader.spans(lane.rank, lane.lane, asked.selection.timeOf(asked.summary, lane.rank));
+    if (!spans) return failure(spans);
+    for (const SpanEvent& span : *spans) {
+        if (span.step != kNoStep && !asked.selection.takesStep(span.step)) continue;
+        if (isApart(span)) continue;
+        const CopyKind kind = copyKindOf(asked.reader.text(lane.rank, span.name),
+                                         std::string(asked.reader.text(lane.rank, span.arguments)));
+        sums[kind.name].add(span.duration, kind.bytes);
+    }
+    return {};
+}
 
 Table emptyCollectives() {
     return {"collectives",
@@ -159,6 +210,40 @@ void addCollectives(const std::vector<RankEvents>& ranks, Answer& answer) {
         return numberOf(a[total]) > numberOf(b[total]);
     });
     answer.tables.push_back(std::move(table));
+}
+
+Result<void> addCopies(const Asked& asked, Answer& answer) {
+    CopySums sums;
+    for (const LaneFacts& lane : asked.summary.lanes)
+        if (lane.role == LaneRole::kCopy && isStreamLane(lane.lane) &&
+            asked.selection.takes(lane.rank))
+            if (auto done = addLane(asked, lane, sums); !done) return done;
+    if (sums.empty()) return {};
+    Duration all;
+    for (const auto& [name, sum] : sums) all += sum.total;
+    Table table{"copies",
+                "Copies and sets of memory",
+                {{"name", "name", Unit::kNone,
+                  "Direction and memory: from pageable memory of the host a copy waits for the "
+                  "host."},
+                 {"count", "count", Unit::kCount},
+                 {"bytes", "bytes", Unit::kBytes, "Of all."},
+                 {"total_ns", "total", Unit::kNanoseconds, "Streams run at the same time."},
+                 {"share_pct", "of total", Unit::kPercent, "Total / the sum of all."},
+                 {"bytes_per_s", "bandwidth", Unit::kBytesPerSecond, "Bytes / total."}},
+                {}};
+    for (const auto& [name, sum] : sums)
+        table.rows.push_back({name, sum.count, sum.bytes ? Cell(*sum.bytes) : Cell(), sum.total.ns,
+                              share(sum.total, all),
+                              sum.bytes && sum.total.ns > 0
+                                  ? Cell(static_cast<double>(*sum.bytes) / sum.total.seconds())
+                                  : Cell()});
+    const std::size_t total = table.columnAt("total_ns");
+    std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
+        return numberOf(a[total]) > numberOf(b[total]);
+    });
+    answer.tables.push_back(std::move(table));
+    return {};
 }
 
 Result<void> addParts(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& answer) {

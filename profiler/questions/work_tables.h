@@ -12,6 +12,9 @@ namespace shardscope::questions {
 /// By operation and cause, most time first.
 void addCollectives(const std::vector<RankEvents>& ranks, Answer& answer);
 
+/// Copies and sets of devices by direction and memory, with their bandwidth; most time first.
+[[nodiscard]] Result<void> addCopies(const Asked& asked, Answer& answer);
+
 /// Forward, backward and optimizer of each rank's host.
 [[nodiscard]] Result<void> addParts(const Asked& asked, const std::vector<RankEvents>& ranks,
                                     Answer& answer);

@@ -36,6 +36,11 @@
 
 namespace shardscope::analysis {
 
+/// Kernels of a device were recorded, those of collectives too.
+[[nodiscard]] inline bool ranKernels(const RankEvents& events) {
+    return !events.computeKernels.empty() || !events.communicationKernels.empty();
+}
+
 enum class DeviceWorkKind : std::uint8_t {
     kCompute,
     kOptimizer,

@@ -22,6 +22,27 @@ IdleCause causeOf(const LaunchedWork& next, TimeRange gap) {
     return gap.duration() < kShortGap ? IdleCause::kKernel : IdleCause::kOther;
 }
 
+/// What one call launched: a graph's nodes are many.
+struct OfCall {
+    const LaunchedWork* first = nullptr;  ///< by start
+    Duration work;                        ///< of all
+};
+/// In order of the first start.
+std::vector<std::pair<TimeRange, OfCall>> byCall(const std::vector<LaunchedWork>& work) {
+    std::vector<std::pair<TimeRange, OfCall>> calls;
+    std::unordered_map<std::uint64_t, std::size_t> places;
+    places.reserve(work.size());
+    for (const LaunchedWork& each : work) {
+        if (!each.call) continue;
+        const auto [at, fresh] = places.try_emplace(each.call->correlation, calls.size());
+        if (fresh) calls.push_back({each.call->time, {&each, {}}});
+        OfCall& launched = calls[at->second].second;
+        if (each.time.begin < launched.first->time.begin) launched.first = &each;
+        launched.work += each.time.duration();
+    }
+    return calls;
+}
+
 }  // namespace
 
 Duration LaunchedWork::delay() const {
@@ -52,17 +73,15 @@ std::vector<LaunchedWork> joinLaunches(const std::vector<StreamWork>& work,
 LaunchTotals launchTotals(const std::vector<LaunchedWork>& work) {
     LaunchTotals totals;
     std::vector<Duration> delays;
-    for (const LaunchedWork& each : work) {
-        if (!each.call) continue;
-        const Duration call = each.call->time.duration();
-        const Duration delay = each.delay();
+    for (const auto& [call, launched] : byCall(work)) {
+        const Duration delay = launched.first->delay();
         ++totals.count;
-        totals.calls += call;
-        totals.work += each.time.duration();
+        totals.calls += call.duration();
+        totals.work += launched.work;
         totals.delay += delay;
         totals.longestDelay = std::max(totals.longestDelay, delay);
-        totals.shortWork += call <= kSlowCall && each.time.duration() < call;
-        totals.slowCalls += call > kSlowCall;
+        totals.shortWork += call.duration() <= kSlowCall && launched.work < call.duration();
+        totals.slowCalls += call.duration() > kSlowCall;
         totals.lateStarts += delay > kLateLaunch;
         delays.push_back(delay);
     }
@@ -79,8 +98,7 @@ QueueLength queueLength(const std::vector<LaunchedWork>& work) {
     QueueLength queue;
     const std::vector<QueueSample> samples = queueSamples(work);
     if (samples.empty()) return queue;
-    queue.launches = std::count_if(work.begin(), work.end(),
-                                   [](const LaunchedWork& each) { return each.call.has_value(); });
+    queue.launches = static_cast<std::int64_t>(samples.size()) / 2;
     queue.span = samples.back().time - samples.front().time;
     QueueSample before = samples.front();
     for (const QueueSample& sample : samples) {
@@ -96,10 +114,10 @@ QueueLength queueLength(const std::vector<LaunchedWork>& work) {
 std::vector<QueueSample> queueSamples(const std::vector<LaunchedWork>& work) {
     /// What comes counts before what goes: it was there for no time, but it was.
     std::vector<std::pair<Timestamp, int>> changes;
-    for (const LaunchedWork& each : work) {
-        if (!each.call) continue;
-        changes.emplace_back(std::min(each.call->time.begin, each.time.begin), -1);
-        changes.emplace_back(each.time.begin, 1);
+    for (const auto& [call, launched] : byCall(work)) {
+        const Timestamp begin = launched.first->time.begin;
+        changes.emplace_back(std::min(call.begin, begin), -1);
+        changes.emplace_back(begin, 1);
     }
     std::sort(changes.begin(), changes.end());
     std::vector<QueueSample> samples;

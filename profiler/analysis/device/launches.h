@@ -8,9 +8,10 @@
 // Definitions: HolisticTraceAnalysis, hta/analyzers/cuda_kernel_analysis.py (launch statistics),
 // trace_counters.py (queue length), breakdown_analysis.py (idle), with its default thresholds. HTA
 // calls its 30 nanoseconds but compares microseconds, which is what counts here. It differs from
-// them in three ways: of work that overlaps on a stream the latest end counts, not the last one's;
+// them in four ways: of work that overlaps on a stream the latest end counts, not the last one's;
 // work that begins before its call, by errors of clocks, was never in queue instead of -1; and work
-// whose launch is not recorded is said to be so, where HTA leaves it out.
+// whose launch is not recorded is said to be so, where HTA leaves it out. What a call launched as a
+// graph counts as one launch, where HTA counts each kernel.
 #pragma once
 
 #include "storage/model/units.h"
@@ -61,10 +62,11 @@ struct LaunchTotals {
     std::int64_t slowCalls = 0;   ///< longer than kSlowCall
     std::int64_t lateStarts = 0;  ///< delayed by more than kLateLaunch
 };
-/// Of what has a call.
+/// Of calls that launched something. What one launched (a graph) counts together: its delay is that
+/// of what began first.
 [[nodiscard]] LaunchTotals launchTotals(const std::vector<LaunchedWork>& work);
 
-/// Work of one stream that was asked for, less what has begun, over time.
+/// Launches of one stream whose work was asked for, less those it has begun with, over time.
 struct QueueLength {
     std::int64_t launches = 0;
     std::int64_t longest = 0;
