@@ -82,6 +82,13 @@ def others():
                                                                                args={"count": 1, "avg ms": 0}),
                                          {"cat": "", "pid": 3, "tid": 3, "ts": 0, "ph": "M", "name": "process_name",
                                           "args": {"name": "clang"}}], beginningOfTime=1700000000000000))
+    paddle = [X(f"ProfileStep#{i}[90.000 us]", i * 100, 90, "ProfileStep", 5, "5(Python)") for i in range(3)]
+    paddle += [X(f"matmul dygraph[{d}.000 us]", 10 + d, d, "Operator", 5, "5(C++)") for d in (3, 4)]
+    yield Form("paddle", text(paddle + [
+        P("i", "[memory]", t, 5, "5(C++)", cat="Allocate", args={"place": place, "addr": str(t), "increase_bytes": size,
+                                                               "current_allocated": total})
+        for t, place, size, total in ((1, "Place(gpu:0)", 512, 1512), (2, "Place(cpu)", 64, 64), (3, "Place(gpu:0)", -512, 1000),
+                                      (4, "Place(gpu:0)", 256, 1256))] + [{}], schemaVersion="1.0.2", displayTimeUnit="ms"))
     yield Form("onnx_runtime", array([X("model_run", 10, 500, "Session", 47, 47, {}), X("gemm_kernel_time", 20, 100, "Node", 47, 47,
                                                                                      {"op_name": "Gemm"})]))
     yield Form("ninja_log", array([X("a.o", 100000, 250000, "targets", 0, 0, {}), X("b.o", 100000, 900000, "targets", 0, 1, {})]))

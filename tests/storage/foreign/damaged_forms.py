@@ -30,6 +30,10 @@ def not_quite_json():
     yield Form("nan_time", text(events + [X("lost", 5, 5)]).replace(b'"ts": 5, "dur": 5', b'"ts": NaN, "dur": 5'), whole,
                rejected=1)
     yield Form("null_members", text([{**e, "args": None, "id": None, "cat": None} for e in events]), whole)
+    front, behind = whole.split(b"}, {", 1)
+    yield Form("brace_too_many", front + b"}}, {" + behind, whole, rejected=None)
+    yield Form("comma_missing", front + b"}\n{" + behind, whole, rejected=None)
+    yield Form("colon_missing", whole.replace(b'"ts":', b'"ts"', 1), text(events[1:]), rejected=1)
     yield Form("quote_in_name", whole.replace(b"aten::op0", b'my "own" part', 1),
                text([e for e in events if e is not events[0]]), rejected=1)
     yield Form("latin_1_in_name", whole.replace(b"aten::op0", b"sch\xf6n", 1),

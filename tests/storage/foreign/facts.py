@@ -20,3 +20,4 @@ class Facts:
     flows: Counter = field(default_factory=Counter)     # start, step, end: count
     use: dict = field(default_factory=dict)             # device: see use_of_device, or None
     rejected: int = 0                                   # events that no reader can place
+    time_of_ranks: dict = field(default_factory=dict)   # of all spans; of the product alone

@@ -9,8 +9,9 @@ import tempfile
 from pathlib import Path
 
 from chrome_forms import sound
-from compare import differences
+from compare import compare, differences
 from damaged_forms import damaged
+from folder_forms import folders
 from kineto_forms import profilers
 from other_forms import others
 from product import bring_in
@@ -48,6 +49,17 @@ class Test:
         elif form.refused not in got.message:
             yield f"the refusal does not say '{form.refused}': {got.message.strip()}"
 
+    def files(self, name, files, ranks):
+        place = self.folder / name
+        for file, data in files.items():
+            (place / file).parent.mkdir(parents=True, exist_ok=True)
+            (place / file).write_bytes(data)
+        got = bring_in(self.program, [place], self.folder / "out.sscope")
+        if got.status == 0:
+            self.note(name, list(compare("ranks", ranks, got.facts.time_of_ranks)))
+        else:
+            self.note(name, [f"exit status {got.status}: {got.message.strip()}"])
+
     def file(self, path):
         got = bring_in(self.program, [path], self.folder / "out.sscope")
         if got.status != 0:
@@ -78,6 +90,8 @@ def main():
                 test.form(form)
             for form, facts in others():
                 test.form(form, facts)
+            for folder_form in folders():
+                test.files(*folder_form)
             shared = Path(sys.argv[2] if len(sys.argv) > 2 else "/nonexistent")
             for path in sorted([*shared.glob("cases/*.json"), *shared.glob("traces/*.json.gz")]):
                 test.file(path)

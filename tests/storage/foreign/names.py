@@ -24,7 +24,7 @@ STEP = re.compile(
 
 def step_of(name):
     """(naming, number) or None; the lower naming wins."""
-    own = re.fullmatch(r"ProfilerStep#(\d+)", name)
+    own = re.fullmatch(r"Profiler?Step#(\d+)(?:\[.*\])?", name)  # Paddle adds the duration
     if own:
         return 0, int(own[1])
     found = STEP.fullmatch(name) if len(name) <= 64 else None

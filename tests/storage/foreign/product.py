@@ -47,6 +47,7 @@ def facts_of(program, recording):
         count, time = int(count), int(float(time))
         if kind == "span":
             add(facts.spans, name, count, time)
+            facts.time_of_ranks[rank] = facts.time_of_ranks.get(rank, 0) + time
             table = {"compute": facts.kernels if int(correlated) else None, "communication": facts.communication,
                      "copy": facts.copies}.get(role)
             if table is not None:

@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from chrome_text import events_of
 from facts import Facts
 from intervals import use_of_device
+from memory import block, peak
 from names import COPY, KERNEL, communicates, step_of, xla_device
 from pairs import KINDS, pairs
 
@@ -74,7 +75,7 @@ class Recount:
         elif phase == "C":
             self.counter(event, args)
         elif phase in ("i", "I", "R", "n") and event.get("name") == "[memory]":
-            self.memory[self.memory_device(args)].append((time, args))
+            self.remember(time, *block(args))
         elif phase in ("i", "I", "R", "n"):
             self.facts.instants[str(event.get("name", ""))] += 1
         elif phase in ("s", "t", "f"):
@@ -84,6 +85,12 @@ class Recount:
         self.facts.rejected += lost
         for (start, first), (time, last) in found:
             self.span(start, time - start, first, {**(first.get("args") or {}), **(last.get("args") or {})})
+
+    def remember(self, time, device, size, total):
+        if size:
+            self.memory[device].append((time, size, total))
+        else:
+            self.facts.rejected += 1
 
     def span(self, time, duration, event, args):
         name, category = str(event.get("name", "")), event.get("cat")
@@ -125,10 +132,6 @@ class Recount:
                 any_number = True
         self.facts.rejected += not any_number
 
-    @staticmethod
-    def memory_device(args):
-        return "host" if int(args.get("Device Type", 0)) == 0 else str(args.get("Device Id", 0))
-
     def finish(self):
         naming = min(self.steps, default=None)
         steps = sorted(self.steps.get(naming, []))
@@ -136,14 +139,7 @@ class Recount:
         self.facts.steps = [duration for _, duration in steps] if len(self.marking) < 2 else None
         marked = [(begin, begin + duration) for begin, duration in steps]
         self.facts.use = {device: use_of_device(*ran, marked) for device, ran in self.ran.items()}
-        for device, events in self.memory.items():
-            events.sort(key=lambda e: e[0])
-            first = events[0][1]
-            live = peak = int(first.get("Total Allocated", first["Bytes"])) - int(first["Bytes"])
-            for _, args in events:
-                live += int(args["Bytes"])
-                peak = max(peak, live)
-            self.facts.peaks[device] = peak
+        self.facts.peaks = {device: peak(blocks) for device, blocks in self.memory.items()}
 
 
 def recount(data):

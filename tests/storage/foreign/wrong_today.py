@@ -25,6 +25,7 @@ WRONG_TODAY = {
     "jax_gpu_rows.json": "the same",
     "empty_last_event.json": "the same, and the empty event is rejected",
     "empty_events_between": "empty events are rejected",
+    "paddle": "names of steps and members of memory events are not known",
     # Counters.
     "counters": "counters of different ids are one series",
     "counter_ids.json": "the same",
@@ -39,6 +40,13 @@ WRONG_TODAY = {
     "one_event_a_line": "refused as JSON without traceEvents",
     "escaped_keys": "keys that are escaped are not known",
     "escaped_values": "the phase is compared with its escapes",
+    "brace_too_many": "one stray brace, and nothing is imported",
+    "comma_missing": "the event before is lost",
+    # Folders.
+    "ranks_by_name": "ranks are counted in the order of names, in which 10 is before 2",
+    "cycles_of_one_process": "one process that exported twice is two ranks",
+    "settings_beside_traces": "a file that is no trace refuses the folder",
+    "folder_for_each_rank": "folders within folders are not looked into",
     # Other formats.
     "folded_crlf": "not recognised",
     "folded_tab": "not recognised",
