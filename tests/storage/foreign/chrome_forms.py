@@ -63,7 +63,7 @@ def writing():
     yield Form("escaped_values", text(work(3) + [X("tab\tquote\"back\\slash\u65e5\U0001f600", 1000, 5)]).replace(
         b'"aten::op0"', b'"aten\\u003a:op\\u0030"').replace(b'"ph": "X"', b'"ph": "\\u0058"'), None)
     yield Form("events_named_in_metadata", b'{"note": {"traceEvents": [{"ph": "X"}]}, "text": "\\"traceEvents\\": [", '
-               + text(events)[1:], text(events))
+               + text(events)[1:])
     yield Form("deep_arguments", text(work(3)).replace(b'"dur"', b'"args": {"a": ' + b"[" * 150 + b"]" * 150 + b'}, "dur"'))
     yield Form("metadata_last", text(events + [M("process_name", 10, "trainer"), M("thread_name", 10, "main", 11)]))
 

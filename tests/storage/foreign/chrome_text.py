@@ -50,10 +50,26 @@ def elements(text, at):
             yield None
 
 
+def first_event(text):
+    """Where the list of events begins: that of the outermost object, or else of what looks like it."""
+    at, key = re.compile(r"[\s\ufeff]*\{").match(text), re.compile(r'[\s,]*("(?:[^"\\]|\\.)*")\s*:\s*')
+    at = at and at.end()
+    while at is not None:
+        found = key.match(text, at)
+        if not found:
+            break
+        if json.loads(found[1], strict=False) == "traceEvents" and text[found.end()] == "[":
+            return found.end() + 1
+        try:
+            _, at = DECODER.raw_decode(text, found.end())
+        except ValueError:
+            break
+    found = re.search(r'"traceEvents"\s*:\s*\[', text)
+    return found.end() if found and at is not None else text.index("[") + 1
+
+
 def events_of(data):
     text = text_of(data)
-    front = re.search(r'"traceEvents"\s*:\s*\[', text) if text.lstrip(BLANKS)[:1] == "{" else None
-    at = front.end() if front else text.index("[") + 1
-    found = list(elements(text, at))
+    found = list(elements(text, first_event(text)))
     kept = [event for event in found if event]
     return kept, found.count(None)
