@@ -46,7 +46,7 @@ def peaks(expected, got):
 
 
 def uses(expected, got):
-    if None in expected.values() or len(expected) != len(got):
+    if expected is None or None in expected.values() or len(expected) != len(got):
         return
     for wanted, device in zip(in_order(expected), in_order(got), strict=True):
         yield from compare("use", wanted, {key: device[key] for key in wanted})

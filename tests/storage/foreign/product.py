@@ -67,4 +67,5 @@ def facts_of(program, recording):
     facts.peaks = {m["rank"]: m["peak_bytes"] for m in report["memory"] if m["peak_bytes"]}
     facts.use = {d["rank"]: d for d in report["devices"]}
     facts.flows, facts.instants = Counter(facts.flows), Counter(facts.instants)
+    del facts.instants["[memory]"]  # blocks of the host beside a device, whose sums are counters
     return facts

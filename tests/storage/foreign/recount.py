@@ -36,6 +36,7 @@ class Recount:
         self.steps = defaultdict(list)
         self.memory = defaultdict(list)
         self.marking = set()  # processes that mark steps
+        self.calling = set()  # processes that launch work
         self.ran = defaultdict(lambda: ([], []))  # device: ranges of compute, of communication
         self.processes, self.threads = {}, {}
 
@@ -76,7 +77,7 @@ class Recount:
             self.counter(event, args)
         elif phase in ("i", "I", "R", "n") and event.get("name") == "[memory]":
             self.remember(time, *block(args))
-        elif phase in ("i", "I", "R", "n"):
+        elif phase in ("i", "I", "R", "n", "T", "p"):
             self.facts.instants[str(event.get("name", ""))] += 1
         elif phase in ("s", "t", "f"):
             self.facts.flows[{"s": "start", "t": "step", "f": "end"}[phase]] += 1
@@ -96,6 +97,8 @@ class Recount:
         name, category = str(event.get("name", "")), event.get("cat")
         add(self.facts.spans, name, duration)
         device = self.device(event, args, category)
+        if "runtime" in str(category):
+            self.calling.add(str(event.get("pid")))
         if device is None:
             mark = (0, int(args["step_num"])) if "step_num" in args else step_of(name)
             if mark and "cuda" not in str(category):
@@ -116,6 +119,8 @@ class Recount:
             process = str(event.get("pid"))
             return str(args.get("device", process)) if process.isdigit() else process
         row = self.threads.get((str(event.get("pid")), str(event.get("tid"))), "")
+        if self.processes.get(str(event.get("pid"))) == "Ascend Hardware" and "Task Type" in args:
+            return "Ascend Hardware"
         number = xla_device(self.processes.get(str(event.get("pid"))))
         return str(number) if number is not None and row.startswith("Stream #") else None
 
@@ -135,10 +140,11 @@ class Recount:
     def finish(self):
         naming = min(self.steps, default=None)
         steps = sorted(self.steps.get(naming, []))
-        # Of several processes it is open which of them a rank stands for.
-        self.facts.steps = [duration for _, duration in steps] if len(self.marking) < 2 else None
+        # Of several processes it is open which of them a rank stands for, and whose steps are its.
+        one = len(self.marking | self.calling) < 2
+        self.facts.steps = [duration for _, duration in steps] if one else None
         marked = [(begin, begin + duration) for begin, duration in steps]
-        self.facts.use = {device: use_of_device(*ran, marked) for device, ran in self.ran.items()}
+        self.facts.use = {device: use_of_device(*ran, marked) for device, ran in self.ran.items()} if one else None
         self.facts.peaks = {device: peak(blocks) for device, blocks in self.memory.items()}
 
 

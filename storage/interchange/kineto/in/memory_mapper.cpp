@@ -1,7 +1,7 @@
-#include "storage/interchange/kineto/in/memory_mapper.h"
-
+// MemoryMapper of trace_mapper.h.
 #include "storage/interchange/decimal.h"
 #include "storage/interchange/kineto/in/rank_layout.h"
+#include "storage/interchange/kineto/in/trace_mapper.h"
 
 #include <cstdlib>
 #include <optional>
