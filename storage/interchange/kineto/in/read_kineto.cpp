@@ -307,8 +307,11 @@ std::string KinetoReader::librariesJson() const {
 /// Everything the file says beside its events, and which lane stands for which pid and tid: what
 /// an exporter needs to write the trace again.
 std::string KinetoReader::configJson(const TraceMapper& mapper) const {
-    std::string json = "{\"imported\":\"kineto\",\"rank\":" + std::to_string(mapper.rank().value) +
-                       ",\"metadata\":{";
+    std::string json =
+        "{\"imported\":\"kineto\",\"rank\":" + std::to_string(mapper.rank().value) +
+        (mapper.rank() == m_result.rank ? std::string()
+                                        : ",\"part_of\":" + std::to_string(m_result.rank.value)) +
+        ",\"metadata\":{";
     bool first = true;
     for (const auto& [key, value] : m_stream.metadata()) {
         const std::string dense = minified(value);

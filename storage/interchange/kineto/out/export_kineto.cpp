@@ -151,14 +151,20 @@ bool isTraceName(const std::string& path) {
     return path.ends_with(".json") || path.ends_with(".json.gz");
 }
 
-Result<std::uint64_t> writeRank(ExportScope& scope, RankId rank, const std::string& path,
-                                const ExportOptions& options) {
+/// Ranks of one file of the trace that they came from; mostly one.
+Result<std::uint64_t> writeRanks(ExportScope& scope, const std::vector<RankId>& ranks,
+                                 const std::string& path, const ExportOptions& options) {
     auto output = TextOutput::open({path, options.overwrite, kKinetoFile, options.inputs});
     if (!output) return failure(output);
     EventWriter writer(*output, options.integerMicroseconds);
-    const KinetoTrace trace(scope, rank);
-    writer.begin(trace.metadata());
-    if (auto done = trace.walk(writer); !done) return failure(done);
+    for (const RankId rank : ranks) {
+        KinetoTrace trace(scope, rank);
+        if (rank == ranks.front())
+            writer.begin(trace.metadata());
+        else
+            trace.omitNames();
+        if (auto done = trace.walk(writer); !done) return failure(done);
+    }
     writer.end();
     if (auto done = output->finish(); !done) return failure(done);
     return writer.events();
@@ -168,8 +174,8 @@ Result<ExportAccount> writeFolder(ExportScope& scope, const ExportOptions& optio
     ExportAccount account;
     auto folder = OutputFolder::reserve(outputOf(options, kKinetoFile));
     if (!folder) return failure(folder);
-    for (const RankId rank : scope.ranks()) {
-        auto events = writeRank(scope, rank, folder->file(rankFileName(rank.value)), options);
+    for (const auto& [first, ranks] : ranksOfFiles(scope.summary().run, scope.ranks())) {
+        auto events = writeRanks(scope, ranks, folder->file(rankFileName(first.value)), options);
         if (!events) return failure(events);
         account.events += *events;
     }
@@ -191,14 +197,15 @@ Result<ExportAccount> exportKineto(storage::RecordingReader& reader, const Expor
     if (!scope) return failure(scope);
     if (scope->ranks().empty())
         return failure(ErrorCode::kUsage, "the recording has no ranks: nothing can be exported");
-    const bool several = scope->ranks().size() > 1;
+    const auto files = ranksOfFiles(scope->summary().run, scope->ranks());
+    const bool several = files.size() > 1;
     if (several && isTraceName(options.output))
         return failure(ErrorCode::kUsage, "a Kineto trace holds one rank, and " + options.output +
                                               " would have to hold " +
-                                              std::to_string(scope->ranks().size()) +
+                                              std::to_string(files.size()) +
                                               ": name a folder, or choose one with --ranks");
     if (several || !isTraceName(options.output)) return writeFolder(*scope, options);
-    auto events = writeRank(*scope, scope->ranks().front(), options.output, options);
+    auto events = writeRanks(*scope, files.begin()->second, options.output, options);
     if (!events) return failure(events);
     return ExportAccount{*events, {options.output}, {}};
 }

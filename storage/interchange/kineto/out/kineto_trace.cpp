@@ -108,6 +108,8 @@ ImportedTrace traceOf(const std::vector<Member>& members) {
         if (member.key == "baseTimeNanoseconds")
             trace.baseNs = parseInteger(member.value).value_or(0);
     }
+    if (const auto first = parseInteger(valueOf(members, "part_of")); first && *first >= 0)
+        trace.partOf = RankId{static_cast<std::uint32_t>(*first)};
     trace.zeroNs = parseInteger(valueOf(members, "zero_ns"));
     trace.storesFlows = valueOf(members, "flows") == "\"events\"";
     for (const LaneTexts& row : tableOf(valueOf(members, "lanes")))
@@ -201,6 +203,19 @@ Result<void> KinetoTrace::walk(TraceEventSink& sink) const {
     const WalkSetting setting{m_rank, m_clockNs};
     return m_imported ? walkImported(*m_scope, setting, *m_imported, sink)
                       : walkRecorded(*m_scope, setting, sink);
+}
+
+std::map<RankId, std::vector<RankId>> ranksOfFiles(const RunFacts& run,
+                                                   const std::vector<RankId>& ranks) {
+    std::map<RankId, std::vector<RankId>> files;
+    for (const RankId rank : ranks) {
+        const auto trace = ImportedTrace::of(run, rank);
+        const RankId first = trace && trace->partOf ? *trace->partOf : rank;
+        // A part by itself is a file of its own.
+        const bool whole = std::find(ranks.begin(), ranks.end(), first) != ranks.end();
+        files[whole ? first : rank].push_back(rank);
+    }
+    return files;
 }
 
 std::optional<ImportedTrace> ImportedTrace::of(const RunFacts& run, RankId rank) {

@@ -31,10 +31,15 @@ struct ImportedTrace {
     std::map<LaneId, Lane> lanes;
     std::map<LaneId, Counter> counters;
     std::vector<std::string> metadataEvents;  ///< whole, as JSON
+    std::optional<RankId> partOf;             ///< the first rank of its file, which had several
 
     /// Of one rank; nothing when it was not imported from Kineto.
     static std::optional<ImportedTrace> of(const RunFacts& run, RankId rank);
 };
+
+/// Ranks by the files that they are written to: each its own, unless they came from one file.
+[[nodiscard]] std::map<RankId, std::vector<RankId>> ranksOfFiles(const RunFacts& run,
+                                                                 const std::vector<RankId>& ranks);
 
 class KinetoTrace {
 public:
@@ -43,6 +48,10 @@ public:
 
     /// Members of the trace's object but its events, one a line, each with its comma.
     [[nodiscard]] std::string metadata() const;
+    /// Names of rows were written with another rank of the file, as every one has all of them.
+    void omitNames() {
+        if (m_imported) m_imported->metadataEvents.clear();
+    }
     Result<void> walk(TraceEventSink& sink) const;
 
 private:

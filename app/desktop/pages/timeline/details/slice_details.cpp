@@ -144,13 +144,23 @@ QString spokenSlice(const SliceDetails& details) {
     return words.join(u", "_s);
 }
 
+namespace {
+
+/// Not whatever else lies within a step on a lane of ranges.
+bool isStep(const SliceView& slice) {
+    return slice.name == QLatin1StringView(lanes::kSteps.name) ||
+           interchange::stepIn(slice.name.toStdString()).has_value();
+}
+
+}  // namespace
+
 std::vector<QString> sliceLabels(LaneRole role, const SliceView& slice) {
     if (slice.count > 1) {
         if (role == LaneRole::kHost || role == LaneRole::kRuntime || role == LaneRole::kSync)
             return {};
         return {u"%1 ×"_s.arg(formatCount(slice.count))};
     }
-    if (role == LaneRole::kRange && slice.depth == 0 && slice.step != kNoStep) {
+    if (role == LaneRole::kRange && slice.depth == 0 && slice.step != kNoStep && isStep(slice)) {
         return {u"step %1"_s.arg(slice.step.value), QString::number(slice.step.value)};
     }
     if (slice.onDevice) return {slice.name};

@@ -37,16 +37,18 @@ QString threadName(const QString& number, QString name, const RankFacts& rank) {
     return name.isEmpty() ? u"thread "_s + number : u"thread %1 (%2)"_s.arg(number, name);
 }
 
-/// "thread 291 (pt_main_thread): cpu_op (CPU)", "thread 111 (python3): NVTX, marks"
+/// "thread 291 (pt_main_thread): cpu_op (CPU)", "thread 111 (python3): NVTX, marks", and of several
+/// processes "thread 4 (loader) (worker 700): cpu_op"
 bool isOfThread(const QString& name, const RankFacts& rank, LaneIdentity& found, QString& rest) {
     static const QRegularExpression pattern(
-        u"^thread (-?\\d+)(?: \\(([^)]*)\\))?(?:: (.*?))?(?: \\(([^()]*)\\))?$"_s);
+        u"^thread (-?\\d+)(?: \\(([^)]*)\\))?(?: \\(([^)]*)\\))?(?:: (.*?))?(?: \\(([^()]*)\\))?$"_s);
     const auto match = pattern.match(name);
     if (!match.hasMatch()) return false;
     found.section = LaneSection::kThreads;
     found.groupName = threadName(match.captured(1), match.captured(2), rank);
-    rest = match.captured(3);
-    const QString process = match.captured(4);
+    rest = match.captured(4);
+    if (!match.captured(3).isEmpty()) found.groupName += u" · "_s + match.captured(3);
+    const QString process = match.captured(5);
     if (!process.isEmpty() && process != "CPU"_L1 && !process.startsWith("python"_L1))
         found.groupName += u" · "_s + process;
     found.group = found.groupName;
@@ -190,8 +192,9 @@ LaneIdentity identify(const LaneFacts& lane, const RankFacts& rank) {
                         lane.role == LaneRole::kSync;
     if (isStreamLane(lane.lane)) {
         found.section = LaneSection::kStreams;
-        found.group = found.groupName = name.section(u':', 0, 0);
-        describe(lane, name.section(u':', 1).trimmed(), found);
+        const qsizetype end = name.indexOf(": "_L1);
+        found.group = found.groupName = name.left(end);
+        describe(lane, end < 0 ? QString() : name.mid(end + 2), found);
         return found;
     }
     if ((ofHost || lane.role == LaneRole::kRange) && isOfCalledThread(lane, name, rank, found))
