@@ -385,8 +385,8 @@ private:
         event["args"] = arguments;
         // Two totals of one device at one time could not be told apart.
         if (!m_memoryTimes.insert(place.ns).second) return;
-        put(head("i", R"("[memory]")", place) + ", \"s\": \"t\", \"args\": " + arguments.dump() +
-            "}");
+        put(head("i", R"("[memory]")", place) +
+            R"(, "cat": "cpu_instant_event", "s": "t", "args": )" + arguments.dump() + "}");
         expect(event, place.ns);
     }
 

@@ -3,6 +3,8 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/details/device_slice.h"
 #include "profiler/analysis/communication/collective_figures.h"
+#include "storage/interchange/step_marks.h"
+#include "storage/model/lanes.h"
 
 #include <QStringList>
 
