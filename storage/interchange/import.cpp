@@ -96,7 +96,8 @@ public:
 
 private:
     Result<void> read(std::size_t index);
-    Result<void> addRank(RankId rank, const std::string& path);
+    void addRank(RankId rank, std::size_t index);
+    [[nodiscard]] bool findContinued();
     [[nodiscard]] bool report(std::size_t index, double share);
     void publish();
     [[nodiscard]] ReaderRequest requestFor(std::size_t index);
@@ -124,6 +125,9 @@ private:
     bool m_mayBeEmpty = true;
     std::vector<std::optional<InputSpan>> m_spans;
     std::vector<std::vector<RankId>> m_ranksOf;  ///< each input
+    std::vector<InputProcess> m_processes;       ///< each input
+    std::uint32_t m_continued = 0;               ///< inputs that are of no ranks of their own
+    std::optional<std::string> m_twice;          ///< why a rank cannot be of two inputs
     std::optional<TraceBuilder> m_builder;
     ImportAccount m_account;
     RunFacts m_run;
@@ -158,28 +162,44 @@ std::optional<storage::OutputFile> Import::takeReadable() {
     return m_builder->abandon();
 }
 
-Result<void> Import::addRank(RankId rank, const std::string& path) {
+/// A rank may be of several inputs that one process wrote; which these are is known at the end.
+void Import::addRank(RankId rank, std::size_t index) {
+    const std::string& path = (*m_inputs)[index].title;
     const auto [at, added] = m_ranks.emplace(rank, path);
-    if (added) return {};
-    return failure(ErrorCode::kUnreadable,
-                   at->second + " and " + path + " are both of rank " + std::to_string(rank.value) +
-                       ": import traces of one run, one file per rank; what one process "
-                       "wrote in several files goes into a recording each");
+    const bool continues = !m_known->files.empty() && m_known->files[index].continues;
+    if (!added && !continues && !m_twice)
+        m_twice = at->second + " and " + path + " are both of rank " + std::to_string(rank.value) +
+                  ", at the same time or of different processes: import traces of one run, one "
+                  "file per rank";
+}
+
+/// Whether some inputs turn out to be of ranks of others.
+bool Import::findContinued() {
+    if (!clockGroups(m_spans).areOne()) return false;
+    const auto continued = continuedInputs(m_processes);
+    bool changed = false;
+    for (std::size_t i = 0; i < continued.size(); ++i) {
+        changed = changed || continued[i] != m_found[i].continues;
+        m_found[i].continues = continued[i];
+    }
+    return changed;
 }
 
 /// Whatever the file says of itself in a later round is known already.
 ReaderRequest Import::requestFor(std::size_t index) {
     const StatedByFile known = m_known->files.empty() ? StatedByFile{} : m_known->files[index];
     // Files before it may have had several ranks.
-    const RankId next = !m_named.empty() && m_extraRanks == 0
-                            ? m_named[index]
-                            : RankId{static_cast<std::uint32_t>(index) + m_extraRanks};
+    const RankId next =
+        !m_named.empty() && m_extraRanks == 0
+            ? m_named[index]
+            : RankId{static_cast<std::uint32_t>(index) + m_extraRanks - m_continued};
+    const RankId own = known.continues ? m_ranksOf[*known.continues].front() : next;
     const Input& input = (*m_inputs)[index];
     const ClockGroups& clocks = m_known->clocks;
     return {input.path,
             input.title,
             &*m_builder,
-            known.rank.value_or(next),
+            known.rank.value_or(own),
             known.clockBaseNs ? known.clockBaseNs : m_clockBaseNs,
             clocks.areOne() ? m_zeroNs : clocks.zeroOf[index],
             [this, index](double share) { return report(index, share); },
@@ -187,22 +207,27 @@ ReaderRequest Import::requestFor(std::size_t index) {
 }
 
 Result<void> Import::read(std::size_t index) {
-    const std::string& title = (*m_inputs)[index].title;
     m_builder->beginInput();
     auto result = readAny(requestFor(index));
     if (!result) return failure(result);
     m_spans.push_back(spanOf(*result));
+    const std::optional<std::size_t> continues =
+        m_known->files.empty() ? std::nullopt : m_known->files[index].continues;
     const StatedByFile found{result->stated.rank,
-                             result->stated.clockBaseNs.value_or(result->clockBaseNs),
+                             result->stated.clockBaseNs.value_or(result->clockBaseNs), continues,
                              result->stated.layout};
+    const std::optional<RankId> named =
+        m_named.empty() ? std::nullopt : std::optional(m_named[index]);
+    m_processes.push_back(
+        {result->process, result->stated.rank ? result->stated.rank : named, m_spans.back()});
+    m_continued += continues ? 1 : 0;
     m_misread |= result->misread || found.rank.value_or(result->rank) != result->rank ||
                  found.clockBaseNs != result->clockBaseNs;
     m_found.push_back(found);
     std::vector<RankId>& ranks = m_ranksOf.emplace_back(result->moreRanks);
     ranks.insert(ranks.begin(), found.rank.value_or(result->rank));
-    for (const RankId rank : ranks)
-        if (auto added = addRank(rank, title); !added) return added;
-    m_extraRanks += static_cast<std::uint32_t>(result->moreRanks.size());
+    for (const RankId rank : ranks) addRank(rank, index);
+    if (!continues) m_extraRanks += static_cast<std::uint32_t>(result->moreRanks.size());
     if (!m_anyRead) {
         m_zeroNs = result->zeroNs;
         m_clockBaseNs = found.clockBaseNs;
@@ -221,6 +246,7 @@ Result<void> Import::read(std::size_t index) {
 /// Another round is better when a file was misread, files are on clocks of their own, events lie
 /// before time 0, or a step was marked after events that it may hold were stored.
 std::optional<Learned> Import::learn() {
+    m_misread |= !m_wholeRun && findContinued();
     if (m_misread) return Learned{m_found, m_known->zeroNs, m_known->steps, m_known->clocks, {}};
     if (m_wholeRun || m_known->zeroNs || !m_known->clocks.areOne()) return std::nullopt;
     if (ClockGroups clocks = clockGroups(m_spans); !clocks.areOne())
@@ -279,7 +305,8 @@ Result<void> Import::checkYield() const {
     if (m_account.read == 0 && !m_mayBeEmpty)
         return failure(ErrorCode::kUnreadable, of + ": there is no event in it: nothing to import");
     const std::uint64_t rejected = m_account.rejected();
-    if (rejected == 0 || rejected <= kMostRejectedAKept * m_account.kept) return {};
+    const bool nothing = rejected > 0 && m_builder->events() == 0;
+    if (!nothing && (rejected == 0 || rejected <= kMostRejectedAKept * m_account.kept)) return {};
     return failure(ErrorCode::kUnreadable,
                    of + ": " + std::to_string(rejected) + " of " + std::to_string(m_account.read) +
                        " events cannot be kept (" + m_account.rejections.begin()->first +
@@ -351,6 +378,7 @@ Result<std::optional<Learned>> Import::run() {
     m_run.id = m_id;
     m_run.product = "shardscope import";
     if (auto learned = learn()) return learned;
+    if (m_twice) return failure(ErrorCode::kUnreadable, *m_twice);
     if (auto done = finish(); !done) return failure(done);
     return std::optional<Learned>();
 }

@@ -57,6 +57,8 @@ struct ReaderRequest {
 struct StatedByFile {
     std::optional<RankId> rank;
     std::optional<std::int64_t> clockBaseNs;
+    /// The input before it that its process wrote too: it is of the same ranks (import_inputs.h).
+    std::optional<std::size_t> continues{};
     /// Whose rows are whose; of a format whose reader finds that out by reading (kineto/).
     std::shared_ptr<const kineto::RankLayout> layout{};
 };
@@ -67,6 +69,7 @@ struct ReaderResult {
     StatedByFile stated;
     bool misread = false;           ///< its layout is another than the one it was read with
     RankId rank;                    ///< the one it was read as, or the first of several
+    std::string process;            ///< host and number of the process it is of, where it says so
     std::vector<RankId> moreRanks;  ///< of a file that holds several processes or devices
     RunFacts run;                   ///< what the file knows of the run
     bool mayBeEmpty = true;         ///< false: without an event it is no trace of anything

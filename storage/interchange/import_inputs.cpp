@@ -127,6 +127,25 @@ std::vector<RankId> ranksByName(const std::vector<Input>& inputs) {
     return ranks;
 }
 
+std::vector<std::optional<std::size_t>> continuedInputs(const std::vector<InputProcess>& inputs) {
+    std::vector<std::optional<std::size_t>> continued(inputs.size());
+    const auto isApart = [](const InputProcess& a, const InputProcess& b) {
+        return a.span && b.span &&
+               (a.span->lastNs <= b.span->firstNs || b.span->lastNs <= a.span->firstNs);
+    };
+    for (std::size_t i = 1; i < inputs.size(); ++i)
+        for (std::size_t first = 0; first < i && !continued[i]; ++first) {
+            if (continued[first] || inputs[first].process != inputs[i].process ||
+                inputs[i].process.empty() || inputs[first].stated != inputs[i].stated)
+                continue;
+            bool apart = isApart(inputs[first], inputs[i]);
+            for (std::size_t other = first + 1; other < i; ++other)
+                if (continued[other] == first) apart = apart && isApart(inputs[other], inputs[i]);
+            if (apart) continued[i] = first;
+        }
+    return continued;
+}
+
 std::string leftOutText(const std::vector<std::string>& files) {
     constexpr std::size_t kMostNamed = 4;
     std::string names;

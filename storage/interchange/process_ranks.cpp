@@ -63,6 +63,14 @@ const ProcessRanks::Entry& ProcessRanks::of(std::int64_t process) const {
     return m_entries[at == m_first.end() ? 0 : at->second];
 }
 
+std::vector<RankId> ProcessRanks::othersOf(const Entry& first) const {
+    std::vector<RankId> others;
+    for (const Entry& entry : m_entries)
+        if (entry.process == first.process && entry.rank != first.rank)
+            others.push_back(entry.rank);
+    return others;
+}
+
 const ProcessRanks::Entry& ProcessRanks::of(std::int64_t process, std::int64_t device) const {
     const auto at = m_devices.find({process, device});
     return at == m_devices.end() ? of(process) : m_entries[at->second];

@@ -36,6 +36,8 @@ public:
     };
     [[nodiscard]] const std::vector<Entry>& entries() const { return m_entries; }
     [[nodiscard]] const Entry& of(std::int64_t process) const;
+    /// Of the process's other devices: what its threads launch and mark is theirs too.
+    [[nodiscard]] std::vector<RankId> othersOf(const Entry& first) const;
     [[nodiscard]] const Entry& of(std::int64_t process, std::int64_t device) const;
 
 private:

@@ -122,6 +122,18 @@ void TraceBuilder::addAsItIs(RankId rank, const FlowEvent& event, std::string_vi
     ++owner.events;
 }
 
+std::uint32_t TraceBuilder::newThread(RankId rank) {
+    return m_state->rank(rank).threads++;
+}
+std::uint64_t TraceBuilder::nextSequence(RankId rank, std::uint32_t group) {
+    return m_state->rank(rank).sequences[group];
+}
+
+std::int64_t TraceBuilder::exchangeHeld(RankId rank, const std::string& device,
+                                        std::int64_t bytes) {
+    return std::exchange(m_state->rank(rank).held[device], bytes);
+}
+
 void TraceBuilder::joinThread(RankId rank, std::uint32_t thread, LaneId lane) {
     m_state->rank(rank).flows.join(thread, lane);
 }
@@ -162,6 +174,8 @@ void TraceBuilder::add(RankId rank, const CollectiveEvent& event) {
         return m_state->refuse("a collective's time or size is out of range");
     m_state->seen(std::min(event.issue, event.start));
     BuiltRank& owner = m_state->rank(rank);
+    std::uint64_t& next = owner.sequences[event.group];
+    next = std::max(next, event.sequence + 1);
     owner.collectives.push_back(event);
     m_state->added(owner);
     if (owner.collectives.size() == columns::kMaxChunkEvents) m_state->storeCollectives(owner);

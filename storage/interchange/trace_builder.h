@@ -62,7 +62,14 @@ public:
     /// On a lane that holds nothing else.
     void add(RankId rank, const InstantEvent& event, std::string_view arguments = {});
     void add(RankId rank, const InstantEvent& event, const SplitArguments& arguments);
-    /// A flow of a thread, by whatever number the reader gives it. `event.lane` holds the flow
+    /// A number for a thread of this rank, each once.
+    [[nodiscard]] std::uint32_t newThread(RankId rank);
+    /// The first that no collective of the group has yet.
+    [[nodiscard]] std::uint64_t nextSequence(RankId rank, std::uint32_t group);
+    /// What a device of the rank held at the end of the last file of its process; 0: it is the
+    /// first.
+    std::int64_t exchangeHeld(RankId rank, const std::string& device, std::int64_t bytes);
+    /// A flow of a thread, by its newThread(). `event.lane` holds the flow
     /// where no span of the thread is found to bind it to, wherever in the trace that stands.
     void add(RankId rank, std::uint32_t thread, const FlowEvent& event,
              std::string_view arguments = {});

@@ -1,9 +1,12 @@
-// libFuzzer on what reads the text of a Kineto trace: windows, events, numbers.
+// libFuzzer on what reads the text of a Kineto trace: windows, events, numbers, and
+// on what finds its devices and pairs its begins and ends.
 //
 // First byte: how large the pieces are in which the source gives its bytes.
 #include "storage/interchange/decimal.h"
 #include "storage/interchange/kineto/in/event.h"
+#include "storage/interchange/kineto/in/event_pairs.h"
 #include "storage/interchange/kineto/in/event_stream.h"
+#include "storage/interchange/kineto/in/rank_layout.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -44,14 +47,45 @@ void readEvents(std::string_view window) {
     }
 }
 
+/// What finds out whose rows are whose, and pairs begins with ends.
+void survey(std::string_view window, EventPairs& pairs) {
+    DeviceRows rows;
+    LayoutSurvey survey;
+    Event event;
+    std::int64_t time = 0;
+    while (const std::size_t length = readEvent(window, event)) {
+        rows.name(event);
+        survey.add(event, categoryIn(event, rows));
+        const std::string_view phase = bare(event.phase);
+        if (phase.size() == 1 && std::string_view("BEbeSF").find(phase) != std::string_view::npos)
+            pairs.add(event, Timestamp{parseMicroseconds(bare(event.time))
+                                           .value_or(Nanoseconds{time++, false})
+                                           .value});
+        window.remove_prefix(length);
+    }
+    for (const bool states : {false, true}) {
+        const RankLayout layout = survey.settle(rows, states, states ? 4 : 0);
+        require(!layout.ranks.empty());
+        for (const auto& [row, place] : layout.ofDevice) require(place < layout.ranks.size());
+        for (const auto& [row, place] : layout.ofHost) require(place < layout.ranks.size());
+        for (const RankLayout::Rank& rank : layout.ranks) require(rank.first < layout.ranks.size());
+    }
+}
+
 void readTrace(std::span<const char> bytes, std::size_t piece) {
     Pieces source(bytes, piece);
     EventStream stream(source, "fuzz", {64, 4096, 256});
+    EventPairs pairs({[](const EventPairs::Part& begin, const EventPairs::Part& end) {
+                          require(begin.time <= end.time);
+                      },
+                      [](const char*) {}});
     while (true) {
         auto window = stream.next();
-        if (!window || !*window) return;
+        if (!window || !*window) break;
         readEvents({(*window)->data(), (*window)->size()});
+        survey({(*window)->data(), (*window)->size()}, pairs);
     }
+    pairs.finish();
 }
 
 }  // namespace

@@ -104,6 +104,9 @@ struct BuiltRank {
     StringCache strings;
     std::unique_ptr<ArgumentSplitter> splitter;
     std::unique_ptr<ArgumentTable> arguments;
+    std::uint32_t threads = 0;                         ///< numbers that were given away
+    std::map<std::string, std::int64_t> held;          ///< bytes, by device
+    std::map<std::uint32_t, std::uint64_t> sequences;  ///< by group: behind all that it has
     std::uint64_t events = 0;
     bool stored = false;                ///< some event of it is in the file
     bool shown = false;                 ///< a row of it is

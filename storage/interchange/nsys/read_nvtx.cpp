@@ -64,8 +64,11 @@ private:
         auto name = describe(row, type, whose);
         if (!name) return failure(name);
         span.name = m_state.builder().intern(whose.owner->rank, *name);
-        if (const auto step = stepIn(*name))
+        if (const auto step = stepIn(*name)) {
             m_state.builder().markStep(whose.owner->rank, *step, span.range());
+            for (const RankId other : m_state.survey.ranks.othersOf(*whose.owner))
+                m_state.builder().markStep(other, *step, span.range());
+        }
         m_state.builder().add(whose.owner->rank, span, m_arguments.done());
         m_state.ended = std::max(m_state.ended, span.end());
         m_state.keep(row.anyWrong());

@@ -192,9 +192,20 @@ private:
         addDerived(row);
         if (!m_name.version.empty()) m_arguments.json("version", m_name.version);
         m_state.builder().add(rank, span, m_arguments.done());
+        if (m_spec.activity == Activity::kRuntime && m_state.survey.ranks.entries().size() > 1)
+            shareLaunch(row, span);
         m_state.ended = std::max(m_state.ended, span.end());
         m_state.keep(row.anyWrong());
         return {};
+    }
+
+    /// A call may have launched work of another device of its process, which is a rank of its own.
+    void shareLaunch(QueryRow& row, const SpanEvent& span) {
+        const auto& ranks = m_state.survey.ranks;
+        const auto global = row.integer(kOwner);
+        if (span.correlation == 0 || !global) return;
+        for (const RankId other : ranks.othersOf(ranks.of(processOf(*global))))
+            m_state.builder().addLaunch(other, span.correlation, span.start);
     }
 
     /// Whose it is, how it is called and on which lane.

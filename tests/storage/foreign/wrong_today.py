@@ -8,8 +8,6 @@ WRONG_TODAY = {
     "one_event_a_line": "refused as JSON without traceEvents",
     "escaped_keys": "keys that are escaped are not known",
     "escaped_values": "the phase is compared with its escapes",
-    # Folders.
-    "cycles_of_one_process": "one process that exported twice is two ranks",
     # Other formats.
     "snapshot_protocol_0": "not recognised",
     "snapshot_protocol_1": "not recognised",

@@ -257,6 +257,47 @@ TEST_F(ForeignRows, KernelsThatOutlastALaterOneOfTheirStreamAreNoticed) {
     EXPECT_THAT(found->message, testing::HasSubstr("610"));
 }
 
+/// As tensorboard_trace_handler writes them with `repeat`.
+TEST_F(ForeignRows, FilesOfOneProcessAreOneRank) {
+    const auto file = [&](const std::string& name, int from, const std::string& rank) {
+        const std::string path = imported.folder.file(name);
+        test::writeFile(
+            path,
+            "{\"host_name\":\"h\"" + rank + ",\"traceEvents\":[" + launch(9, from + 1, from + 1) +
+                kernel(0, from + 5, 3, from + 1) +
+                kernel(0, from + 20, 3, from + 2, "ncclDevKernel_AllReduce_Sum_f32_RING_LL") +
+                R"({"ph":"i","s":"t","name":"[memory]","pid":9,"tid":1,"ts":)" +
+                std::to_string(from + 2) +
+                R"(,"args":{"Bytes":10,"Total Allocated":110,"Device Type":1,"Device Id":0}},)" +
+                step(9, 0, from, 50) + "]}");
+        return path;
+    };
+    for (const std::string rank :
+         {std::string(), std::string(R"(,"distributedInfo":{"rank":2,"world_size":4})")}) {
+        imported.options.overwrite = true;
+        account = imported.import({file("a.json", 0, rank), file("b.json", 1000, rank)});
+        ASSERT_THAT(account, IsOk());
+        ASSERT_EQ(imported.summary.ranks.size(), 1u);
+        const RankId id = imported.summary.ranks[0].rank;
+        EXPECT_EQ(imported.summary.steps.size(), 2u);
+        EXPECT_EQ(spans(id, LaneRole::kCompute).size(), 2u);
+        const auto events = imported.reader->rankEvents(id, {{-1}, {10'000'000}});
+        ASSERT_EQ(events->collectives.size(), 2u);
+        EXPECT_NE(events->collectives[0].sequence, events->collectives[1].sequence);
+        std::int64_t held = 0, most = 0;
+        const auto blocks = imported.reader->memoryEvents(id, {{-1}, {10'000'000}});
+        for (const MemoryEvent& block : *blocks) {
+            held += block.action == MemoryAction::kFree ? -block.size.count : block.size.count;
+            most = std::max(most, held);
+        }
+        EXPECT_EQ(most, 110) << "what is alive in both counts once";
+    }
+    account =
+        imported.import({file("a.json", 0, R"(,"distributedInfo":{"rank":2,"world_size":4})"),
+                         file("b.json", 10, R"(,"distributedInfo":{"rank":2,"world_size":4})")});
+    EXPECT_THAT(account, test::FailsWith("both of rank 2"));
+}
+
 TEST_F(ForeignRows, NamesOfFilesOrderTheirRanks) {
     const auto file = [&](const std::string& name, int time) {
         const std::string path = imported.folder.file(name);

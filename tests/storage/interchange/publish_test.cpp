@@ -82,7 +82,7 @@ protected:
         }
     }
     static void markStep(TraceBuilder& builder, int number, TimeRange range) {
-        builder.markStep(kRank, {interchange::StepNaming::kProfilerStep, {number}}, range);
+        builder.markStep(kRank, {StepNaming::kProfilerStep, {number}}, range);
     }
     test::TemporaryFolder folder;
 };
@@ -142,17 +142,17 @@ TEST_F(PublishedBuilderTest, StepsThatTurnOutToBeNoneAreTakenBack) {
     auto builder = made("out.sscope");
     ASSERT_THAT(builder, IsOk());
     builder->deriveSteps(kRank);
-    builder->markStep(kRank, {interchange::StepNaming::kBatch, {70}}, {{0}, {10}});
+    builder->markStep(kRank, {StepNaming::kBatch, {70}}, {{0}, {10}});
     addSpans(*builder, 0, kMany);
     ASSERT_TRUE(builder->publish());
-    builder->markStep(kRank, {interchange::StepNaming::kProfilerStep, {1}}, {{10}, {50}});
+    builder->markStep(kRank, {StepNaming::kProfilerStep, {1}}, {{10}, {50}});
     ASSERT_TRUE(builder->publish());
     auto reader = storage::openRecording(builder->partFile());
     ASSERT_THAT(reader, IsOk());
     ASSERT_EQ((*reader)->summary()->steps.size(), 1u);
     EXPECT_EQ((*reader)->summary()->steps[0].step.value, 1);
     // it begins earlier and overlaps the one before
-    builder->markStep(kRank, {interchange::StepNaming::kProfilerStep, {0}}, {{0}, {30}});
+    builder->markStep(kRank, {StepNaming::kProfilerStep, {0}}, {{0}, {30}});
     ASSERT_THAT(builder->finish(someRun(), {10 * kMany}), IsOk());
     auto whole = storage::openRecording(folder.file("out.sscope"));
     ASSERT_THAT(whole, IsOk());

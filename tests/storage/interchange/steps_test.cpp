@@ -1,5 +1,5 @@
 // Which step imported events belong to.
-#include "storage/interchange/step_marks.h"
+#include "storage/model/step_names.h"
 #include "tests/storage/interchange/kineto_samples.h"
 
 #include <gtest/gtest.h>
@@ -7,9 +7,6 @@
 namespace shardscope {
 namespace {
 
-using interchange::NamedStep;
-using interchange::stepIn;
-using interchange::StepNaming;
 using test::IsOk;
 
 TEST(StepNames, OfTrainingLoopsAreKnown) {

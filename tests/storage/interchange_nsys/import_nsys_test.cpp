@@ -238,6 +238,19 @@ TEST(NsysImport, MetricsGoToTheRankOfTheirGpu) {
                 ElementsAre("0|GPU 6 SM|8.0", "1|GPU 3 SM|7.0"));
 }
 
+/// The kernel of NCCL ran on another GPU of the same process.
+TEST(NsysImport, DevicesOfAProcessAreRanksWithItsStepsAndLaunches) {
+    MadeExport made(test::schema3() +
+                    "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId=1 WHERE correlationId=8;");
+    ASSERT_THAT(made.import(), IsOk());
+    EXPECT_EQ(made.summary.ranks.size(), 2u);
+    EXPECT_EQ(made.summary.ranks.at(0).pid, made.summary.ranks.at(1).pid);
+    EXPECT_THAT(made.rows("SELECT rank, step, start_ns, end_ns FROM steps ORDER BY rank"),
+                ElementsAre("0|1|5|500", "1|1|5|500"));
+    EXPECT_EQ(made.one("SELECT rank, step FROM events WHERE role='communication'"), "1|1");
+    EXPECT_EQ(made.one("SELECT count(*) FROM events WHERE role='runtime' AND rank=1"), "0");
+}
+
 TEST(NsysImport, SeveralFilesFollowOneAnother) {
     MadeExport first(test::schema3()), second(test::schema3());
     ASSERT_THAT(first.import({first.path, second.path}), IsOk());

@@ -1,6 +1,6 @@
 #include "storage/model/lanes.h"
 
-#include "storage/interchange/step_marks.h"
+#include "storage/model/step_names.h"
 #include "storage/model/recording.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/support/word_list_test.h"
@@ -60,7 +60,7 @@ TEST(Lanes, TheTracersOverheadIsFoundInOlderRecordingsToo) {
 using Recorded = testing::Types<EventKind, LaneRole, Phase, CollectiveOp, Cause, DataType,
                                 MemoryAction, MemoryCategory, InstantScope, FlowPoint, FlowBinding,
                                 RunStatus, Severity, CaptureLevel, DetailReason,
-                                storage::TableResult::CellType, interchange::StepNaming>;
+                                storage::TableResult::CellType, StepNaming>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Recorded, WordList, Recorded);
 
 TEST(Words, APhaseIsWorkOrAWaitOrNeither) {

@@ -183,7 +183,10 @@ void CollectiveJoin::chooseSequences(const std::vector<Operation>& operations) {
     std::map<std::uint32_t, std::uint64_t> next;
     for (const auto& [facts, issue] : operations) {
         if (!facts.operation) continue;
-        Group& group = m_groups[facts.group];
+        const auto [at, fresh] = m_groups.try_emplace(facts.group);
+        Group& group = at->second;
+        // Another file of the process may have had some.
+        if (fresh) group.next = m_builder->nextSequence(m_rank, facts.group);
         std::uint64_t& expected = next.try_emplace(facts.group, group.next).first->second;
         if (!facts.sequence || *facts.sequence < expected)
             group.counted = true;

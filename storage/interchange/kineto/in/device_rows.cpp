@@ -84,6 +84,13 @@ void DeviceRows::name(const Event& event) {
         m_processes[process] = std::move(name);
 }
 
+DeviceRows::Threads DeviceRows::threadsOfDevices() const {
+    Threads threads;
+    for (const auto& [row, name] : m_threads)
+        if (m_processes.contains(row.first)) threads.emplace(row, name);
+    return threads;
+}
+
 std::string_view DeviceRows::nameOf(std::string_view process) const {
     const auto at = m_processes.find(process);
     return at == m_processes.end() ? std::string_view{} : std::string_view(at->second);

@@ -37,11 +37,17 @@ public:
     /// The device's own number.
     [[nodiscard]] std::optional<std::int64_t> numberOf(std::string_view process) const;
 
-    friend bool operator==(const DeviceRows&, const DeviceRows&) = default;
+    /// Rows of devices are the same; those of the host mean nothing here.
+    friend bool operator==(const DeviceRows& a, const DeviceRows& b) {
+        return a.m_processes == b.m_processes && a.threadsOfDevices() == b.threadsOfDevices();
+    }
 
 private:
+    using Threads = std::map<std::pair<std::string, std::string>, std::string>;
+    [[nodiscard]] Threads threadsOfDevices() const;
+
     std::map<std::string, std::string, std::less<>> m_processes;  ///< of devices: names
-    std::map<std::pair<std::string, std::string>, std::string> m_threads;
+    Threads m_threads;
 };
 
 }  // namespace shardscope::interchange::kineto

@@ -129,7 +129,7 @@ std::pair<std::uint32_t, LaneId> LaneTable::flows(std::string_view process,
     const LaneSource key{std::string(process), std::string(thread)};
     if (const auto at = m_flows.find(key); at != m_flows.end()) return at->second;
     const LaneId lane = laneIfUsed(process, thread, {"flow", LaneRole::kRange, false, false});
-    const auto number = static_cast<std::uint32_t>(m_flows.size());
+    const std::uint32_t number = m_builder->newThread(m_rank);
     return m_flows.emplace(key, std::pair{number, lane}).first->second;
 }
 

@@ -52,7 +52,8 @@ const char* MemoryMapper::add(const Event& event, Timestamp time) {
     m_hostMemory |= memoryDeviceType(event) == kHostDeviceType;
     addSamples(event, time);
     const auto total = integerOf(event, "Total Allocated");
-    if (total && *total >= 0 && *total <= kMostBlock) noteAlive(device, *total - *bytes, time);
+    if (total && *total >= 0 && *total <= kMostBlock)
+        noteTotal(device, *total - *bytes, *total, time);
     MemoryEvent memory;
     memory.time = time;
     memory.address = static_cast<std::uint64_t>(integerOf(event, "Addr").value_or(0));
@@ -64,22 +65,31 @@ const char* MemoryMapper::add(const Event& event, Timestamp time) {
 }
 
 /// Remembers what a device held before its earliest event, wherever that stands in the file.
-void MemoryMapper::noteAlive(const std::string& device, std::int64_t before, Timestamp time) {
+void MemoryMapper::noteTotal(const std::string& device, std::int64_t before, std::int64_t after,
+                             Timestamp time) {
     const auto at = m_alive.find(device);
-    if (at != m_alive.end()) {
-        if (time < at->second.time) at->second = {time, before};
-    } else if (m_alive.size() < kMostDevices) {
-        m_alive.emplace(device, Alive{time, before});
+    if (at == m_alive.end()) {
+        if (m_alive.size() < kMostDevices)
+            m_alive.emplace(device, Alive{{time, before}, {time, after}});
+        return;
     }
+    if (time < at->second.first.time) at->second.first = {time, before};
+    if (time >= at->second.last.time) at->second.last = {time, after};
 }
 
 void MemoryMapper::finish() {
     for (const auto& [device, alive] : m_alive) {
-        if (alive.bytes <= 0 || alive.bytes > kMostBlock) continue;
+        // What an earlier file of the process left is there already.
+        const std::int64_t left = m_builder->exchangeHeld(m_rank, device, alive.last.bytes);
+        const std::int64_t more = alive.first.bytes - left;
+        if (more == 0 || std::abs(more) > kMostBlock) continue;
         MemoryEvent before;
-        before.time = alive.time;
-        before.size = {alive.bytes};
-        before.owner = m_builder->intern(m_rank, "alive before the trace (" + device + ")");
+        before.time = alive.first.time;
+        before.size = {std::abs(more)};
+        before.action = more > 0 ? MemoryAction::kAllocate : MemoryAction::kFree;
+        before.owner = m_builder->intern(
+            m_rank,
+            (more > 0 ? "alive before the trace (" : "freed between two traces (") + device + ")");
         m_builder->addFirst(m_rank, before);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "storage/interchange/decimal.h"
 #include "storage/interchange/process_ranks.h"
+#include "storage/model/recording.h"
 
 #include <algorithm>
 #include <limits>
@@ -130,8 +131,10 @@ RankLayout LayoutSurvey::settle(DeviceRows rows, bool statesRank, std::int64_t w
     std::map<std::int64_t, std::int64_t> deviceAt;  ///< by its order
     const auto owned = owners();
     for (const auto& [device, used] : m_used) {
-        const std::int64_t order = orderOf(names[device], rows, device);
-        deviceAt[order] = device;
+        std::int64_t order = orderOf(names[device], rows, device);
+        // Two rows of one number, as of two hosts.
+        if (!deviceAt.emplace(order, device).second)
+            deviceAt[order = (std::int64_t{1} << 33) + device] = device;
         ranks.addDevice(owned.at(device), order, used.kernels > 0 || used.memoryOf >= 0);
     }
     layout.rows = std::move(rows);
@@ -146,7 +149,8 @@ RankLayout LayoutSurvey::settle(DeviceRows rows, bool statesRank, std::int64_t w
             std::max_element(entries.begin(), entries.end(),
                              [&](const auto& a, const auto& b) { return kernels(a) < kernels(b); });
         std::rotate(entries.begin(), most, most + 1);
-        if (worldSize == 0) entries.resize(1);
+        const auto behind = static_cast<std::int64_t>(entries.size()) * worldSize;
+        if (worldSize == 0 || behind > kMostRanks) entries.resize(1);
     }
     layout.ranks.assign(entries.size(), {});
     std::map<std::int64_t, std::uint32_t> firstOf;

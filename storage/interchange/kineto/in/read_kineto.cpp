@@ -65,6 +65,7 @@ private:
     void noteEnd();
     void describe();
     void noteLayout();
+    [[nodiscard]] std::string processOf() const;
     void describeRank(const TraceMapper& mapper, const std::string& process);
     [[nodiscard]] DeviceFacts deviceFacts(const TraceMapper& mapper) const;
     [[nodiscard]] std::string librariesJson() const;
@@ -225,12 +226,21 @@ void KinetoReader::describe() {
                      ". They count as communication, but are no rows of collectives");
 }
 
+/// Traces of one process have its number, and the name of its host where they say it.
+std::string KinetoReader::processOf() const {
+    const std::string& pid = m_router->mappers().front().hostProcess();
+    const auto number = parseInteger(pid);
+    if (!number || *number <= 0) return {};
+    return textOf(metadata("host_name")) + "/" + pid;
+}
+
 /// Whose rows are whose is known for sure at the end only.
 void KinetoReader::noteLayout() {
     auto found =
         std::make_shared<const RankLayout>(m_router->found(rankInFile().has_value(), worldSize()));
     m_result.misread = m_request->layout == nullptr && m_router->isMisread(*found);
     m_result.stated.layout = m_request->layout != nullptr ? m_request->layout : std::move(found);
+    m_result.process = processOf();
     const auto& mappers = m_router->mappers();
     for (const TraceMapper& mapper : mappers)
         if (mapper.rank() != m_result.rank) m_result.moreRanks.push_back(mapper.rank());
@@ -285,7 +295,8 @@ void KinetoReader::describeRank(const TraceMapper& mapper, const std::string& pr
         const bool numbered = m_router->layout().rows.nameOf(mapper.device()).empty();
         const std::string number = numbered ? "GPU " + mapper.device() : device.name;
         rank.device = device.name.empty() || !numbered ? number : device.name + " (" + number + ")";
-        if (device.name.empty()) device.name = number;
+        // Of several of one kind each says which it is.
+        if (device.name.empty() || m_router->mappers().size() > 1) device.name = rank.device;
         device.vendorPeakSource = device.measuredPeakSource = rank.peakSource;
         m_request->builder->putDevice(device);
     }

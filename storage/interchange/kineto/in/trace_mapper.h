@@ -53,12 +53,16 @@ public:
     [[nodiscard]] bool hasHostMemory() const { return m_hostMemory; }
 
 private:
-    /// Bytes of a device before its earliest event.
-    struct Alive {
+    struct Held {
         Timestamp time;
         std::int64_t bytes = 0;
     };
-    void noteAlive(const std::string& device, std::int64_t before, Timestamp time);
+    /// What a device holds before its earliest event, and behind the latest.
+    struct Alive {
+        Held first, last;
+    };
+    void noteTotal(const std::string& device, std::int64_t before, std::int64_t after,
+                   Timestamp time);
 
     TraceBuilder* m_builder;
     LaneTable* m_lanes;

@@ -286,7 +286,9 @@ private:
             if (!events) return failure(events);
             for (const MemoryEvent& event : *events) {
                 const std::string_view device = text(event.owner);
-                if (device.starts_with("alive before the trace")) continue;
+                if (device.starts_with("alive before the trace") ||
+                    device.starts_with("freed between two traces"))
+                    continue;
                 const auto cursor = cursors.find(device);
                 add(event, device, cursor == cursors.end() ? nullptr : &cursor->second);
             }

@@ -220,13 +220,22 @@ std::map<RankId, std::vector<RankId>> ranksOfFiles(const RunFacts& run,
 
 std::optional<ImportedTrace> ImportedTrace::of(const RunFacts& run, RankId rank) {
     if (!nlohmann::json::accept(run.configJson)) return std::nullopt;
+    std::optional<ImportedTrace> found;
     for (const std::string_view config : elementsOf(valueOf(membersOf(run.configJson), "traces"))) {
         const auto members = membersOf(config);
-        if (valueOf(members, "imported") == "\"kineto\"" &&
-            parseInteger(valueOf(members, "rank")) == std::int64_t{rank.value})
-            return traceOf(members);
+        if (valueOf(members, "imported") != "\"kineto\"" ||
+            parseInteger(valueOf(members, "rank")) != std::int64_t{rank.value})
+            continue;
+        ImportedTrace trace = traceOf(members);
+        if (!found) {
+            found = std::move(trace);
+            continue;
+        }
+        // Of several files of one process all rows, and what the first says of itself.
+        found->lanes.merge(trace.lanes);
+        found->counters.merge(trace.counters);
     }
-    return std::nullopt;
+    return found;
 }
 
 }  // namespace shardscope::interchange::kineto_out

@@ -3,8 +3,8 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/details/device_slice.h"
 #include "profiler/analysis/communication/collective_figures.h"
-#include "storage/interchange/step_marks.h"
 #include "storage/model/lanes.h"
+#include "storage/model/step_names.h"
 
 #include <QStringList>
 
@@ -151,7 +151,7 @@ namespace {
 /// Not whatever else lies within a step on a lane of ranges.
 bool isStep(const SliceView& slice) {
     return slice.name == QLatin1StringView(lanes::kSteps.name) ||
-           interchange::stepIn(slice.name.toStdString()).has_value();
+           stepIn(slice.name.toStdString()).has_value();
 }
 
 }  // namespace
