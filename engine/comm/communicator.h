@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <string>
 
 namespace shardscope::comm {
 
@@ -25,10 +26,21 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// A peer is gone or has given up, and another rank may know why.
-class PeerGone : public CommunicationError {
+/// This rank waited for another one, in vain.
+class PeerError : public CommunicationError {
 public:
-    using CommunicationError::CommunicationError;
+    /// `rank`: of the run.
+    PeerError(const std::string& what, int rank) : CommunicationError(what), m_rank(rank) {}
+    [[nodiscard]] int rank() const { return m_rank; }
+
+private:
+    int m_rank;
+};
+
+/// It is gone or has given up, and another rank may know why.
+class PeerGone : public PeerError {
+public:
+    using PeerError::PeerError;
 };
 
 /// Why and for whom; copied into the report.

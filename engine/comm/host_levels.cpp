@@ -88,7 +88,10 @@ void HostLevels::giveUp(const CommunicationError& error) {
     m_segment->blame(first);
     m_inside.abort();
     m_mesh->close();
-    throw CommunicationError(first);
+    const auto* peer = dynamic_cast<const PeerError*>(&error);
+    if (peer == nullptr) throw CommunicationError(first);
+    if (hearsay) throw PeerGone(first, peer->rank());
+    throw PeerError(first, peer->rank());
 }
 
 void HostLevels::abort() {

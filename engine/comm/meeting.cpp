@@ -149,12 +149,14 @@ void Meeting::until(std::atomic<std::uint32_t>& word, std::uint32_t number,
         const std::uint32_t seen = word.load(std::memory_order_acquire);
         if (reached(seen, number)) return;
         const std::string gone = whyGone(wait);
-        std::string why = gone.empty() ? whyParted(wait) : gone;
+        const std::string parted = gone.empty() ? whyParted(wait) : std::string();
+        std::string why = gone + parted;
         if (why.empty() && slept) why = whyLost(wait);  // takes a look into /proc
         // It may have arrived and then gone.
         if (!why.empty() && !reached(word.load(std::memory_order_acquire), number)) {
-            if (!gone.empty()) throw PeerGone(gone);
-            throw CommunicationError(why);
+            if (!parted.empty()) throw CommunicationError(parted);
+            if (!gone.empty()) throw PeerGone(gone, worldRank(wait.peer));
+            throw PeerError(why, worldRank(wait.peer));
         }
         const std::int64_t time = hostNow();
         if (begin == 0) begin = time;

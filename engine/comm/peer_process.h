@@ -26,14 +26,9 @@ enum class ProcessState : std::uint8_t { kRuns, kStopped, kGone, kUnknown };
 
 // A peer did not come in time. It may itself wait for another.
 
-class PeerLate : public CommunicationError {
+class PeerLate : public PeerError {
 public:
-    /// `rank`: of the run.
-    PeerLate(const std::string& what, int rank) : CommunicationError(what), m_rank(rank) {}
-    [[nodiscard]] int rank() const { return m_rank; }
-
-private:
-    int m_rank;
+    using PeerError::PeerError;
 };
 
 }  // namespace shardscope::comm

@@ -261,7 +261,8 @@ void Ring::fail(const TransferError& error, int peer, const char* what) const {
     throw PeerGone(
         fmt::format("rank {} is out of reach of rank {} in {}: it has ended, given up, or the "
                     "network between them is down ({})",
-                    meshRank(peer), meshRank(own()), describe(m_call), error.what()));
+                    meshRank(peer), meshRank(own()), describe(m_call), error.what()),
+        meshRank(peer));
 }
 
 }  // namespace shardscope::comm

@@ -22,6 +22,7 @@ namespace {
 constexpr std::chrono::milliseconds kTurn{100};
 /// A rank whose socket has closed is about to be reaped.
 constexpr std::chrono::milliseconds kTurnWhileEnding{5};
+constexpr std::chrono::seconds kOwnPause{1};
 constexpr int kLastTurns = 128;
 /// Heard of more often, the file need not say so.
 constexpr std::chrono::milliseconds kTouchInterval{500};
@@ -30,9 +31,12 @@ constexpr std::size_t kLongestSum = 1 << 16;
 Result<FileDescriptor> makeSegment(std::int64_t size) {
     FileDescriptor segment(::memfd_create("shardscope-segment", MFD_CLOEXEC));
     if (!segment.valid() || ::ftruncate(segment.get(), size) != 0) {
-        return failure(ErrorCode::kLaunch,
-                       fmt::format("no shared memory of {} bytes for the ranks: {}", size,
-                                   std::strerror(errno)));
+        const int error = errno;
+        return failure(
+            ErrorCode::kLaunch,
+            fmt::format("no shared memory of {} bytes for the ranks: {}{}", size,
+                        std::strerror(error),
+                        error == EFBIG ? "; raise the limit of file sizes (ulimit -f)" : ""));
     }
     return segment;
 }
@@ -301,7 +305,10 @@ Result<void> Agent::startRanks(const run::LaunchRequest& request) {
 void Agent::takeFromRanks() {
     for (RankProcess& rank : m_ranks) {
         if (!rank.isRunning()) continue;
-        if (!m_events.full()) takeFromRank(rank);
+        if (m_events.full())
+            rank.noteHeard();
+        else
+            takeFromRank(rank);
         rank.channel().flush();
         if (rank.reapNow()) noteEnd(rank);
         if (rank.isOverdue(m_times.lease)) rank.kill();
@@ -311,6 +318,7 @@ void Agent::takeFromRanks() {
 void Agent::takeFromRank(RankProcess& rank) {
     std::vector<run::Frame> frames;
     const auto received = rank.channel().receive(frames);
+    if (!frames.empty()) rank.noteHeard();
     for (const run::Frame& frame : frames) m_events.send(frame);
     for (const std::string& line : rank.takeErrorLines()) {
         m_recorder.send(rank.rank(), run::LogLine{"info", line});
@@ -328,18 +336,37 @@ void Agent::noteEnd(RankProcess& rank) {
     // is for a process of its own that it left behind with the socket open.
     for (int turn = 0; turn < kLastTurns && rank.channel().isOpen(); ++turn) takeFromRank(rank);
     takeFromRank(rank);
-    m_recorder.send(rank.rank(), rank.exitMessage());
+    m_recorder.send(rank.rank(), rank.exitMessage(m_killCauses));
     rank.channel().close();
     if (!rank.failed() || m_killAt) return;
+    // As they are now: soon they are ended.
+    tellOfRanks();
     tellRanks(run::Command{"stop"});
     m_killAt = Clock::now() + m_times.graceAfterFailure;
 }
 
+void Agent::tellOfRanks() {
+    for (const RankProcess& rank : m_ranks)
+        if (rank.isRunning()) m_recorder.send(rank.rank(), rank.look());
+}
+
+/// Where the agent itself was stopped, no rank was silent.
+void Agent::excuseRanks() {
+    const auto now = Clock::now();
+    const auto pause = now - std::exchange(m_lastTurn, now);
+    if (pause > kOwnPause)
+        for (RankProcess& rank : m_ranks) rank.excuse(pause);
+}
+
 void Agent::keepTime() {
+    excuseRanks();
     const auto now = Clock::now();
     if (now >= m_nextHeartbeat) {
         // A recorder that has yet to read our words hears from us as it is.
-        if (m_recorder.pendingBytes() == 0) m_recorder.send(run::kNoRank, run::Heartbeat{});
+        if (m_recorder.pendingBytes() == 0) {
+            m_recorder.send(run::kNoRank, run::Heartbeat{});
+            tellOfRanks();
+        }
         m_nextHeartbeat = now + m_times.heartbeat;
     }
     const auto lease = m_heard ? m_times.lease : m_times.leaseBeforeTheStart;

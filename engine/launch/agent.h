@@ -67,6 +67,8 @@ private:
     [[nodiscard]] std::string rankProgram(const run::LaunchRequest& request) const;
     void takeFromRanks();
     void takeFromRank(RankProcess& rank);
+    void tellOfRanks();
+    void excuseRanks();
     void noteEnd(RankProcess& rank);
     void keepTime();
     void tellRanks(const run::Message& message);
@@ -89,12 +91,14 @@ private:
     std::optional<ChildProcess> m_sum;  ///< sums up the data
     std::string m_summed;               ///< what it has said so far
     FileDescriptor m_segment;
+    KillCauses m_killCauses;
     std::vector<RankProcess> m_ranks;
     bool m_heard = false;  ///< the recorder has said something
     bool m_launched = false;
     bool m_closing = false;  ///< recorder gone or silent
     Clock::time_point m_lastHeard;
     Clock::time_point m_nextHeartbeat;
+    Clock::time_point m_lastTurn = Clock::now();
     std::optional<Clock::time_point> m_killAt;
 };
 

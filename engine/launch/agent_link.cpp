@@ -37,9 +37,8 @@ std::vector<std::string> AgentLink::takeErrorLines() {
     return m_transport ? m_transport->takeErrorLines() : std::vector<std::string>();
 }
 
-bool AgentLink::isSilent(std::chrono::milliseconds lease, bool evenStopped) const {
-    if (Clock::now() - m_lastHeard <= lease) return false;
-    return evenStopped || !m_transport->isStopped();
+bool AgentLink::kill() {
+    return m_transport && hello && m_transport->kill(hello->pid);
 }
 
 void AgentLink::askTime() {

@@ -58,8 +58,12 @@ public:
     [[nodiscard]] std::vector<std::string> takeErrorLines();
     [[nodiscard]] std::string endText() { return m_transport->endText(); }
 
-    /// Nothing was heard for so long, and it is not known to be stopped.
-    [[nodiscard]] bool isSilent(std::chrono::milliseconds lease, bool evenStopped) const;
+    /// For how long nothing was heard.
+    [[nodiscard]] Clock::duration silence() const { return Clock::now() - m_lastHeard; }
+    /// It is known to be stopped, and may go on at any time.
+    [[nodiscard]] bool isStopped() const { return m_transport && m_transport->isStopped(); }
+    /// Of another host, once it has greeted: ends it there. False: it may still be there.
+    [[nodiscard]] bool kill();
     /// We stood still ourselves: that was no silence of the agent's.
     void excuse(Clock::duration pause) { m_lastHeard += pause; }
 
@@ -91,8 +95,9 @@ public:
     bool askedForPeers = false;
     bool askedForData = false;
     std::int64_t toldTaken = 0;  ///< of takenBytes
-    bool done = false;           ///< its ranks have ended
-    bool over = false;           ///< and its clock is known, or it is lost
+    bool saidSilent = false;
+    bool done = false;  ///< its ranks have ended
+    bool over = false;  ///< and its clock is known, or it is lost
 
 private:
     std::int32_t m_host;

@@ -6,6 +6,7 @@
 
 #include <poll.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,12 @@ public:
 
     /// Why its stream has ended: "it ended with status 3". Waits for that a moment.
     [[nodiscard]] virtual std::string endText() = 0;
+    /// Of another host: ends process `pid` there, an agent that is silent, with its ranks. Takes
+    /// seconds; false: it may still be there.
+    virtual bool kill(std::int64_t pid) {
+        static_cast<void>(pid);
+        return false;
+    }
     /// Once the channel is closed: leaves no process behind. Takes seconds at most.
     virtual void end() = 0;
 };

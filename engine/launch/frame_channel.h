@@ -88,5 +88,7 @@ inline constexpr std::chrono::seconds kLease{15};
 inline constexpr std::chrono::minutes kLeaseBeforeTheStart{30};
 /// What the others get to end by themselves once one rank has failed.
 inline constexpr std::chrono::seconds kGraceAfterFailure{2};
+/// After SIGKILL; what is left then is left to the kernel.
+inline constexpr std::chrono::seconds kGraceAfterKill{10};
 
 }  // namespace shardscope::launch

@@ -1,4 +1,5 @@
 #include "engine/launch/agent_transport.h"
+#include "engine/launch/kill_cause.h"
 #include "engine/launch/process.h"
 
 #include <fmt/format.h>
@@ -11,8 +12,9 @@
 namespace shardscope::launch {
 namespace {
 
-/// For an agent that does not end.
-constexpr std::chrono::seconds kGraceBeforeKill{5};
+/// For an agent that does not end: it may be waiting for a rank that does not.
+constexpr std::chrono::seconds kGraceBeforeKill = kGraceAfterKill + std::chrono::seconds(2);
+constexpr std::chrono::seconds kGraceWhileStopped{1};
 
 class LocalAgent final : public AgentTransport {
 public:
@@ -34,8 +36,12 @@ public:
             if (const auto end = reap(m_pid)) {
                 ::kill(-m_pid, SIGKILL);
                 m_pid = -1;
-                return end->signal ? "it was ended by " + signalText(*end->signal)
-                                   : fmt::format("it ended with status {}", end->code.value_or(-1));
+                if (end->signal) {
+                    const std::string cause = m_causes.of(*end);
+                    return "it was ended by " + signalText(*end->signal) +
+                           (cause.empty() ? cause : ": " + cause);
+                }
+                return fmt::format("it ended with status {}", end->code.value_or(-1));
             }
             ::poll(nullptr, 0, 5);
         }
@@ -45,15 +51,10 @@ public:
     /// The closed channel ends the agent and with it its ranks; the group is for one that hangs.
     void end() override {
         if (m_pid < 0) return;
-        const auto deadline = std::chrono::steady_clock::now() + kGraceBeforeKill;
-        while (!reap(m_pid)) {
-            if (std::chrono::steady_clock::now() < deadline) {
-                ::poll(nullptr, 0, 5);
-                continue;
-            }
+        // One that is stopped cannot end by itself.
+        if (!endsWithin(isStopped() ? kGraceWhileStopped : kGraceBeforeKill)) {
             ::kill(-m_pid, SIGKILL);
-            ::waitpid(m_pid, nullptr, 0);
-            break;
+            endsWithin(kGraceAfterKill);
         }
         // Ranks share the agent's group: none is left when it was killed before it could clean up.
         ::kill(-m_pid, SIGKILL);
@@ -61,8 +62,18 @@ public:
     }
 
 private:
+    bool endsWithin(std::chrono::seconds time) const {
+        const auto deadline = std::chrono::steady_clock::now() + time;
+        while (!reap(m_pid)) {
+            if (std::chrono::steady_clock::now() >= deadline) return false;
+            ::poll(nullptr, 0, 5);
+        }
+        return true;
+    }
+
     pid_t m_pid;
     FrameChannel m_channel;
+    KillCauses m_causes;
 };
 
 }  // namespace

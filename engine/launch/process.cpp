@@ -1,8 +1,11 @@
 #include "engine/launch/process.h"
 
+#include "engine/launch/process_look.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -11,7 +14,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 namespace shardscope::launch {
 namespace {
@@ -143,21 +145,19 @@ Result<pid_t> spawn(const SpawnRequest& request) {
 
 std::optional<ProcessEnd> reap(pid_t pid) {
     int status = 0;
-    if (::waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
+    rusage used{};
+    if (::wait4(pid, &status, WNOHANG, &used) != pid) return std::nullopt;
     ProcessEnd end;
+    end.processorSeconds =
+        static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+        static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
     if (WIFEXITED(status)) end.code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
     return end;
 }
 
 bool isStopped(pid_t pid) {
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    std::string text;
-    std::getline(file, text);
-    // The name in parentheses may hold anything.
-    const auto end = text.rfind(") ");
-    return end != std::string::npos && end + 2 < text.size() &&
-           (text[end + 2] == 'T' || text[end + 2] == 't');
+    return isHeld(lookAt(pid).hold);
 }
 
 Result<std::pair<FileDescriptor, FileDescriptor>> socketPair() {

@@ -34,12 +34,13 @@ Result<pid_t> spawn(const SpawnRequest& request);
 struct ProcessEnd {
     std::optional<std::int32_t> code;
     std::optional<std::int32_t> signal;
+    double processorSeconds = 0;  ///< that it used, with its children that it waited for
 };
 
 /// How a child of ours ended; nullopt while it runs.
 [[nodiscard]] std::optional<ProcessEnd> reap(pid_t pid);
 
-/// By a signal (SIGSTOP, Ctrl-Z) or a debugger: it may go on at any time.
+/// By a signal (SIGSTOP, Ctrl-Z), a debugger or the freezer: it may go on at any time.
 [[nodiscard]] bool isStopped(pid_t pid);
 
 /// Two connected stream sockets, both close-on-exec.

@@ -1,5 +1,7 @@
 #include "engine/launch/rank_process.h"
 
+#include "engine/launch/process_look.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -83,16 +85,27 @@ RankProcess::RankProcess(RankProcess&& other) noexcept
       m_partialLine(std::move(other.m_partialLine)),
       m_lastWords(std::move(other.m_lastWords)),
       m_endingSince(other.m_endingSince),
-      m_end(other.m_end) {}
+      m_killedAt(other.m_killedAt),
+      m_heardAt(other.m_heardAt),
+      m_end(other.m_end),
+      m_left(other.m_left) {}
 
 RankProcess::~RankProcess() {
-    if (m_pid < 0 || m_end) return;
+    if (m_pid < 0 || !isRunning()) return;
     kill();
-    ::waitpid(m_pid, nullptr, 0);
+    while (!reapNow()) ::poll(nullptr, 0, 5);
 }
 
 void RankProcess::kill() {
-    if (isRunning()) ::kill(m_pid, SIGKILL);
+    if (!isRunning()) return;
+    ::kill(m_pid, SIGKILL);
+    if (!m_killedAt) m_killedAt = std::chrono::steady_clock::now();
+}
+
+run::RankLooked RankProcess::look() const {
+    const ProcessLook seen = lookAt(m_pid);
+    const std::chrono::nanoseconds silent = std::chrono::steady_clock::now() - m_heardAt;
+    return {m_pid, seen.hold, seen.processor, Duration{silent.count()}};
 }
 
 void RankProcess::addPolls(std::vector<pollfd>& polls, bool wantInput) const {
@@ -131,10 +144,18 @@ std::vector<std::string> RankProcess::takeErrorLines() {
 }
 
 bool RankProcess::reapNow() {
-    if (m_end) return false;
+    if (!isRunning()) return false;
     m_end = reap(m_pid);
     if (isEnding() && !m_endingSince) m_endingSince = std::chrono::steady_clock::now();
-    return m_end.has_value();
+    if (!m_end && hasOutlivedKill()) m_left = lookAt(m_pid).hold;
+    return !isRunning();
+}
+
+/// In the kernel or a debugger's hands, that is: one that runs is on its way to its end, which of
+/// a large process takes long.
+bool RankProcess::hasOutlivedKill() const {
+    return m_killedAt && std::chrono::steady_clock::now() - *m_killedAt > kGraceAfterKill &&
+           lookAt(m_pid).hold != run::ProcessHold::kNone;
 }
 
 bool RankProcess::isOverdue(std::chrono::milliseconds limit) const {
@@ -142,14 +163,17 @@ bool RankProcess::isOverdue(std::chrono::milliseconds limit) const {
            std::chrono::steady_clock::now() - *m_endingSince > limit;
 }
 
-run::RankExited RankProcess::exitMessage() const {
+/// One that we sent the signal ourselves needs no cause.
+run::RankExited RankProcess::exitMessage(const KillCauses& causes) const {
     run::RankExited message;
     message.rank = static_cast<std::int32_t>(m_rank.value);
     if (m_end) {
         message.code = m_end->code;
         message.signal = m_end->signal;
+        if (!m_killedAt) message.cause = causes.of(*m_end);
     }
     message.lastWords = m_lastWords;
+    message.left = m_left;
     return message;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/launch/run_supervisor.h"
 
 #include "engine/launch/process.h"
+#include "storage/model/host_clock.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/plain_text.h"
 
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kTurn{100};
 constexpr std::chrono::seconds kOwnPause{2};
+/// Of an agent, worth a word.
+constexpr std::chrono::seconds kSilence{10};
 /// For a rank that reported a failure and then hangs, and for an agent that does not end.
 constexpr std::chrono::seconds kGraceBeforeKill{5};
 /// Failures so close together may have one cause; the agent kills no rank before that.
@@ -22,12 +25,15 @@ constexpr std::chrono::milliseconds kSameCause{1500};
 static_assert(kSameCause < kGraceAfterFailure);
 
 std::string exitText(const run::RankExited& exit, const std::string& when) {
+    if (exit.left != run::ProcessHold::kNone)
+        return fmt::format("could not be ended {}: the kernel still holds its process, which is {}",
+                           when, toWord(exit.left));
     std::string text = exit.signal ? "was ended by " + signalText(*exit.signal)
                        : exit.code == 0
                            ? "ended without finishing"
                            : fmt::format("ended with status {}", exit.code.value_or(-1));
     text += ' ' + when;
-    if (exit.signal == SIGKILL) text += ", perhaps by the system because memory ran out";
+    if (!exit.cause.empty()) text += ": " + exit.cause;
     if (const std::string words = lastLineOf(exit.lastWords); !words.empty()) {
         text += fmt::format("; its last words: {}", words);
     }
@@ -55,6 +61,8 @@ RunSupervisor::RunSupervisor(RunRequest request, RunSink& sink)
       m_sink(sink),
       m_start(m_agents, sharedData(m_request.launch.config)),
       m_ranks(static_cast<std::size_t>(m_request.launch.places.ranks())),
+      m_limits(standstillLimits(m_request.launch.config.collectiveTimeout)),
+      m_rankWatch(m_ranks.size(), m_limits),
       m_lastTurn(Clock::now()),
       m_nextHeartbeat(Clock::now() + kHeartbeatInterval) {
     for (HostRun& host : m_request.hosts)
@@ -217,6 +225,7 @@ void RunSupervisor::launchRanks() {
         link.watchClock(m_request.launch.originNs);
     }
     m_launched = true;
+    m_launchedAt = Clock::now();
 }
 
 run::LaunchRequest RunSupervisor::launchOf(const AgentLink& link) const {
@@ -257,7 +266,14 @@ void RunSupervisor::noteRank(const AgentLink& link, RankId rank, const run::Mess
     } else if (const auto* finished = std::get_if<run::RankFinished>(&message)) {
         state.finished = true;
         m_outcome.stopped = m_outcome.stopped || finished->stopped;
+    } else if (const auto* started = std::get_if<run::RankStarted>(&message)) {
+        m_rankWatch.started(rank, started->pid, Clock::now());
+    } else if (const auto* activity = std::get_if<run::RankActivity>(&message)) {
+        if (!isEnding()) m_rankWatch.note(rank, *activity);
+    } else if (const auto* looked = std::get_if<run::RankLooked>(&message)) {
+        if (!isEnding()) m_rankWatch.note(rank, *looked, Clock::now());
     } else if (const auto* exit = std::get_if<run::RankExited>(&message)) {
+        m_rankWatch.ended(rank);
         state.exit = *exit;
         if (exit->code != 0 && !state.failed) noteFailure(rank);
     }
@@ -272,7 +288,8 @@ void RunSupervisor::noteFailure(RankId rank) {
         requestStop();
         m_failedAt = now;
         m_killAt = now + kGraceBeforeKill;
-    } else if (lostItsPeer(*m_firstFailed) && !lostItsPeer(rank) && now - m_failedAt < kSameCause) {
+    } else if (waitedInVain(*m_firstFailed) && !waitedInVain(rank) &&
+               now - m_failedAt < kSameCause) {
         // Losing a peer is a consequence; the lost peer is the cause, even if its end is heard
         // of a little later.
         m_firstFailed = rank;
@@ -283,9 +300,8 @@ void RunSupervisor::noteFailure(RankId rank) {
 void RunSupervisor::agentLost(AgentLink& link, const std::string& how) {
     link.over = true;
     if (link.done) return finish();  // all it lacked was a last answer
-    const Error lost{
-        ErrorCode::kLaunch,
-        fmt::format("the agent on {} was lost: {}; its ranks have been ended", link.name(), how)};
+    const Error lost{ErrorCode::kLaunch, fmt::format("the agent on {} was lost: {}{}", link.name(),
+                                                     how, ranksOf(link))};
     if (!m_outcome.failure && !m_firstFailed) m_outcome.failure = lost;
     if (m_launched && !link.isLocal() && !m_outcome.lostHost && !m_outcome.killed) {
         m_outcome.lostHost = link.host();
@@ -336,19 +352,51 @@ void RunSupervisor::keepTime() {
         if (link.over) continue;
         // Where we stood still (Ctrl-Z, a disk that stalls) that was no silence of the agent's.
         if (pause > kOwnPause) link.excuse(pause);
-        if (link.isSilent(m_request.lease, m_stopWanted))
-            agentLost(link, fmt::format(
-                                "nothing was heard from it for {} s",
-                                std::chrono::ceil<std::chrono::seconds>(m_request.lease).count()));
+        hearNothing(link);
     }
     if (now >= m_nextHeartbeat) {
         tellAgents(run::Heartbeat{});
         m_nextHeartbeat = now + kHeartbeatInterval;
     }
+    watchRanks();
     if (m_killAt && now >= *m_killAt) {
         tellAgents(run::Command{"kill"});
         m_killAt = now + kGraceBeforeKill;
     }
+}
+
+/// One that is stopped may go on, and is waited for longer.
+void RunSupervisor::hearNothing(AgentLink& link) {
+    using std::chrono::seconds;
+    const auto silence = link.silence();
+    const bool waits = link.isStopped() && !m_stopWanted;
+    const std::chrono::milliseconds longer = m_limits.end;
+    const auto limit = waits ? std::max(m_request.lease, longer) : m_request.lease;
+    const auto inSeconds = std::chrono::ceil<seconds>(limit).count();
+    if (silence > limit)
+        return agentLost(link, fmt::format("nothing was heard from it for {} s{}", inSeconds,
+                                           waits ? ", it is stopped" : ""));
+    if (silence < kSilence) link.saidSilent = false;
+    if (silence < kSilence || std::exchange(link.saidSilent, true)) return;
+    m_sink.message(run::kNoRank,
+                   run::LogLine{"warning", fmt::format("the agent on {} has not said a word for {} "
+                                                       "s{}; it counts as lost after {} s",
+                                                       link.name(), kSilence.count(),
+                                                       waits ? ": it is stopped" : "", inSeconds)});
+}
+
+/// What became of the ranks of an agent that was lost.
+std::string RunSupervisor::ranksOf(AgentLink& link) const {
+    if (!m_launched) return {};
+    if (link.isLocal()) return "; its ranks are ended";
+    const auto lease = std::chrono::ceil<std::chrono::seconds>(m_request.lease);
+    // Where its stream has ended, or does, it ends its ranks; one that hangs cannot.
+    if (!link.isOpen())
+        return fmt::format("; its ranks end with it, or after {} s without a word of ours",
+                           lease.count());
+    if (link.kill()) return "; it was killed there, and its ranks with it";
+    return fmt::format("; it and its ranks may still be there: kill -9 {} on {} ends them",
+                       link.hello ? link.hello->pid : 0, link.name());
 }
 
 /// An agent on another host keeps no more on its way than it hears of.
@@ -412,9 +460,102 @@ Error RunSupervisor::rankError(RankId rank) const {
                         state.exit ? exitText(*state.exit, when) : "vanished " + when)};
 }
 
-bool RunSupervisor::lostItsPeer(RankId rank) const {
+bool RunSupervisor::waitedInVain(RankId rank) const {
     const auto& failed = m_ranks[rank.value].failed;
-    return failed && failed->code == "peer-lost";
+    return failed && (failed->code == "peer-lost" || failed->code == "peer-late");
+}
+
+bool RunSupervisor::lostItsPeer(RankId rank) const {
+    return waitedInVain(rank) && m_ranks[rank.value].failed->code == "peer-lost";
+}
+
+/// What ranks are seen to do is no longer of their own accord.
+bool RunSupervisor::isEnding() const {
+    return m_firstFailed && (m_heldUp || Clock::now() - m_failedAt > kSameCause);
+}
+
+/// Says which rank stands still, and ends the run for one that cannot go on.
+void RunSupervisor::watchRanks() {
+    if (!m_launched || m_killAt) return;
+    awaitStart();
+    for (const RankWatch::Standstill& each : m_rankWatch.due()) {
+        if (each.busy) {
+            m_sink.message(run::kNoRank, run::LogLine{"info", each.text});
+            continue;
+        }
+        const Timestamp time{hostNow() - m_request.launch.originNs};
+        m_sink.message(
+            each.rank,
+            run::DiagnosticRaised{{Severity::kWarning, "rank-stands-still", each.text,
+                                   "Let its process go on, or stop the run.", each.rank, time, 1}});
+    }
+    if (const auto rank = m_rankWatch.overdue()) endFor(*rank);
+}
+
+/// An agent that is there starts its ranks at once.
+void RunSupervisor::awaitStart() {
+    if (Clock::now() - m_launchedAt < m_limits.endUnheard) return;
+    for (std::uint32_t i = 0; i < m_ranks.size(); ++i) {
+        if (m_rankWatch.isStarted(RankId{i})) continue;
+        const auto host = m_request.launch.places.hostOf(static_cast<std::int32_t>(i));
+        return abandon({ErrorCode::kLaunch,
+                        fmt::format("the agent on {} is there, and has not started rank {} in {} s",
+                                    m_agents[static_cast<std::size_t>(host)].name(), i,
+                                    m_limits.endUnheard.count())});
+    }
+}
+
+void RunSupervisor::endFor(RankId rank) {
+    if (m_outcome.failure || m_firstFailed) return;
+    m_heldUp = m_firstFailed = rank;
+    m_failedAt = Clock::now();
+    requestStop();
+    tellAgents(run::Command{"kill"});
+    m_killAt = m_failedAt + kGraceBeforeKill;
+}
+
+/// Of ranks that waited for another one in vain, the one that they waited for in the end.
+std::optional<RankId> RunSupervisor::culprit() const {
+    if (m_heldUp) return m_heldUp;
+    if (!m_firstFailed || !waitedInVain(*m_firstFailed)) return std::nullopt;
+    std::vector<RankEvidence> evidence;
+    for (std::uint32_t i = 0; i < m_ranks.size(); ++i) {
+        RankEvidence& each = evidence.emplace_back(m_rankWatch.evidence(RankId{i}));
+        const auto& failed = m_ranks[i].failed;
+        each.gaveUp = failed.has_value();
+        each.hearsay = lostItsPeer(RankId{i});
+        if (failed && failed->waitedFor >= 0)
+            each.waitedFor = static_cast<std::size_t>(failed->waitedFor);
+    }
+    const auto found = findCulprit(evidence, m_firstFailed->value);
+    if (!found || *found >= m_ranks.size()) return std::nullopt;
+    return RankId{static_cast<std::uint32_t>(*found)};
+}
+
+/// What it is seen to do, and the first words of a rank that waited for it.
+Error RunSupervisor::culpritError(RankId culprit) const {
+    const RankState& state = m_ranks[culprit.value];
+    const auto host = m_request.launch.places.hostOf(static_cast<std::int32_t>(culprit.value));
+    std::string text =
+        fmt::format("rank {} on {} {}", culprit.value,
+                    m_agents[static_cast<std::size_t>(host)].name(), m_rankWatch.describe(culprit));
+    if (m_heldUp) text += "; the run was ended for it";
+    if (state.exit && state.exit->left != run::ProcessHold::kNone)
+        text += "; it could not be ended: the kernel still holds it";
+    const auto witness = this->witness(culprit);
+    if (witness) text += fmt::format("; rank {}: {}", *witness, m_ranks[*witness].failed->message);
+    return {ErrorCode::kRank, text};
+}
+
+/// A rank that waited for it itself, rather than heard of one that did.
+std::optional<std::size_t> RunSupervisor::witness(RankId culprit) const {
+    for (std::size_t i = 0; i < m_ranks.size(); ++i) {
+        const auto& failed = m_ranks[i].failed;
+        if (failed && failed->code == "peer-late" &&
+            failed->waitedFor == static_cast<std::int32_t>(culprit.value))
+            return i;
+    }
+    return std::nullopt;
 }
 
 void RunSupervisor::concludeRanks() {
@@ -426,6 +567,10 @@ void RunSupervisor::concludeRanks() {
     // Ranks of other hosts that lost a peer lost it with its host, of which we heard later.
     if (m_firstFailed && !m_outcome.failure && m_hostLost && lostItsPeer(*m_firstFailed))
         m_outcome.failure = m_hostLost;
+    if (const auto found = culprit(); found && !m_outcome.failure) {
+        m_outcome.failedRank = found;
+        m_outcome.failure = culpritError(*found);
+    }
     if (m_firstFailed && !m_outcome.failure) {
         m_outcome.failedRank = m_firstFailed;
         m_outcome.failure = rankError(*m_firstFailed);

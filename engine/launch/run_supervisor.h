@@ -8,6 +8,7 @@
 #include "engine/launch/agent_link.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/hosts_start.h"
+#include "engine/launch/rank_watch.h"
 #include "engine/run/protocol/messages.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/result.h"
@@ -31,7 +32,8 @@ public:
     virtual void hostReady(const HostFacts& host) = 0;
     /// While its ranks run, and once after: a host's clock was compared with ours. Not of our own.
     virtual void clockCompared(const ClockFacts&) {}
-    /// Everything a rank says, and RankStarted, RankExited and LogLine of its agent.
+    /// Everything a rank says, and RankStarted, RankExited and LogLine of its agent; and what is
+    /// noticed of ranks that stand still, as diagnostics or log lines of theirs.
     virtual void message(RankId rank, const run::Message& message) = 0;
     virtual void chunk(RankId rank, std::span<const std::byte> bytes) = 0;
     /// What the agent of another host holds of its ranks' events, when that has changed.
@@ -102,9 +104,18 @@ private:
     [[nodiscard]] HostFacts factsOf(const AgentLink& link) const;
     void noteRank(const AgentLink& link, RankId rank, const run::Message& message);
     void noteFailure(RankId rank);
+    void watchRanks();
+    [[nodiscard]] bool isEnding() const;
+    void endFor(RankId rank);
+    [[nodiscard]] std::optional<RankId> culprit() const;
+    [[nodiscard]] Error culpritError(RankId culprit) const;
+    [[nodiscard]] std::optional<std::size_t> witness(RankId culprit) const;
     void agentLost(AgentLink& link, const std::string& how);
     void finish();
     void keepTime();
+    void hearNothing(AgentLink& link);
+    void awaitStart();
+    [[nodiscard]] std::string ranksOf(AgentLink& link) const;
     void tellTaken(AgentLink& link);
     void compareClocks();
     void takeTime(AgentLink& link, const run::ClockAnswer& answer);
@@ -112,6 +123,7 @@ private:
     void endAgents();
     [[nodiscard]] bool isOf(const AgentLink& link, RankId rank) const;
     [[nodiscard]] Error rankError(RankId rank) const;
+    [[nodiscard]] bool waitedInVain(RankId rank) const;
     [[nodiscard]] bool lostItsPeer(RankId rank) const;
     void concludeRanks();
 
@@ -125,6 +137,10 @@ private:
     bool m_stopWanted = false;        ///< perhaps before there is anything to stop
     bool m_done = false;
     std::vector<RankState> m_ranks;
+    StandstillLimits m_limits;
+    RankWatch m_rankWatch;
+    Clock::time_point m_launchedAt;
+    std::optional<RankId> m_heldUp;  ///< the rank that the run was ended for
     std::optional<RankId> m_firstFailed;
     Clock::time_point m_failedAt;
     std::optional<Clock::time_point> m_killAt;

@@ -85,7 +85,7 @@ Result<StepResults> Trainer::step(std::int32_t step, bool stopWanted, AfterStep 
     try {
         return runStep(step, stopWanted, next, changeWaits);
     } catch (const std::exception& error) {
-        return failure(ErrorCode::kRank, control::sentenceOf(error));
+        return failed(error);
     }
 }
 
@@ -95,8 +95,16 @@ Result<double> Trainer::evaluate(const std::function<bool()>& stopWanted) {
         if (!loss) return failure(ErrorCode::kCancelled, "the evaluation was stopped");
         return *loss;
     } catch (const std::exception& error) {
-        return failure(ErrorCode::kRank, control::sentenceOf(error));
+        return failed(error);
     }
+}
+
+tl::unexpected<Error> Trainer::failed(const std::exception& error) {
+    if (const auto* peer = dynamic_cast<const comm::PeerError*>(&error)) {
+        m_place.waitedFor = peer->rank();
+        m_place.hearsay = dynamic_cast<const comm::PeerGone*>(peer) != nullptr;
+    }
+    return failure(ErrorCode::kRank, control::sentenceOf(error));
 }
 
 Result<StepPosition> Trainer::findNonFinite(std::int32_t step) {

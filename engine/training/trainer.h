@@ -67,6 +67,8 @@ struct StepPosition {
     std::int32_t microStep = -1;  ///< -1: none in particular
     Phase phase = Phase::kNone;
     LayerIndex layer = kNoLayer;
+    std::int32_t waitedFor = -1;  ///< the rank that this one waited for in vain; -1: none
+    bool hearsay = false;         ///< it only heard that another one gave up or is gone
 };
 
 /// What follows a step at once.
@@ -110,6 +112,7 @@ public:
     void resume(const Progress& progress);
 
 private:
+    [[nodiscard]] tl::unexpected<Error> failed(const std::exception& error);
     /// A step whose result is on its way.
     struct Queued {
         std::int32_t step = 0;

@@ -46,6 +46,17 @@ collectors::BlockUse currentUse() {
     return {use->category, use->owner};
 }
 
+/// Outside any step.
+run::RankFailed failureOf(const std::exception& error) {
+    run::RankFailed failed{.message = control::sentenceOf(error), .code = "failure"};
+    if (const auto* peer = dynamic_cast<const comm::PeerError*>(&error)) {
+        failed.waitedFor = peer->rank();
+        failed.code =
+            dynamic_cast<const comm::PeerGone*>(peer) != nullptr ? "peer-lost" : "peer-late";
+    }
+    return failed;
+}
+
 capture::SessionOptions sessionOptions(const run::RankStart& start) {
     capture::SessionOptions options;
     options.rank = RankId{static_cast<std::uint32_t>(start.rank)};
@@ -366,8 +377,10 @@ Result<void> RankWorker::run() {
     } catch (const std::exception& error) {
         giveUp();
         const auto memory = outOfMemorySentence(m_start.config, {});
-        const std::string sentence = memory ? *memory : control::sentenceOf(error);
-        return m_outbox.fail({ErrorCode::kRank, sentence}, memory ? "out-of-memory" : "failure");
+        if (memory) return m_outbox.fail({ErrorCode::kRank, *memory}, "out-of-memory");
+        const run::RankFailed failed = failureOf(error);
+        m_outbox.post(failed);
+        return failure(ErrorCode::kRank, failed.message);
     }
     m_operators.reset();
     m_backward.reset();

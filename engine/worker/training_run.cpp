@@ -302,7 +302,9 @@ Result<void> TrainingRun::notFinite(const training::StepResult& result,
 
 Result<void> TrainingRun::stepFailed(const Error& error, const training::Trainer& trainer) {
     run::RankFailed failed;
-    failed.code = "failure";
+    failed.code = trainer.place().waitedFor < 0 ? "failure"
+                  : trainer.place().hearsay     ? "peer-lost"
+                                                : "peer-late";
     failed.message = error.message;
     if (const auto memory = outOfMemorySentence(m_config, trainer.place())) {
         failed.code = "out-of-memory";
@@ -320,6 +322,7 @@ Result<void> TrainingRun::post(run::RankFailed failed, const training::StepPosit
     failed.step = place.step;
     failed.phase = toWord(place.phase);
     failed.layer = place.layer.value;
+    failed.waitedFor = place.waitedFor;
     m_parts.outbox.post(failed);
     return failure(ErrorCode::kRank, failed.message);
 }

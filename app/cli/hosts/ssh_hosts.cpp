@@ -41,6 +41,7 @@ public:
         return lines;
     }
     std::string endText() override { return m_agent.endText(); }
+    bool kill(std::int64_t pid) override { return m_agent.kill(pid); }
     void end() override { m_agent.close(); }
 
 private:

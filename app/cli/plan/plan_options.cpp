@@ -323,6 +323,8 @@ Result<planning::ModelPlanInput> modelInput(const PlanOptions& options) {
         auto read = readPlanRecordings(options.from);
         if (!read) return failure(read);
         input.config = std::move(read->config);
+        for (const std::string& why : read->untimed)
+            tellError(why + "; what follows says nothing of time");
         input.times = std::move(read->times);
     }
     input.config.data = run::kSyntheticData;  // any vocabulary will do

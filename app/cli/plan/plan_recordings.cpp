@@ -1,6 +1,8 @@
 #include "app/cli/plan/plan_recordings.h"
 
 #include "app/cli/open_recording.h"
+#include "engine/run/config/run_config.h"
+#include "engine/run/config/run_rules.h"
 #include "profiler/questions/question.h"
 #include "storage/model/host_facts.h"
 
@@ -12,7 +14,12 @@
 namespace shardscope::cli {
 namespace {
 
-Result<planning::PlanTimes> readOne(const std::string& path) {
+struct OneRecording {
+    run::RunConfig config;
+    Result<planning::PlanTimes> times;
+};
+
+Result<OneRecording> readOne(const std::string& path) {
     auto opened = openAnyRecording({path, ""});
     if (!opened) return failure(opened);
     const auto summary = (*opened)->summary();
@@ -22,9 +29,12 @@ Result<planning::PlanTimes> readOne(const std::string& path) {
     if (!ranks) return failure(ranks);
     auto times = planning::timesOfRecording(*summary, *ranks, path);
     if (!times)
-        return failure(times.error().code,
-                       fmt::format("--from {}: {}", path, times.error().message));
-    return times;
+        times =
+            failure(times.error().code, fmt::format("--from {}: {}", path, times.error().message));
+    auto config = run::parseRunConfigJson(summary->run.configJson);
+    // What has no shape says nothing of memory either.
+    if (!config || config->work != run::Work::kTraining) return failure(times);
+    return OneRecording{std::move(*config), std::move(times)};
 }
 
 /// What is about the run that was and not about the one that is planned.
@@ -33,26 +43,32 @@ run::RunConfig bare(run::RunConfig config) {
     config.restart = 0;
     config.sendData = config.deployLibTorch = false;
     config.linkGigabytesPerSecond = config.linkLatencyMicroseconds = 0;
-    return config;
+    // And what depends on it: checkpoints without their folder, data of hosts.
+    return run::settled(std::move(config), run::RunConfig{});
 }
 
 }  // namespace
 
 Result<PlanRecordings> readPlanRecordings(const std::vector<std::string>& paths) {
     PlanRecordings found;
-    planning::PlanTimes& all = found.times;
     for (const std::string& path : paths) {
         auto read = readOne(path);
         if (!read) return failure(read);
-        if (all.computing.empty()) {
-            found.config = bare(read->computing.front().config);
-            all = std::move(*read);
+        if (&path == &paths.front()) found.config = bare(read->config);
+        if (!read->times) {
+            found.untimed.push_back(read->times.error().message);
             continue;
         }
-        all.ranksOnHost = std::max(all.ranksOnHost, read->ranksOnHost);
-        all.computing.push_back(std::move(read->computing.front()));
-        if (!all.link) all.link = std::move(read->link);
-        all.source += "; " + read->source;
+        planning::PlanTimes& times = *read->times;
+        if (!found.times) {
+            found.times = std::move(times);
+            continue;
+        }
+        planning::PlanTimes& all = *found.times;
+        all.ranksOnHost = std::max(all.ranksOnHost, times.ranksOnHost);
+        all.computing.push_back(std::move(times.computing.front()));
+        if (!all.link) all.link = std::move(times.link);
+        all.source += "; " + times.source;
     }
     return found;
 }

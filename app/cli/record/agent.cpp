@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 namespace shardscope::cli {
@@ -29,6 +30,10 @@ int runAgent(bool local, bool launched) {
         std::signal(SIGINT, SIG_IGN);
         std::signal(SIGTERM, SIG_IGN);
     }
+    // Of a folder that is gone, libraries of ranks find nothing by its name.
+    std::error_code gone;
+    static_cast<void>(std::filesystem::current_path(gone));
+    if (gone) std::filesystem::current_path("/", gone);
     launch::AgentTimes times;
     times.leased = !local;
     // Where the program was put, beside it: /tmp may be memory.

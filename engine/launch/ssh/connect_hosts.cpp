@@ -1,6 +1,8 @@
 #include "engine/launch/ssh/connect_hosts.h"
 
 #include "engine/launch/ssh/host_connector.h"
+#include "engine/launch/ssh/login_shell.h"
+#include "engine/launch/ssh/ssh_command.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -84,6 +86,8 @@ private:
 /// The agent kills its ranks and waits for them.
 constexpr std::chrono::seconds kGrace{5};
 constexpr std::chrono::seconds kStatusDelay{1};
+/// For a session that ends an agent: its host may be out of reach as well.
+constexpr std::chrono::seconds kKillPatience{6};
 /// ssh's own status.
 constexpr int kSshFailed = 255;
 
@@ -108,10 +112,12 @@ std::vector<HostConnection> lookAtHosts(const std::vector<SshHost>& hosts,
     return Crowd(hosts, options, payload, observer, true).run();
 }
 
-SshAgent::SshAgent(SshMaster master, ChildProcess session)
+SshAgent::SshAgent(SshMaster master, ChildProcess session, SshOptions options, SshHost host)
     : m_master(std::move(master)),
       m_session(std::move(session)),
-      m_channel(std::move(m_session.output), std::move(m_session.input)) {}
+      m_channel(std::move(m_session.output), std::move(m_session.input)),
+      m_options(std::move(options)),
+      m_host(std::move(host)) {}
 
 SshAgent::~SshAgent() {
     close();
@@ -132,6 +138,26 @@ std::string SshAgent::endText() {
     const std::string words = lastLineOf(m_master.words());
     return words.empty() ? "the connection was lost"
                          : fmt::format("the connection was lost ({})", words);
+}
+
+/// Another process may have its number by now.
+bool SshAgent::kill(std::int64_t pid) {
+    const std::string line = fmt::format(
+        "tr '\\0' ' ' </proc/{0}/cmdline 2>/dev/null | grep -q shardscope || exit 0; "
+        "kill -9 {0}; for i in 1 2 3; do kill -0 {0} 2>/dev/null || exit 0; sleep 1; done; exit 1",
+        pid);
+    auto killer = ChildProcess::start(
+        sessionWords(m_options, m_host, m_master.socket(), throughLoginShell(line)));
+    if (!killer) return false;
+    killer->input.reset();
+    std::string words;
+    awaitFor(kKillPatience, [&] {
+        readAvailable(killer->output, words, 64 * 1024);
+        readAvailable(killer->errors, words, 64 * 1024);
+        words.clear();
+        return killer->end().has_value();
+    });
+    return killer->end() && killer->end()->code == 0;
 }
 
 void SshAgent::hangUp() {

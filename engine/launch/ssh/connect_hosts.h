@@ -14,6 +14,7 @@
 #include <poll.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ namespace shardscope::launch {
 class SshAgent {
 public:
     /// `session` has printed its token: what follows are frames.
-    SshAgent(SshMaster master, ChildProcess session);
+    SshAgent(SshMaster master, ChildProcess session, SshOptions options, SshHost host);
     SshAgent(SshAgent&&) noexcept = default;
     SshAgent& operator=(SshAgent&&) = delete;
     ~SshAgent();
@@ -48,6 +49,9 @@ public:
     /// channel is closed; waits a moment for it.
     [[nodiscard]] std::string endText();
 
+    /// Ends the process of a program of ours there with SIGKILL, an agent that hangs; its ranks end
+    /// with it. Waits a few seconds; whether it is gone.
+    bool kill(std::int64_t pid);
     /// Closes its streams, which tells the agent to end. To be called for all hosts before close()
     /// is for any, so that they end side by side.
     void hangUp();
@@ -58,6 +62,8 @@ private:
     SshMaster m_master;  ///< goes after the session
     ChildProcess m_session;
     FrameChannel m_channel;
+    SshOptions m_options;
+    SshHost m_host;
 };
 
 enum class ConnectState {

@@ -40,6 +40,7 @@ std::string agentLine(const SshHost& host, const Token& token, const Payload& pa
            token.printing() + "; exec \"$f/bin/shardscope\" " + payload.verb;
 }
 
+constexpr std::chrono::seconds kLongSilence{10};
 constexpr int kMostTries = 6;
 /// With which ssh itself ends when it failed.
 constexpr int kStatusOfSsh = 255;
@@ -175,13 +176,28 @@ bool HostConnector::keepsAnswering(SshSession& session) {
                           m_host.target, typedCommand(m_options, m_host, "true"))});
         return false;
     }
-    if (session.silence() <= m_options.answerLimit) return true;
+    if (session.silence() <= m_options.answerLimit) {
+        saySilence(session);
+        return true;
+    }
     fail({ErrorCode::kLaunch,
           fmt::format("nothing came from {} for {} s; see whether its login shell waits for "
                       "something: {}",
                       m_host.target, m_options.answerLimit.count(),
                       typedCommand(m_options, m_host, "true"))});
     return false;
+}
+
+/// What is waited for, once that takes long; of what has no other detail.
+void HostConnector::saySilence(const SshSession& session) {
+    if (m_progress.state != ConnectState::kLooking && m_progress.state != ConnectState::kStarting)
+        return;
+    m_progress.detail = session.silence() < kLongSilence
+                            ? std::string()
+                            : fmt::format(
+                                  "nothing has come for {} s: its login shell, or a disk "
+                                  "there, is waited for, {} s at most",
+                                  kLongSilence.count(), m_options.answerLimit.count());
 }
 
 /// It looked at its clock after it was asked, and before we read of it.
@@ -333,7 +349,8 @@ void HostConnector::startAgent() {
 void HostConnector::awaitAgent() {
     m_session->turn(false);
     if (m_session->hasBegun()) {
-        m_connection.agent.emplace(std::move(*m_master), std::move(m_session->child()));
+        m_connection.agent.emplace(std::move(*m_master), std::move(m_session->child()), m_options,
+                                   m_host);
         m_session.reset();
         m_master.reset();
         return enter(ConnectState::kReady);

@@ -64,6 +64,7 @@ private:
     /// Whether the session was refused and another try follows.
     bool waitsForASession();
     bool keepsAnswering(SshSession& session);
+    void saySilence(const SshSession& session);
 
     const SshHost& m_host;
     const SshOptions& m_options;

@@ -130,10 +130,16 @@ FieldsOf<RankStarted> fieldsOf(Of<RankStarted>) {
 }
 FieldsOf<RankExited> fieldsOf(Of<RankExited>) {
     using M = RankExited;
-    return {{"rank", &M::rank},
-            {"code", &M::code},
-            {"signal", &M::signal},
-            {"last_words", &M::lastWords}};
+    return {{"rank", &M::rank},     {"code", &M::code},
+            {"signal", &M::signal}, {"last_words", &M::lastWords},
+            {"left", &M::left},     {"cause", &M::cause}};
+}
+FieldsOf<RankLooked> fieldsOf(Of<RankLooked>) {
+    using M = RankLooked;
+    return {{"pid", &M::pid},
+            {"hold", &M::hold},
+            {"processor_ns", &M::processor},
+            {"silent_ns", &M::silent}};
 }
 FieldsOf<AgentDone> fieldsOf(Of<AgentDone>) {
     return {};
@@ -210,11 +216,8 @@ FieldsOf<RankFinished> fieldsOf(Of<RankFinished>) {
 }
 FieldsOf<RankFailed> fieldsOf(Of<RankFailed>) {
     using M = RankFailed;
-    return {{"message", &M::message},
-            {"code", &M::code},
-            {"step", &M::step},
-            {"phase", &M::phase},
-            {"layer", &M::layer}};
+    return {{"message", &M::message}, {"code", &M::code},   {"step", &M::step},
+            {"phase", &M::phase},     {"layer", &M::layer}, {"waited_for", &M::waitedFor}};
 }
 FieldsOf<VerifyResult> fieldsOf(Of<VerifyResult>) {
     using M = VerifyResult;
@@ -233,15 +236,16 @@ using Messages = Alternatives<Message>;
 
 /// The word under "type", by alternative of Message.
 constexpr Messages::Words kTypes{
-    "agent_hello",       "prepare_request",  "host_prepared",   "data_request",
-    "data_checked",      "peers_request",    "peers_checked",   "clock_asked",
-    "clock_told",        "clock_correction", "backlog",         "taken",
-    "launch_request",    "task_terms",       "rank_start",      "command",
-    "heartbeat",         "rank_started",     "rank_exited",     "agent_done",
-    "log_line",          "rank_hello",       "peak_measured",   "device_reported",
-    "lane_declared",     "strings_declared", "step_done",       "rank_activity",
-    "metric_reported",   "sample_written",   "theory_reported", "facts_reported",
-    "diagnostic_raised", "rank_finished",    "rank_failed",     "verify_result"};
+    "agent_hello",     "prepare_request",   "host_prepared",    "data_request",
+    "data_checked",    "peers_request",     "peers_checked",    "clock_asked",
+    "clock_told",      "clock_correction",  "backlog",          "taken",
+    "launch_request",  "task_terms",        "rank_start",       "command",
+    "heartbeat",       "rank_started",      "rank_exited",      "rank_looked",
+    "agent_done",      "log_line",          "rank_hello",       "peak_measured",
+    "device_reported", "lane_declared",     "strings_declared", "step_done",
+    "rank_activity",   "metric_reported",   "sample_written",   "theory_reported",
+    "facts_reported",  "diagnostic_raised", "rank_finished",    "rank_failed",
+    "verify_result"};
 static_assert(kTypes.back() != nullptr);
 
 /// From the recorder or a task of this user's: what was asked for here.

@@ -7,7 +7,7 @@
 //   agent -> rank       RankStart, Command(stop | capture), ClockCorrection
 //   agent -> recorder   AgentHello, HostPrepared, DataChecked, PeersChecked, ClockAnswer,
 //   RankStarted,
-//                       RankExited, Backlog, AgentDone, LogLine, Heartbeat
+//                       RankLooked, RankExited, Backlog, AgentDone, LogLine, Heartbeat
 //   rank -> recorder    RankHello, DeviceReported, PeakMeasured, LaneDeclared, StringsDeclared,
 //   StepDone, RankActivity, MetricReported, SampleWritten,
 //                       TheoryReported, FactsReported, DiagnosticRaised, LogLine, RankFinished,
@@ -167,6 +167,26 @@ struct Command {
 
 struct Heartbeat {};
 
+/// What keeps a process from running, as /proc tells; of several threads the first.
+enum class ProcessHold : std::uint8_t {
+    kNone = 0,      ///< it runs, or could
+    kSleeping = 1,  ///< it waits for something by itself
+    kDisk = 2,      ///< in the kernel, where no signal is heard (state D): a disk, a driver
+    kStopped = 3,   ///< by a signal
+    kTraced = 4,    ///< by a debugger
+    kFrozen = 5,    ///< with its cgroup
+    kEnded = 6,     ///< it has ended, and another process, a debugger, has yet to hear of it
+};
+constexpr auto wordsOf(ProcessHold) {
+    return wordList<Word<ProcessHold>>({{ProcessHold::kNone, "runs"},
+                                        {ProcessHold::kSleeping, "sleeps"},
+                                        {ProcessHold::kDisk, "disk"},
+                                        {ProcessHold::kStopped, "stopped"},
+                                        {ProcessHold::kTraced, "traced"},
+                                        {ProcessHold::kFrozen, "frozen"},
+                                        {ProcessHold::kEnded, "ended"}});
+}
+
 struct RankStarted {
     std::int32_t rank = 0;
     std::int64_t pid = 0;
@@ -177,6 +197,17 @@ struct RankExited {
     std::optional<std::int32_t> code;
     std::optional<std::int32_t> signal;
     std::string lastWords;  ///< tail of its stderr
+    /// Not kNone: it did not end after SIGKILL, and was left, since the kernel does this with it.
+    ProcessHold left = ProcessHold::kNone;
+    std::string cause{};  ///< of `signal`, as far as the system tells; may be empty
+};
+
+/// What the agent sees of a rank's process, every two seconds and when a rank fails.
+struct RankLooked {
+    std::int64_t pid = 0;
+    ProcessHold hold = ProcessHold::kNone;
+    Duration processor;  ///< processor time of all its threads since it was started
+    Duration silent;     ///< since its last word, while the agent listened
 };
 
 struct AgentDone {};
@@ -268,12 +299,14 @@ struct RankFinished {
 
 struct RankFailed {
     std::string message;
-    /// "non-finite-loss" "out-of-memory" "device-lost" "peer-lost" "data" "failure"; "launch":
-    /// this machine cannot do what was asked, e.g. has too few GPUs.
+    /// "non-finite-loss" "out-of-memory" "device-lost" "data" "failure"; "launch": this machine
+    /// cannot do what was asked, e.g. has too few GPUs. Of a rank that waited for another one in
+    /// vain: "peer-late", and "peer-lost" where it only heard that another gave up or is gone.
     std::string code{};
     std::int32_t step = -1;
     std::string phase{};
     std::int32_t layer = -1;
+    std::int32_t waitedFor = -1;  ///< the rank; -1: none, or not known
 };
 
 /// Largest relative errors against a reference (rank 0 only).
@@ -291,10 +324,10 @@ using Message =
     std::variant<AgentHello, PrepareRequest, HostPrepared, DataRequest, DataChecked, PeersRequest,
                  PeersChecked, ClockAsked, ClockAnswer, ClockCorrection, Backlog, Taken,
                  LaunchRequest, TaskTerms, RankStart, Command, Heartbeat, RankStarted, RankExited,
-                 AgentDone, LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared,
-                 StringsDeclared, StepDone, RankActivity, MetricReported, SampleWritten,
-                 TheoryReported, FactsReported, DiagnosticRaised, RankFinished, RankFailed,
-                 VerifyResult>;
+                 RankLooked, AgentDone, LogLine, RankHello, PeakMeasured, DeviceReported,
+                 LaneDeclared, StringsDeclared, StepDone, RankActivity, MetricReported,
+                 SampleWritten, TheoryReported, FactsReported, DiagnosticRaised, RankFinished,
+                 RankFailed, VerifyResult>;
 
 std::string encode(const Message& message);
 /// What agents and ranks say has no control characters afterwards; newlines and tabs only in last

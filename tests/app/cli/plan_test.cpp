@@ -121,6 +121,24 @@ TEST_F(PlanProgram, AnswersOrSaysWhatIsWrongAndWhereItWasGiven) {
          {"plan", "--model", "ref", "--ranks", "4", "--strategy", "hsdp", "--shard-ranks", "3"});
 }
 
+TEST_F(PlanProgram, TakesARecordingWithCheckpoints) {
+    ASSERT_EQ(startRecord({"--steps", "4", "--checkpoint", path("kept"), "--checkpoint-every", "2",
+                           "--keep-checkpoints", "1"})
+                  ->wait(),
+              0);
+    const auto plan = start({"plan", "--from", output()});
+    EXPECT_EQ(plan->wait(), 0) << plan->err();
+    EXPECT_THAT(plan->out(), HasSubstr("peak per rank"));
+}
+
+TEST_F(PlanProgram, SaysOfMemoryWhatItCanWhereARecordingSaysNothingOfTime) {
+    ASSERT_EQ(startRecord({"--steps", "4", "--capture", "off"})->wait(), 0);
+    const auto plan = start({"plan", "--from", output()});
+    EXPECT_EQ(plan->wait(), 0) << plan->err();
+    EXPECT_THAT(plan->out(), HasSubstr("peak per rank"));
+    EXPECT_THAT(plan->err(), HasSubstr("what follows says nothing of time"));
+}
+
 TEST_F(PlanProgram, TakesNoNumberThatIsNone) {
     const auto plan = [](const char* flag, const char* value) {
         return std::vector<std::string>{"plan",     "--model", "ref", "--memory",

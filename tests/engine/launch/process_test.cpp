@@ -1,5 +1,7 @@
 #include "engine/launch/process.h"
 
+#include "engine/launch/kill_cause.h"
+#include "engine/launch/process_look.h"
 #include "engine/launch/run_supervisor.h"
 #include "storage/model/host_facts.h"
 
@@ -107,6 +109,33 @@ TEST(Process, TellsWhetherAProcessIsStopped) {
     ::kill(pid, SIGKILL);
     EXPECT_EQ(waitFor(pid).signal, SIGKILL);
     EXPECT_FALSE(isStopped(-1));
+}
+
+TEST(Process, IsSeenToBeStoppedFrozenOrAtItsEnd) {
+    const pid_t pid = shell("exec sleep 60");
+    ::kill(pid, SIGSTOP);
+    int status = 0;
+    ASSERT_EQ(::waitpid(pid, &status, WUNTRACED), pid);
+    EXPECT_EQ(lookAt(pid).hold, run::ProcessHold::kStopped);
+    EXPECT_TRUE(isHeld(lookAt(pid).hold));
+    ::kill(pid, SIGKILL);
+    siginfo_t ended{};
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
+    EXPECT_EQ(lookAt(pid).hold, run::ProcessHold::kEnded) << "it is not reaped";
+    waitFor(pid);
+    EXPECT_EQ(lookAt(pid).hold, run::ProcessHold::kEnded);
+    EXPECT_EQ(lookAt(::getpid()).hold, run::ProcessHold::kNone) << "it is running right now";
+}
+
+TEST(Process, ThatUsedItsProcessorTimeIsSaidToHave) {
+    const KillCauses causes;
+    ProcessEnd end;
+    end.signal = SIGXCPU;
+    EXPECT_THAT(causes.of(end), testing::HasSubstr("ulimit -t"));
+    end.signal = SIGXFSZ;
+    EXPECT_THAT(causes.of(end), testing::HasSubstr("ulimit -f"));
+    end.signal = SIGSEGV;
+    EXPECT_EQ(causes.of(end), "");
 }
 
 TEST(Process, AddsToTheEnvironment) {

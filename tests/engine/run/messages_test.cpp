@@ -76,7 +76,8 @@ std::vector<Message> everyMessage() {
             Command{"capture", {"light", "10-20", 3}},
             Heartbeat{},
             RankStarted{1, 77},
-            RankExited{1, std::nullopt, 9, "last \"words\""},
+            RankExited{1, std::nullopt, 9, "last \"words\"", ProcessHold::kFrozen, "cause"},
+            RankLooked{77, ProcessHold::kDisk, Duration{5}, Duration{6}},
             AgentDone{},
             LogLine{"warning", "text"},
             RankHello{1, "shardscope 1", 77, "cpu", {{"torch", "2.11.0"}}},
@@ -93,7 +94,7 @@ std::vector<Message> everyMessage() {
             FactsReported{{FactRow{"products", 1, 2, "MKL"}}},
             DiagnosticRaised{diagnostic},
             RankFinished{10, 1, true},
-            RankFailed{"loss is nan", "non-finite-loss", 4, "head", 2},
+            RankFailed{"loss is nan", "non-finite-loss", 4, "head", 2, 1},
             VerifyResult{1e-7, 2e-6, 3e-6, "wte.weight", 20, 100, 99}};
 }
 

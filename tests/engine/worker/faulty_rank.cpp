@@ -1,14 +1,17 @@
 // A rank made of the parts of shardscope-rank, with a fault that a program can have and that cannot
-// be put into one from outside. For tests/bench/fault_runs.
+// be put into one from outside. For tests/bench/fault_runs and tests/recovery/hangs.
 //
 //   SHARDSCOPE_FAULT=late-gather:LAYER:FIRST-LAST   a layer is gathered when it is needed, not
 //                                                   before, in these steps
 //   SHARDSCOPE_FAULT=leak:BYTES                     a tensor of each step is never freed
+//   SHARDSCOPE_FAULT=sleep:RANK:STEP                the step thread sleeps for good
+//   SHARDSCOPE_FAULT=spin:RANK:STEP                 it computes for good
 #include "engine/comm/communicator.h"
 #include "engine/worker/command_reader.h"
 #include "engine/worker/rank_worker.h"
 
 #include <ATen/ops/empty.h>
+#include <poll.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -27,6 +30,8 @@ struct Fault {
     LayerIndex lateLayer = kNoLayer;
     std::int32_t first = 0, last = -1;  ///< steps
     long long leaked = 0;               ///< bytes of each step
+    int hangs = -1;                     ///< this rank, from step `first` on
+    bool spins = false;                 ///< rather than sleeps
 };
 
 Fault requested() {
@@ -38,6 +43,10 @@ Fault requested() {
         fault.lateLayer.value = static_cast<std::int16_t>(layer);
         return fault;
     }
+    fault.spins = std::string_view(text).starts_with("spin:");
+    if (std::sscanf(text, fault.spins ? "spin:%d:%d" : "sleep:%d:%d", &fault.hangs, &fault.first) ==
+        2)
+        return fault;
     if (std::sscanf(text, "leak:%lld", &fault.leaked) == 1) return fault;
     std::fprintf(stderr, "faulty_rank: SHARDSCOPE_FAULT is '%s'\n", text);
     std::exit(2);
@@ -125,9 +134,16 @@ private:
         return isLate ? comm::Work(std::make_shared<Deferred>(std::move(begin))) : begin();
     }
     void leak(const comm::CollectiveTag& tag) {
+        if (m_fault.hangs == rank() && tag.step >= m_fault.first) hang();
         if (m_fault.leaked <= 0 || tag.step <= m_step) return;
         m_step = tag.step;
         m_leaked.push_back(at::empty({m_fault.leaked}, at::kByte));
+    }
+
+    /// What an optimiser does not leave out.
+    [[noreturn]] void hang() const {
+        for (volatile std::uint64_t turn = 0;; turn = turn + 1)
+            if (!m_fault.spins) ::poll(nullptr, 0, 1000);
     }
 
     std::unique_ptr<comm::Communicator> m_inner;
