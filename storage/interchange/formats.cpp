@@ -40,6 +40,10 @@ constexpr Magic kOthers[] = {{"\x7f"
                              {"PERFILE2",
                               "data of Linux perf: convert it with `perf script -i FILE | "
                               "stackcollapse-perf.pl`, and import the folded stacks"},
+                             // LZ4, which memray and others pack with
+                             {"\x04\x22\x4d\x18",
+                              "packed with lz4: unpack it first; of a capture of memray, which has "
+                              "no times of a program, `memray flamegraph FILE` shows it"},
                              {"memray",
                               "a capture of memray, which has no times of a program: `memray "
                               "flamegraph FILE` shows it"}};

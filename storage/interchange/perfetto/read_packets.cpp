@@ -71,8 +71,8 @@ tl::unexpected<Error> PerfettoReader::refuse(const std::string& why) const {
 
 tl::unexpected<Error> PerfettoReader::foreign() const {
     return refuse(
-        "is a Perfetto trace that Shardscope did not write: only those that `shardscope export "
-        "--format perfetto` made can be imported, because others do not say which lane is what");
+        "is a Perfetto trace that Shardscope did not write: convert it with Perfetto's `traceconv "
+        "json FILE FILE.json`, and import that");
 }
 
 Result<std::size_t> PerfettoReader::take(std::string_view bytes) {
