@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -119,6 +120,9 @@ int main(int argc, char** argv) {
     if (const char* accepted = std::getenv(shardscope::launch::kAcceptedKey);
         accepted != nullptr && argc == 2)
         return answerSsh(argv[1], accepted);
+    // A file that grows past `ulimit -f` is an error of the write, as a full disk is; ranks inherit
+    // this.
+    std::signal(SIGXFSZ, SIG_IGN);
     shardscope::cli::occupyStandardDescriptors();
     try {
         return shardscope::cli::run(argc, argv);

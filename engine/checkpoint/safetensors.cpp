@@ -1,6 +1,7 @@
 #include "engine/checkpoint/safetensors.h"
 
 #include "engine/checkpoint/checkpoint_files.h"
+#include "storage/model/input_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -82,13 +83,13 @@ tl::unexpected<Error> SafetensorsFile::damaged(const std::string& what) const {
 }
 
 Result<std::shared_ptr<const SafetensorsFile>> SafetensorsFile::open(const std::string& path) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int descriptor = openRegularFile(path);
     struct stat status {};
     if (descriptor < 0 || ::fstat(descriptor, &status) != 0) {
         const int error = errno;
         if (descriptor >= 0) ::close(descriptor);
         return failure(ErrorCode::kUnreadable,
-                       fmt::format("{} cannot be read: {}", path, std::strerror(error)));
+                       fmt::format("{} cannot be read: {}", path, inputTrouble(error)));
     }
     const auto size = static_cast<std::uint64_t>(status.st_size);
     void* base =

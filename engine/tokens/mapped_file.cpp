@@ -1,6 +1,7 @@
 #include "engine/tokens/mapped_file.h"
 
-#include <fcntl.h>
+#include "storage/model/input_file.h"
+
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -22,12 +23,11 @@ tl::unexpected<Error> unreadable(const std::string& path, const char* cause) {
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return unreadable(path, std::strerror(errno));
+    const int file = openRegularFile(path);
+    if (file < 0) return unreadable(path, inputTrouble(errno).c_str());
     struct stat facts {};
     void* data = nullptr;
     int error = ::fstat(file, &facts) == 0 ? 0 : errno;
-    if (error == 0 && !S_ISREG(facts.st_mode)) error = S_ISDIR(facts.st_mode) ? EISDIR : EINVAL;
     if (error == 0 && facts.st_size > 0) {
         data = ::mmap(nullptr, static_cast<std::size_t>(facts.st_size), PROT_READ, MAP_PRIVATE,
                       file, 0);

@@ -1,5 +1,7 @@
 #include "engine/tokens/text_files.h"
 
+#include "storage/model/input_file.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pwd.h>
@@ -22,6 +24,8 @@ constexpr std::size_t kProbeBytes = 64 << 10;
 
 /// The start of a file; enough to tell what it is.
 Result<std::string> probe(const fs::path& path) {
+    const auto hold = InputHold::of(path.string());
+    if (!hold) return failure(hold);
     std::ifstream in(path, std::ios::binary);
     std::string bytes(kProbeBytes, '\0');
     if (in) in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));

@@ -65,6 +65,7 @@ void takeTrust(const Report& whole, Report& part) {
     part.diagnostics = whole.diagnostics;
     part.events = whole.events;
     part.dropped = whole.dropped;
+    part.lost = whole.lost;
     part.fileSize = whole.fileSize;
     part.finalised = whole.finalised;
     part.running = whole.running;
@@ -72,6 +73,7 @@ void takeTrust(const Report& whole, Report& part) {
 
 void markRunning(Report& report, const char* why) {
     report.running = true;
+    report.lost = 0;
     report.judged = {false, {std::string("what there is for good: ") + why}};
 }
 

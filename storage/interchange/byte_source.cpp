@@ -1,5 +1,7 @@
 #include "storage/interchange/byte_source.h"
 
+#include "storage/model/input_file.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -217,16 +219,16 @@ public:
             m_ahead.erase(m_ahead.begin(), m_ahead.begin() + static_cast<std::ptrdiff_t>(count));
             return count;
         }
-        while (true) {
-            const ssize_t count = ::read(m_descriptor, into.data(), into.size());
-            if (count >= 0) {
-                m_read += static_cast<std::uint64_t>(count);
-                return static_cast<std::size_t>(count);
-            }
-            if (errno != EINTR)
-                return failure(ErrorCode::kUnreadable,
-                               "cannot read " + m_path + ": " + std::strerror(errno));
+        const ssize_t count = ::read(m_descriptor, into.data(), into.size());
+        if (count < 0) {
+            // A writer that is silent is waited for until the user interrupts.
+            if (errno == EINTR)
+                return failure(ErrorCode::kCancelled, "reading " + m_path + " was interrupted");
+            return failure(ErrorCode::kUnreadable,
+                           "cannot read " + m_path + ": " + std::strerror(errno));
         }
+        m_read += static_cast<std::uint64_t>(count);
+        return static_cast<std::size_t>(count);
     }
     [[nodiscard]] double share() const override {
         return m_size == 0 ? 0 : static_cast<double>(m_read) / static_cast<double>(m_size);
@@ -256,6 +258,8 @@ private:
 };
 
 Result<std::unique_ptr<FileSource>> openFile(const std::string& path, const std::string& title) {
+    const auto hold = InputHold::of(path);
+    if (!hold) return failure(hold);
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return failure(ErrorCode::kUnreadable,

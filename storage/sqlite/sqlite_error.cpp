@@ -4,6 +4,7 @@
 #include "storage/sqlite/sqlite_api.h"
 
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 
 #include <cerrno>
 #include <string>
@@ -18,6 +19,14 @@ std::string sizeLimit() {
     if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
     return ", and the largest file size this process may write (`ulimit -f`), " +
            std::to_string(limit.rlim_cur) + " bytes";
+}
+
+/// Each file takes one, however small.
+bool lacksInodes(const std::string& path) {
+    struct statvfs disk {};
+    const std::size_t end = path.rfind('/');
+    const std::string folder = end == std::string::npos ? "." : path.substr(0, end + 1);
+    return ::statvfs(folder.c_str(), &disk) == 0 && disk.f_files > 0 && disk.f_favail == 0;
 }
 
 }  // namespace
@@ -52,6 +61,12 @@ tl::unexpected<Error> databaseError(sqlite3* database, const std::string& path) 
                                                     " is locked by another program: close it "
                                                     "there and try again");
         case SQLITE_CANTOPEN:
+            if (lacksInodes(path))
+                return failure(ErrorCode::kFailure,
+                               "no more files fit on the disk of " + path +
+                                   ": its table of files (inodes, see `df -i`) is full; remove "
+                                   "some files there");
+            [[fallthrough]];
         case SQLITE_PERM:
         case SQLITE_READONLY:
             return failure(ErrorCode::kUnreadable,

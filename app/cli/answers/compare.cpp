@@ -8,6 +8,7 @@
 #include "app/cli/options.h"
 #include "app/cli/record/part_words.h"
 #include "profiler/questions/scaling.h"
+#include "storage/model/input_file.h"
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -46,9 +47,11 @@ std::string placeIn(const std::string& path, const toml::source_region& where) {
 Result<std::vector<analysis::GateRule>> readGate(const std::string& path) {
     std::vector<analysis::GateRule> rules;
     if (path.empty()) return rules;
+    const auto hold = InputHold::of(path);
+    if (!hold) return failure(hold, "the rules");
     std::ifstream written(path);
     std::error_code none;
-    if (!written || !std::filesystem::is_regular_file(path, none))
+    if (!written || std::filesystem::is_directory(path, none))
         return failure(ErrorCode::kUsage,
                        fmt::format("the rules {} cannot be read: {}", path,
                                    written ? "it is not a file" : std::strerror(errno)));

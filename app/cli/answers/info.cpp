@@ -8,6 +8,7 @@
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_settings.h"
 #include "profiler/analysis/communication/host_clocks.h"
+#include "storage/model/event_account.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
@@ -112,6 +113,9 @@ std::string infoText(const RecordingSummary& summary, bool running, const std::s
     line("steps", stepsText(summary));
     for (const std::string& phrase : detailPhrases(summary.detail)) line("detail", phrase);
     line("events", eventsText(summary.events));
+    if (const EventAccount account = eventAccount(summary); account.lost > 0 && !running)
+        line("lost", fmt::format("{} of {} events that ranks counted never came into the file",
+                                 countText(account.lost), countText(account.emitted)));
     line("file", fmt::format("{}, of which {} are compressed events", bytesText(summary.fileSize),
                              bytesText(summary.chunkBytes)));
     for (const auto& diagnostic : summary.diagnostics)

@@ -53,6 +53,10 @@ std::string accountText(const storage::Salvage& salvage, const RepairOptions& op
             "are not in it; where its log ({}-wal) lies elsewhere, put it beside the file and "
             "repair again\n",
             countText(salvage.unreceived), options.input);
+    if (salvage.missed > 0)
+        text +=
+            fmt::format("lost        {} events that ranks had counted never came into the file\n",
+                        countText(salvage.missed));
     for (const std::string& note : salvage.notes) text += fmt::format("note        {}\n", note);
     if (!salvage.lossless()) return text;
     if (salvage.finalised) return text + "nothing was lost\n";

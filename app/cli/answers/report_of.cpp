@@ -3,6 +3,7 @@
 #include "profiler/analysis/communication/host_clocks.h"
 #include "profiler/questions/hta_rows.h"
 #include "profiler/questions/report_reader.h"
+#include "storage/model/event_account.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/run_facts.h"
@@ -75,6 +76,10 @@ std::string infoJson(const RecordingSummary& summary, bool running) {
                                  {"device", rank.device},
                                  {"emitted", rank.emitted},
                                  {"dropped", rank.dropped}});
+    const EventAccount account = eventAccount(summary);
+    json["events_counted"] = account.emitted;
+    json["events_dropped"] = account.dropped;
+    json["events_lost"] = running ? 0 : account.lost;
     json["hosts"] = Json::array();
     const analysis::HostClocks clocks(summary, {});
     for (const analysis::HostClock& host : clocks.hosts())

@@ -320,6 +320,7 @@ Answer recording(const Report& report, bool brief) {
     if (!report.running)
         for (const std::string& sentence : report.completeness.missing) add(answer, "", sentence);
     add(answer, "dropped events", countText(report.dropped));
+    if (report.lost > 0) add(answer, "lost events", countText(report.lost));
     add(answer, "events", countText(report.events));
     std::string file = bytesText(report.fileSize);
     if (report.events > 0)

@@ -10,6 +10,7 @@
 #include "engine/run/config/run_option.h"
 #include "engine/run/theory/theory.h"
 #include "storage/model/host_clock.h"
+#include "storage/model/input_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -203,6 +204,8 @@ Result<std::string> hostText(const std::string& fileOrList) {
         run::isHostFile(fileOrList) ||
         (!fileOrList.empty() && std::filesystem::is_regular_file(fileOrList, ignored));
     if (!file) return fileOrList;
+    const auto hold = InputHold::of(fileOrList);
+    if (!hold) return failure(hold, "the host file");
     std::ifstream stream(fileOrList, std::ios::binary);
     std::ostringstream text;
     if (stream) text << stream.rdbuf();  // an empty file is one too

@@ -5,8 +5,10 @@
 #include "engine/tokens/corpus.h"
 #include "engine/tokens/text_files.h"
 #include "engine/tokens/token_stream.h"
+#include "storage/model/input_file.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +26,14 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLookedAt = 64 * 1024;
 
 Result<void> checkFile(const fs::path& path) {
+    // Ranks map it, each by itself.
+    if (const int tried = openRegularFile(path.string()); tried >= 0)
+        ::close(tried);
+    else
+        return failure(ErrorCode::kUnreadable,
+                       fmt::format("the data file {} cannot be read: {}; check it and its "
+                                   "permissions",
+                                   path.string(), inputTrouble(errno)));
     std::ifstream file(path, std::ios::binary);
     std::vector<char> front(kLookedAt);
     file.read(front.data(), static_cast<std::streamsize>(front.size()));

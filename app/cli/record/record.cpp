@@ -235,6 +235,17 @@ Result<RunEnd> recordTasks(RecordOptions& options, const launch::TaskPlace& task
     return end;
 }
 
+/// Files that the run itself would not get past; data on other hosts is theirs.
+Result<void> checkDryData(run::RunConfig config) {
+    if (!config.hosts.empty()) return {};
+    if (config.data.empty()) {
+        const auto tree = ownSourceTree();
+        if (!tree || config.tokenizer == run::RunConfig{}.tokenizer) return {};
+        config.data = *tree;
+    }
+    return settleData(config);
+}
+
 /// Starts nothing, so that there are no tasks to meet.
 Result<run::RunConfig> dryConfig(RecordOptions& options,
                                  const std::optional<launch::TaskPlace>& task) {
@@ -244,6 +255,8 @@ Result<run::RunConfig> dryConfig(RecordOptions& options,
         return failure(ErrorCode::kUsage,
                        "--dry-run is about training, and this run measures with what memory there "
                        "is; leave it out");
+    if (config)
+        if (auto there = checkDryData(*config); !there) return failure(there);
     return config;
 }
 

@@ -117,6 +117,13 @@ QString incompleteText(const OpenRecording& recording) {
             wasSalvaged(recording) ? u"were lost with the part of the file that was damaged"_s
                                    : u"were dropped because a queue was full"_s);
     }
+    if (report.lost > 0) {
+        return u"%1 of %2 events that ranks counted were lost on their way into the recording: "
+               u"counts and sums are too low."_s.arg(
+                   formatCount(static_cast<std::int64_t>(report.lost)),
+                   formatCount(
+                       static_cast<std::int64_t>(report.lost + report.dropped + report.events)));
+    }
     if (report.completeness.known && !report.completeness.complete &&
         !report.completeness.missing.empty()) {
         return fromUtf8(report.completeness.missing.front());

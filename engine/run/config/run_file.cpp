@@ -9,6 +9,7 @@
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/near_miss.h"
 #include "engine/run/config/run_option.h"
+#include "storage/model/input_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -327,6 +329,8 @@ std::string tomlValue(const OptionValue& value) {
 
 Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults,
                               const MayRun& mayRun) {
+    const auto hold = InputHold::of(path);
+    if (!hold) return failure(hold, "the run file");
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     text << file.rdbuf();
@@ -366,6 +370,9 @@ std::string toToml(const RunConfig& config) {
 }
 
 bool isSavedRunFile(const std::string& path) {
+    // Of what can be read again only.
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) return false;
     std::ifstream file(path, std::ios::binary);
     std::string line;
     return std::getline(file, line) && line == kSavedBy;

@@ -1,4 +1,5 @@
 #include "profiler/analysis/findings.h"
+#include "storage/model/event_account.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
@@ -65,22 +66,17 @@ private:
 };
 
 void certifyEvents(const RecordingSummary& summary, Certificate& certificate) {
-    std::uint64_t emitted = 0;
-    std::uint64_t dropped = 0;
     for (const RankFacts& rank : summary.ranks) {
-        emitted += rank.emitted;
-        dropped += rank.dropped;
         if (rank.dropped > 0)
             certificate.say(
                 fmt::format("rank {}: {} of {} events were dropped because its queue "
                             "was full",
                             rank.rank.value, rank.dropped, rank.emitted));
     }
-    std::uint64_t stored = summary.events.total() + dropped;
-    for (const DetailFacts& facts : summary.detail) stored += facts.removed.value_or(0);
-    if (stored < emitted)
+    const EventAccount account = eventAccount(summary);
+    if (account.lost > 0)
         certificate.say(fmt::format("{} of {} emitted events never arrived in the recording",
-                                    emitted - stored, emitted));
+                                    account.lost, account.emitted));
 }
 
 void certifyRows(const RecordingSummary& summary, Certificate& certificate) {

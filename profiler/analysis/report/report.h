@@ -231,6 +231,7 @@ struct Report {
     std::vector<Diagnostic> diagnostics;
     std::uint64_t events = 0;
     std::uint64_t dropped = 0;
+    std::uint64_t lost = 0;  ///< EventAccount::lost; 0 while the recording is being written
     Bytes fileSize;
     bool finalised = false;
     bool running = false;  ///< its writer is at work, as far as the reader knows

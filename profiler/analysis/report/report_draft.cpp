@@ -2,6 +2,7 @@
 
 #include "profiler/analysis/part.h"
 #include "profiler/analysis/rules/run_findings.h"
+#include "storage/model/event_account.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
@@ -170,7 +171,9 @@ Report ReportDraft::conclude(const std::vector<RankGrowth>& growths, const Surro
     // Of a recording, not of what is selected of it.
     if (!isSelected(m_summary)) report.completeness = certify(m_summary, std::move(m_recorded));
     report.events = m_summary.events.total();
-    for (const RankFacts& rank : m_summary.ranks) report.dropped += rank.dropped;
+    const EventAccount account = eventAccount(m_summary);
+    report.dropped = account.dropped;
+    if (!isSelected(m_summary)) report.lost = account.lost;
     report.fileSize = m_summary.fileSize;
     report.finalised = m_summary.complete;
     RunFindings findings = runFindings(rules(growths, around));

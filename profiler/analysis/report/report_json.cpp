@@ -314,6 +314,7 @@ std::string toJson(const Report& report) {
     json["diagnostics"] = diagnosticsJson(report);
     json["events"] = report.events;
     json["dropped"] = report.dropped;
+    json["lost"] = report.lost;
     json["file_bytes"] = report.fileSize.count;
     // Texts of a recording may hold any bytes; JSON must not fail on them.
     return json.dump(2, ' ', false, Json::error_handler_t::replace);

@@ -1,6 +1,7 @@
 #include "profiler/analysis/rules/checks.h"
 
 #include "storage/model/detail.h"
+#include "storage/model/event_account.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
@@ -49,18 +50,24 @@ Check certificate(const Completeness& completeness) {
 }
 
 Check dropped(const RecordingSummary& summary) {
-    std::uint64_t seen = 0, lost = 0;
-    for (const RankFacts& rank : summary.ranks) seen += rank.emitted, lost += rank.dropped;
-    Check check{"dropped", "events dropped", CheckState::kUnknown, {}};
-    if (seen == 0) {
+    const EventAccount account = eventAccount(summary);
+    Check check{"dropped", "events dropped or lost", CheckState::kUnknown, {}};
+    if (account.emitted == 0) {
         check.found = "no rank counted the events that it saw";
         return check;
     }
-    check.state = lost > 0 ? CheckState::kProblem : CheckState::kFine;
+    // Of a recording that is being written some are on their way.
+    const bool lost = account.lost > 0 && summary.complete;
+    check.state = account.dropped > 0 || lost ? CheckState::kProblem : CheckState::kFine;
     // Of a rank that was killed more is stored than it had counted last; as report and window
     // count.
-    check.found = fmt::format("{} of {} that are recorded or were dropped", countText(lost),
-                              countText(summary.events.total() + lost));
+    check.found =
+        fmt::format("{} of {} that are recorded or were dropped", countText(account.dropped),
+                    countText(account.stored + account.dropped));
+    if (account.lost > 0)
+        check.found += fmt::format(
+            "; {} of {} that ranks counted {}", countText(account.lost), countText(account.emitted),
+            summary.complete ? "were lost on their way into the file" : "are not in the file");
     return check;
 }
 

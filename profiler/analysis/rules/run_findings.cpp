@@ -77,7 +77,8 @@ void addCuts(const RuleInput& input, std::vector<std::string>& lacks) {
     if (std::any_of(diagnostics.begin(), diagnostics.end(),
                     [](const Diagnostic& each) { return each.code == kPartOfRecording; }))
         lacks.emplace_back("the rest of the run: this is a part of a recording");
-    if (report.dropped > 0 || (report.completeness.known && !report.completeness.complete))
+    if (report.dropped > 0 || report.lost > 0 ||
+        (report.completeness.known && !report.completeness.complete))
         lacks.emplace_back("what is missing: the recording is incomplete");
 }
 

@@ -312,15 +312,29 @@ Result<bool> wasFinalised(SalvageContext& context) {
     return *finalised != 0;
 }
 
+Result<bool> endedWell(SalvageContext& context) {
+    auto status = context.output.integer("SELECT status FROM run");
+    if (!status) return failure(status);
+    return *status == static_cast<std::int64_t>(RunStatus::kFinished) ||
+           *status == static_cast<std::int64_t>(RunStatus::kStopped);
+}
+
+/// Of the events in chunks that are damaged.
+std::uint64_t damagedOf(const SalvageContext& context, std::uint32_t rank) {
+    std::uint64_t sum = 0;
+    for (const LostEvents& lost : context.account.lost)
+        if (lost.rank.value == rank) sum += lost.events;
+    return sum;
+}
+
 /// Adds what a rank counted and what was not found of it.
 Result<void> countMissing(SalvageContext& context, std::uint32_t rank, std::int64_t stored,
                           std::uint64_t& sum) {
     auto counted = context.output.integer(
         "SELECT coalesce(max(emitted - dropped), 0) FROM ranks WHERE rank=" + std::to_string(rank));
     if (!counted) return failure(counted);
-    std::int64_t missing = *counted - stored;
-    for (const LostEvents& lost : context.account.lost)
-        if (lost.rank.value == rank) missing -= static_cast<std::int64_t>(lost.events);
+    const std::int64_t missing =
+        *counted - stored - static_cast<std::int64_t>(damagedOf(context, rank));
     if (missing > 0) sum += static_cast<std::uint64_t>(missing);
     return {};
 }
@@ -329,6 +343,8 @@ Result<void> mendTotals(SalvageContext& context) {
     const auto finalised = wasFinalised(context);
     if (!finalised) return failure(finalised);
     context.account.finalised = *finalised;
+    const auto orderly = endedWell(context);
+    if (!orderly) return failure(orderly);
     for (const std::uint32_t rank : context.ranks) {
         const std::string id = std::to_string(rank);
         auto collectives =
@@ -347,9 +363,14 @@ Result<void> mendTotals(SalvageContext& context) {
         std::uint64_t& missing = *finalised ? context.account.missed : context.account.unreceived;
         if (auto done = countMissing(context, rank, stored, missing); !done) return done;
         if (!*finalised) continue;
-        const std::string book = "UPDATE ranks SET dropped=emitted-" + std::to_string(stored) +
-                                 " WHERE rank=" + id + " AND emitted-dropped > " +
-                                 std::to_string(stored) + ";";
+        // What never came into the file stays counted as such; a run that ended well says that all
+        // came, so that it was lost with the file.
+        const std::string book =
+            "UPDATE ranks SET dropped=" +
+            (*orderly ? "emitted-" + std::to_string(stored)
+                      : "min(emitted-" + std::to_string(stored) + ", dropped+" +
+                            std::to_string(damagedOf(context, rank)) + ")") +
+            " WHERE rank=" + id + " AND emitted-dropped > " + std::to_string(stored) + ";";
         if (auto done = context.output.execute(book); !done) return done;
     }
     return {};

@@ -5,6 +5,7 @@
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <filesystem>
@@ -129,6 +130,31 @@ TEST_P(Kill, OfTheAgentTakesItsRanksAlongAndFinalises) {
     EXPECT_TRUE(summary.complete);
     EXPECT_EQ(summary.run.status, RunStatus::kFailed);
     expectKept(summary);
+}
+
+TEST_P(Kill, OfTheAgentIsCountedAlikeByAllThatCount) {
+    environment["FAKE_RANK_SPANS"] = "2000";
+    startTree();
+    ::kill(m_agent, SIGKILL);
+    EXPECT_EQ(m_program->wait(), 4);
+    const auto read = [&](const std::vector<std::string>& words) {
+        const auto reader = start(words);
+        EXPECT_EQ(reader->wait(), 0) << reader->err();
+        return reader->out();
+    };
+    using nlohmann::json;
+    const json info = json::parse(read({"info", output(), "--json"}));
+    const json report = json::parse(read({"report", output(), "--json"}));
+    const auto lost = info.at("events_lost").get<std::uint64_t>();
+    const auto stored = report.at("events").get<std::uint64_t>();
+    EXPECT_EQ(report.at("lost"), lost);
+    EXPECT_GE(stored + lost + report.at("dropped").get<std::uint64_t>(),
+              info.at("events_counted").get<std::uint64_t>());
+    const bool said = read({"report", output()}).find("lost events") != std::string::npos;
+    EXPECT_EQ(said, lost > 0);
+    EXPECT_EQ(
+        read({"analyze", output(), "trust"}).find("were lost on their way") != std::string::npos,
+        lost > 0);
 }
 
 TEST_P(Kill, OfTheRecorderLeavesAFileThatOpensAndNoProcess) {

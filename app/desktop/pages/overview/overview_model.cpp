@@ -197,6 +197,9 @@ QString overviewSubline(const SelectedPart& part) {
         parts << u"%1 of %2 events dropped."_s.arg(
             formatCount(static_cast<std::int64_t>(report.dropped)),
             formatCount(static_cast<std::int64_t>(report.events + report.dropped)));
+    if (report.lost > 0)
+        parts << u"%1 events were lost on their way."_s.arg(
+            formatCount(static_cast<std::int64_t>(report.lost)));
     return parts.join(u' ');
 }
 

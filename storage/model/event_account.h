@@ -1,0 +1,25 @@
+// What became of the events that ranks counted: the one place that adds them up, so that everything
+// that tells of it tells the same.
+#pragma once
+
+#include "storage/model/recording.h"
+
+#include <cstdint>
+
+namespace shardscope {
+
+/// emitted = stored + removed + dropped + lost, but of ranks that were ended after their last word,
+/// of which more may be stored than they had counted.
+struct EventAccount {
+    std::uint64_t emitted = 0;  ///< as ranks counted them; 0: none did
+    std::uint64_t stored = 0;
+    std::uint64_t removed = 0;  ///< on purpose, to save space
+    std::uint64_t dropped = 0;  ///< by ranks whose queues were full
+    /// On their way, with the rank, agent or recorder that held them. Of a recording whose writer
+    /// is at work: those on their way now.
+    std::uint64_t lost = 0;
+};
+
+[[nodiscard]] EventAccount eventAccount(const RecordingSummary& summary);
+
+}  // namespace shardscope
