@@ -17,7 +17,7 @@ std::string contentOf(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// As its group's freezer says, of either version: its state and where it sleeps do not tell.
+/// As its group's freezer says, of either version: its state does not show it.
 bool isFrozen(pid_t pid) {
     std::istringstream groups(contentOf(fmt::format("/proc/{}/cgroup", pid)));
     for (std::string line; std::getline(groups, line);) {

@@ -1,5 +1,5 @@
-// What became of the events that ranks counted: the one place that adds them up, so that everything
-// that tells of it tells the same.
+// What became of the events that ranks counted: added up here only, so that every command and page
+// shows the same numbers.
 #pragma once
 
 #include "storage/model/recording.h"

@@ -32,12 +32,20 @@ std::string EventPairs::asyncKey(const Event& event) {
 }
 
 void EventPairs::add(const Event& event, Timestamp time) {
-    m_threads[keyOf(event)].waiting.push_back({time, std::string(event.text)});
-    m_bytes += event.text.size() + kBytesEach;
+    Thread& thread = m_threads[keyOf(event)];
+    Part part{time, std::string(event.text)};
+    m_bytes += part.text.size() + kBytesEach;
+    if (!m_sorts) {
+        m_disordered |= time < thread.latest;
+        thread.latest = std::max(thread.latest, time);
+        take(thread, std::move(part), event);
+    } else {
+        thread.waiting.push_back(std::move(part));
+    }
     if (m_bytes <= kMostBytes) return;
-    for (auto& [key, thread] : m_threads) release(thread, thread.waiting.size() / 2 + 1);
+    for (auto& [key, each] : m_threads) release(each, each.waiting.size() / 2 + 1);
     if (m_bytes <= kMostBytes) return;
-    for (auto& [key, thread] : m_threads) rejectOpen(thread);
+    for (auto& [key, each] : m_threads) rejectOpen(each);
 }
 
 void EventPairs::forget(const Part& part) {
@@ -66,21 +74,19 @@ void EventPairs::release(Thread& thread, std::size_t count) {
                      [](const Part& a, const Part& b) { return a.time < b.time; });
     for (std::size_t i = 0; i < count; ++i) {
         static_cast<void>(readEvent(waiting[i].text, m_event));
-        if (isBegin(m_event)) {
-            thread.open.push_back(std::move(waiting[i]));
-            continue;
-        }
-        forget(waiting[i]);
-        if (thread.open.empty()) {
-            m_listener.reject("an end without a begin");
-            continue;
-        }
-        const auto begin = std::prev(matching(thread.open, m_event).base());
-        forget(*begin);
-        m_listener.pair(*begin, waiting[i]);
-        thread.open.erase(begin);
+        take(thread, std::move(waiting[i]), m_event);
     }
     waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+void EventPairs::take(Thread& thread, Part&& part, const Event& event) {
+    if (isBegin(event)) return thread.open.push_back(std::move(part));
+    forget(part);
+    if (thread.open.empty()) return m_listener.reject("an end without a begin");
+    const auto begin = std::prev(matching(thread.open, event).base());
+    forget(*begin);
+    m_listener.pair(*begin, part);
+    thread.open.erase(begin);
 }
 
 void EventPairs::rejectOpen(Thread& thread) {

@@ -37,6 +37,8 @@ struct RankLayout {
     bool statesRank = false;
     std::int64_t worldSize = 0;
     DeviceRows rows;
+    /// Begins and ends do not come in order.
+    bool sortsPairs = false;
     /// Events far from all others are so many that they are part of the trace.
     bool keepsStrays = false;
 

@@ -75,7 +75,8 @@ TraceMapper::TraceMapper(TraceBuilder& builder, ImportAccount& account, const Se
       m_pairs({[this](const EventPairs::Part& begin, const EventPairs::Part& end) {
                    addPair(begin, end);
                },
-               [this](const char* reason) { reject(reason); }}),
+               [this](const char* reason) { reject(reason); }},
+              setting.sortsPairs),
       m_device(setting.device) {
     builder.deriveSteps(setting.rank);
 }
@@ -382,7 +383,8 @@ void TraceMapper::addPair(const EventPairs::Part& begin, const EventPairs::Part&
     const Category category = withRole(categoryIn(m_part, *m_setting.rows), m_part, name);
     auto span = spanOf(m_part, category);
     if (!span) return;
-    span->duration = end.time - begin.time;
+    m_repaired |= end.time < begin.time;
+    span->duration = std::max(Duration{}, end.time - begin.time);
     noteSpan(m_part, category, *span, name);
     addSpan(*span, category);
     m_account->kept += 2;

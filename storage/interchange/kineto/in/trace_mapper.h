@@ -79,6 +79,7 @@ public:
         std::int64_t shiftNs = 0;  ///< builder's time = time in the trace + this
         std::int64_t worldSize = 0;
         const DeviceRows* rows = nullptr;  ///< outlive the mapper
+        bool sortsPairs = false;           ///< EventPairs
         std::string device{};              ///< pid of its device's rows; empty: none
         /// Other devices of its process: its calls launch their work, its steps are theirs.
         std::vector<RankId> sameProcess{};
@@ -105,6 +106,8 @@ public:
     [[nodiscard]] const std::shared_ptr<CollectiveJoin::Operations>& operations() const {
         return m_setting.operations;
     }
+    /// Begins and ends were paired as they came, and came in another order.
+    [[nodiscard]] bool hasDisorder() const { return m_pairs.disordered(); }
     /// Some memory of the host was taken for the rank's, since it has no device.
     [[nodiscard]] bool hasHostMemory() const { return m_memory.hasHostMemory(); }
     /// M events as they stand, comma-separated, each once; the first megabyte of them.

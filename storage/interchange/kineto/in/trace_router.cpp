@@ -75,6 +75,7 @@ TraceRouter::TraceRouter(TraceBuilder& builder, ImportAccount& account, const Se
         own.shiftNs = setting.shiftNs;
         own.worldSize = m_layout.worldSize;
         own.rows = &m_layout.rows;
+        own.sortsPairs = m_layout.sortsPairs;
         own.device = m_layout.ranks[place].device;
         const std::uint32_t process = m_layout.ranks[place].first;
         if (process < place) own.operations = m_mappers[process].operations();
@@ -153,11 +154,15 @@ void TraceRouter::finish() {
 
 RankLayout TraceRouter::found(bool statesRank, std::int64_t worldSize) const {
     RankLayout found = m_survey.settle(m_rows, statesRank, worldSize);
+    found.sortsPairs = m_layout.sortsPairs ||
+                       std::any_of(m_mappers.begin(), m_mappers.end(),
+                                   [](const TraceMapper& each) { return each.hasDisorder(); });
     found.keepsStrays = m_layout.keepsStrays || m_strays * kMostStrays > m_timed;
     return found;
 }
 
 bool TraceRouter::isMisread(const RankLayout& found) const {
+    if (found.sortsPairs != m_layout.sortsPairs) return true;
     if (found.keepsStrays != m_layout.keepsStrays || found.rows != m_layout.rows) return true;
     if (found.ranks.size() > 1 || m_layout.ranks.size() > 1) return found != m_layout;
     // Whether memory of the host is that of the rank depends on whether it has a device.
