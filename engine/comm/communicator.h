@@ -29,7 +29,7 @@ public:
 /// This rank waited for another one, in vain.
 class PeerError : public CommunicationError {
 public:
-    /// `rank`: of the run.
+    /// `rank`: of the run; -1: one of the others.
     PeerError(const std::string& what, int rank) : CommunicationError(what), m_rank(rank) {}
     [[nodiscard]] int rank() const { return m_rank; }
 

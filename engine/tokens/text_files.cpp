@@ -24,8 +24,12 @@ constexpr std::size_t kProbeBytes = 64 << 10;
 
 /// The start of a file; enough to tell what it is.
 Result<std::string> probe(const fs::path& path) {
-    const auto hold = InputHold::of(path.string());
-    if (!hold) return failure(hold);
+    // A pipe would be waited for.
+    if (const int tried = openRegularFile(path.string()); tried >= 0)
+        ::close(tried);
+    else if (errno == ESPIPE)
+        return failure(ErrorCode::kUnreadable, fmt::format("cannot read training data {}: {}",
+                                                           path.string(), inputTrouble(errno)));
     std::ifstream in(path, std::ios::binary);
     std::string bytes(kProbeBytes, '\0');
     if (in) in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));

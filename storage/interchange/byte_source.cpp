@@ -1,7 +1,5 @@
 #include "storage/interchange/byte_source.h"
 
-#include "storage/model/input_file.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -258,8 +256,6 @@ private:
 };
 
 Result<std::unique_ptr<FileSource>> openFile(const std::string& path, const std::string& title) {
-    const auto hold = InputHold::of(path);
-    if (!hold) return failure(hold);
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return failure(ErrorCode::kUnreadable,

@@ -1,7 +1,6 @@
 #include "storage/interchange/stream_copy.h"
 
 #include "storage/interchange/formats.h"
-#include "storage/model/input_file.h"
 #include "storage/model/new_file.h"
 
 #include <fcntl.h>
@@ -119,8 +118,6 @@ bool StreamCopy::isStream(const std::string& path) {
 
 Result<StreamCopy> StreamCopy::of(const std::string& path, const std::string& file,
                                   const std::function<bool()>& goOn) {
-    const auto hold = InputHold::of(path);
-    if (!hold) return failure(hold);
     StreamCopy copy(file);
     if (auto done = Copying(path, file, goOn).run(); !done) return failure(done);
     return copy;

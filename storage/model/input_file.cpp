@@ -14,11 +14,6 @@
 namespace shardscope {
 namespace {
 
-bool isPipe(const std::string& path) {
-    struct stat facts {};
-    return ::stat(path.c_str(), &facts) == 0 && S_ISFIFO(facts.st_mode);
-}
-
 /// What is in a pipe is looked at by a copy of a byte of it: reading nothing from one that is empty
 /// and has no writer gives its end.
 bool hasWriter(int pipe) {
@@ -31,27 +26,50 @@ bool hasWriter(int pipe) {
     return count > 0 || (count < 0 && error == EAGAIN);
 }
 
-}  // namespace
-
-Result<InputHold> InputHold::of(const std::string& path, std::chrono::seconds patience) {
-    if (!isPipe(path)) return InputHold(-1);
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    InputHold hold(descriptor);
+/// An interruption ends the wait as a writer would.
+bool awaitWriter(int pipe, std::chrono::seconds patience) {
     const auto deadline = std::chrono::steady_clock::now() + patience;
-    while (descriptor >= 0 && !hasWriter(descriptor)) {
-        if (std::chrono::steady_clock::now() >= deadline)
-            return failure(ErrorCode::kUnreadable,
-                           fmt::format("{} is a pipe, and no program has written to it in {} s; "
-                                       "give a file, or start what writes to it",
-                                       path, patience.count()));
-        // An interruption ends the wait as a writer would.
+    while (!hasWriter(pipe)) {
+        if (std::chrono::steady_clock::now() >= deadline) return false;
         if (::poll(nullptr, 0, 50) < 0) break;
     }
-    return hold;
+    return true;
 }
 
-InputHold::~InputHold() {
-    if (m_descriptor >= 0) ::close(m_descriptor);
+tl::unexpected<Error> unreadable(const std::string& path) {
+    return failure(ErrorCode::kUnreadable, path + " cannot be read: " + std::strerror(errno));
+}
+
+struct Opened {
+    int number;
+    ~Opened() {
+        if (number >= 0) ::close(number);
+    }
+};
+
+}  // namespace
+
+Result<std::string> readInput(const std::string& path, std::chrono::seconds patience) {
+    const Opened file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    struct stat facts {};
+    if (file.number < 0 || ::fstat(file.number, &facts) != 0) return unreadable(path);
+    if (S_ISFIFO(facts.st_mode) && !awaitWriter(file.number, patience))
+        return failure(ErrorCode::kUnreadable,
+                       fmt::format("{} is a pipe, and no program has written to it in {} s; give "
+                                   "a file, or start what writes to it",
+                                   path, patience.count()));
+    // What was waited for comes at its own pace.
+    ::fcntl(file.number, F_SETFL, 0);
+    std::string text;
+    std::array<char, 65536> block{};
+    while (true) {
+        const ssize_t count = ::read(file.number, block.data(), block.size());
+        if (count == 0) return text;
+        if (count < 0 && errno == EINTR)
+            return failure(ErrorCode::kCancelled, "reading " + path + " was interrupted");
+        if (count < 0) return unreadable(path);
+        text.append(block.data(), static_cast<std::size_t>(count));
+    }
 }
 
 int openRegularFile(const std::string& path) {

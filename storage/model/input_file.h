@@ -6,25 +6,16 @@
 
 #include <chrono>
 #include <string>
-#include <utility>
 
 namespace shardscope {
 
-/// Keeps a pipe's writer from losing its reader until the pipe has been opened by other means.
-class InputHold {
-public:
-    static constexpr std::chrono::seconds kPatience{10};
-    /// Of a pipe waits for a writer, `patience` at most (kUnreadable, a sentence); of anything
-    /// else, of what is not there too, nothing.
-    static Result<InputHold> of(const std::string& path, std::chrono::seconds patience = kPatience);
-    InputHold(InputHold&& other) noexcept : m_descriptor(std::exchange(other.m_descriptor, -1)) {}
-    InputHold& operator=(InputHold&&) = delete;
-    ~InputHold();
+inline constexpr std::chrono::seconds kPipePatience{10};
 
-private:
-    explicit InputHold(int descriptor) : m_descriptor(descriptor) {}
-    int m_descriptor;
-};
+/// All of a file, or of a pipe that a program writes to, which is waited for at most `patience`;
+/// then until its end, or an interruption (kCancelled). Errors are
+/// sentences that begin with `path`: "PATH cannot be read: Is a directory" (kUnreadable).
+Result<std::string> readInput(const std::string& path,
+                              std::chrono::seconds patience = kPipePatience);
 
 /// Opens a file that has to be a regular one, never waiting. -1, and errno says why: EISDIR, or
 /// ESPIPE of what is no regular file.

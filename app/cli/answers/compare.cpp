@@ -14,10 +14,6 @@
 #include <toml++/toml.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -47,17 +43,11 @@ std::string placeIn(const std::string& path, const toml::source_region& where) {
 Result<std::vector<analysis::GateRule>> readGate(const std::string& path) {
     std::vector<analysis::GateRule> rules;
     if (path.empty()) return rules;
-    const auto hold = InputHold::of(path);
-    if (!hold) return failure(hold, "the rules");
-    std::ifstream written(path);
-    std::error_code none;
-    if (!written || std::filesystem::is_directory(path, none))
-        return failure(ErrorCode::kUsage,
-                       fmt::format("the rules {} cannot be read: {}", path,
-                                   written ? "it is not a file" : std::strerror(errno)));
+    const auto written = readInput(path);
+    if (!written) return failure(ErrorCode::kUsage, "the rules " + written.error().message);
     toml::table file;
     try {
-        file = toml::parse(written, path);
+        file = toml::parse(*written, path);
     } catch (const toml::parse_error& error) {
         return failure(ErrorCode::kUsage,
                        fmt::format("{}: {}", placeIn(path, error.source()), error.description()));

@@ -20,9 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -204,16 +202,11 @@ Result<std::string> hostText(const std::string& fileOrList) {
         run::isHostFile(fileOrList) ||
         (!fileOrList.empty() && std::filesystem::is_regular_file(fileOrList, ignored));
     if (!file) return fileOrList;
-    const auto hold = InputHold::of(fileOrList);
-    if (!hold) return failure(hold, "the host file");
-    std::ifstream stream(fileOrList, std::ios::binary);
-    std::ostringstream text;
-    if (stream) text << stream.rdbuf();  // an empty file is one too
-    if (!stream || stream.bad())
-        return failure(ErrorCode::kUnreadable,
-                       fmt::format("the host file {} cannot be read: {}; check its name",
-                                   fileOrList, std::strerror(errno != 0 ? errno : EIO)));
-    return text.str();
+    auto text = readInput(fileOrList);  // an empty file is one too
+    if (!text)
+        return failure(text.error().code,
+                       fmt::format("the host file {}; check its name", text.error().message));
+    return text;
 }
 
 void HostFlags::addTo(CLI::App& app) {

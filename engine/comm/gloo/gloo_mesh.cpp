@@ -356,11 +356,13 @@ std::shared_ptr<Mesh> makeGlooMesh(const GlooSetup& setup) {
                                           meeting.size, *address, setup.timeout);
     } catch (const std::exception& error) {
         const std::string_view text = error.what();
-        throw CommunicationError(
-            fmt::format("rank {} cannot reach the others through Gloo on {}, to meet rank 0 on {} "
-                        "port {}: {}",
-                        meeting.rank, *address, meeting.address, meeting.port,
-                        text.substr(0, text.find('\n'))));
+        const std::string why = fmt::format(
+            "rank {} cannot reach the others through Gloo on {}, to meet rank 0 on {} "
+            "port {}: {}",
+            meeting.rank, *address, meeting.address, meeting.port, text.substr(0, text.find('\n')));
+        // It waited for a rank that is not known here.
+        if (text.find("timeout") != text.npos) throw PeerError(why, WaitWatch::kNoRank);
+        throw CommunicationError(why);
     }
 }
 

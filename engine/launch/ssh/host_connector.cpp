@@ -192,12 +192,15 @@ bool HostConnector::keepsAnswering(SshSession& session) {
 void HostConnector::saySilence(const SshSession& session) {
     if (m_progress.state != ConnectState::kLooking && m_progress.state != ConnectState::kStarting)
         return;
-    m_progress.detail = session.silence() < kLongSilence
-                            ? std::string()
-                            : fmt::format(
-                                  "nothing has come for {} s: its login shell, or a disk "
-                                  "there, is waited for, {} s at most",
-                                  kLongSilence.count(), m_options.answerLimit.count());
+    const auto worthWords = std::min<std::chrono::milliseconds>(
+        kLongSilence, std::chrono::milliseconds(m_options.answerLimit) / 2);
+    m_progress.detail =
+        session.silence() < worthWords
+            ? std::string()
+            : fmt::format(
+                  "nothing has come for {:g} s: its login shell, or a disk there, is "
+                  "waited for, {} s at most",
+                  std::chrono::duration<double>(worthWords).count(), m_options.answerLimit.count());
 }
 
 /// It looked at its clock after it was asked, and before we read of it.

@@ -21,7 +21,6 @@
 #include <fstream>
 #include <limits>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -329,19 +328,13 @@ std::string tomlValue(const OptionValue& value) {
 
 Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults,
                               const MayRun& mayRun) {
-    const auto hold = InputHold::of(path);
-    if (!hold) return failure(hold, "the run file");
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file || text.fail()) {
-        return failure(ErrorCode::kUnreadable,
-                       fmt::format("the run file {} cannot be read: {}; check its name", path,
-                                   std::strerror(errno != 0 ? errno : EIO)));
-    }
+    const auto text = readInput(path);
+    if (!text)
+        return failure(text.error().code,
+                       fmt::format("the run file {}; check its name", text.error().message));
     RunFileReader reader(path, defaults, mayRun);
     try {
-        const toml::table root = toml::parse(text.str(), path);
+        const toml::table root = toml::parse(*text, path);
         return reader.read(root);
     } catch (const toml::parse_error& error) {
         return reader.complain(error.source(), error.description());

@@ -309,6 +309,9 @@ TEST_F(Record, ADryRunSaysWhatARankNeedsAndStartsNothing) {
     const auto file = start({"record", path("hosts.toml"), "--dry-run"});
     EXPECT_EQ(file->wait(), 0) << file->err();
     EXPECT_THAT(file->out(), HasSubstr("on 3 ranks")) << "all slots";
+    const auto lost = start({"record", "--tokenizer", path("none.json"), "--dry-run"});
+    EXPECT_EQ(lost->wait(), 3);
+    EXPECT_THAT(lost->err(), HasSubstr("none.json does not exist"));
     const auto far = start({"record", "--hosts", "node-a:2,node-b:1", "--dry-run"});
     EXPECT_EQ(far->wait(), 0);
     EXPECT_THAT(far->out(), HasSubstr("the hosts' memory is checked when the run starts"));

@@ -140,10 +140,8 @@ private:
         m_leaked.push_back(at::empty({m_fault.leaked}, at::kByte));
     }
 
-    /// What an optimiser does not leave out.
     [[noreturn]] void hang() const {
-        for (volatile std::uint64_t turn = 0;; turn = turn + 1)
-            if (!m_fault.spins) ::poll(nullptr, 0, 1000);
+        for (;;) ::poll(nullptr, 0, m_fault.spins ? 0 : 1000);
     }
 
     std::unique_ptr<comm::Communicator> m_inner;

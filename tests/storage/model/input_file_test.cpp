@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <thread>
 
 namespace shardscope {
 namespace {
@@ -27,30 +28,27 @@ protected:
 };
 
 TEST_F(InputFile, ThatIsAPipeWithoutAWriterIsRefused) {
-    const auto hold = InputHold::of(pipe(), std::chrono::seconds(0));
-    ASSERT_FALSE(hold.has_value());
-    EXPECT_EQ(hold.error().code, ErrorCode::kUnreadable);
-    EXPECT_NE(hold.error().message.find(pipe() + " is a pipe, and no program has written to it"),
+    const auto read = readInput(pipe(), std::chrono::seconds(0));
+    ASSERT_FALSE(read.has_value());
+    EXPECT_EQ(read.error().code, ErrorCode::kUnreadable);
+    EXPECT_NE(read.error().message.find(pipe() + " is a pipe, and no program has written to it"),
               std::string::npos)
-        << hold.error().message;
+        << read.error().message;
 }
 
 TEST_F(InputFile, ThatIsAPipeIsReadFromItsWriter) {
-    const int writer = ::open(pipe().c_str(), O_RDWR | O_CLOEXEC);
-    EXPECT_TRUE(InputHold::of(pipe(), std::chrono::seconds(0)).has_value()) << "nothing yet";
-    ASSERT_EQ(::write(writer, "text", 4), 4);
-    const auto hold = InputHold::of(pipe(), std::chrono::seconds(0));
-    ASSERT_TRUE(hold.has_value());
-    const int reader = ::open(pipe().c_str(), O_RDONLY | O_CLOEXEC);
-    ::close(writer);
-    char text[8] = {};
-    EXPECT_EQ(::read(reader, text, sizeof text), 4) << "looking took nothing of it";
-    ::close(reader);
+    std::thread writer([this] { std::ofstream(pipe()) << "text"; });
+    const auto read = readInput(pipe());
+    writer.join();
+    ASSERT_TRUE(read.has_value()) << read.error().message;
+    EXPECT_EQ(*read, "text");
 }
 
 TEST_F(InputFile, OfAnotherKindIsNotWaitedFor) {
-    for (const std::string& each : {file(), m_folder.file("none"), std::string("/dev/null")})
-        EXPECT_TRUE(InputHold::of(each).has_value()) << each;
+    EXPECT_EQ(readInput(file()).value(), "text");
+    EXPECT_EQ(readInput("/dev/null").value(), "");
+    EXPECT_FALSE(readInput(m_folder.file("none")).has_value());
+    EXPECT_FALSE(readInput("/").has_value());
 }
 
 TEST_F(InputFile, ThatHasToBeRegularIsRefusedAtOnceIfItIsNot) {

@@ -306,6 +306,12 @@ TEST_F(SshRefusals, OfALoginShellThatSaysNothing) {
         found.front().failure->message,
         AllOf(HasSubstr("nothing came from node1 for 1 s"),
               HasSubstr("something: ssh -F " + m_server->clientConfiguration() + " node1 true")));
+    bool said = false;
+    for (const auto& note : m_observer.notes)
+        said = said || note.progress.detail ==
+                           "nothing has come for 0.5 s: its login shell, or a disk there, is "
+                           "waited for, 1 s at most";
+    EXPECT_TRUE(said) << "what is waited for, before the end";
 }
 
 TEST_F(SshRefusals, OfAnAccountWithoutAShell) {

@@ -107,6 +107,18 @@ TEST_F(SshEnds, AnAgentThatIsKilledIsNoLostConnection) {
     EXPECT_GT(master(), 0);
 }
 
+TEST_F(SshEnds, AnAgentThatIsStoppedIsEndedThere) {
+    HostConnection connection = connect();
+    ASSERT_TRUE(connection.agent.has_value()) << connection.failure->message;
+    const auto pid = helloOf(*connection.agent).pid;
+    ASSERT_GT(pid, 1);
+    ::kill(static_cast<pid_t>(pid), SIGSTOP);
+    EXPECT_TRUE(connection.agent->kill(pid));
+    EXPECT_TRUE(isGone(pid));
+    EXPECT_TRUE(connection.agent->kill(::getppid())) << "it is no program of ours";
+    EXPECT_TRUE(isAlive(::getppid()));
+}
+
 TEST_F(SshEnds, AServerThatDiesIsAnEndInWords) {
     HostConnection connection = connect();
     ASSERT_TRUE(connection.agent.has_value()) << connection.failure->message;
