@@ -143,7 +143,8 @@ std::string SshAgent::endText() {
 /// Another process may have its number by now.
 bool SshAgent::kill(std::int64_t pid) {
     const std::string line = fmt::format(
-        "tr '\\0' ' ' </proc/{0}/cmdline 2>/dev/null | grep -q shardscope || exit 0; "
+        "tr '\\0' '\\n' </proc/{0}/cmdline 2>/dev/null | head -n 1 | grep -q '/shardscope$' || "
+        "exit 0; "
         "kill -9 {0}; for i in 1 2 3; do kill -0 {0} 2>/dev/null || exit 0; sleep 1; done; exit 1",
         pid);
     auto killer = ChildProcess::start(
