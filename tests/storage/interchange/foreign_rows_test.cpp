@@ -272,7 +272,7 @@ TEST_F(ForeignRows, FilesOfOneProcessAreOneRank) {
                 step(9, 0, from, 50) + "]}");
         return path;
     };
-    for (const std::string rank :
+    for (const std::string& rank :
          {std::string(), std::string(R"(,"distributedInfo":{"rank":2,"world_size":4})")}) {
         imported.options.overwrite = true;
         account = imported.import({file("a.json", 0, rank), file("b.json", 1000, rank)});
