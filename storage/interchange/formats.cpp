@@ -162,7 +162,11 @@ Result<const Format*> recogniseTrace(const std::string& path, const std::string&
         return failure(ErrorCode::kUnreadable,
                        name +
                            " is a profile of XLA (xplane.pb): import the trace.json.gz that JAX "
-                           "and TensorFlow write beside it");
+                           "writes beside it, or convert it (`pip install xprof`) with "
+                           "`python3 -c 'from sys import argv; from xprof.convert import "
+                           "raw_to_tool_data as r; open(argv[2], \"w\").write("
+                           "r.xspace_to_tool_data([argv[1]], \"trace_viewer\", {})[0])' "
+                           "FILE.xplane.pb trace.json`");
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
         return failure(ErrorCode::kUnreadable, name + " holds nothing but white space");
     for (const Format& format : formats())

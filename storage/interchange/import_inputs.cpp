@@ -23,6 +23,11 @@ bool endsLikeATrace(const std::string& name) {
     return false;
 }
 
+/// Files of profilers that are refused with the way to convert them.
+bool isConverted(const std::string& name) {
+    return name.ends_with(".xplane.pb") || name.ends_with(".nsys-rep");
+}
+
 /// What a folder holds beside traces does not keep them from being read.
 bool isOther(const fs::path& file) {
     const auto format = recogniseTrace(file.string());
@@ -34,13 +39,15 @@ Result<std::vector<std::string>> filesIn(const std::string& folder,
                                          std::vector<std::string>& left) {
     constexpr int kDeepest = 8;
     std::vector<fs::path> files;
+    std::string converted;
     std::error_code error;
     const auto options = fs::directory_options::skip_permission_denied;
     for (auto at = fs::recursive_directory_iterator(folder, options, error);
          !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
         if (at.depth() >= kDeepest) at.disable_recursion_pending();
-        if (at->is_regular_file(error) && endsLikeATrace(at->path().filename().string()))
-            files.push_back(at->path());
+        if (!at->is_regular_file(error)) continue;
+        if (endsLikeATrace(at->path().filename().string())) files.push_back(at->path());
+        if (isConverted(at->path().filename().string())) converted = at->path().string();
     }
     if (error)
         return failure(ErrorCode::kUnreadable, "cannot list " + folder + ": " + error.message());
@@ -55,6 +62,8 @@ Result<std::vector<std::string>> filesIn(const std::string& folder,
                            });
         (again || (files.size() > 1 && isOther(file)) ? left : traces).push_back(file.string());
     }
+    if (traces.empty() && !converted.empty())
+        if (const auto format = recogniseTrace(converted); !format) return failure(format);
     if (traces.empty())
         return failure(ErrorCode::kUnreadable, folder + " holds no traces (" + readEndings() + ")");
     return traces;

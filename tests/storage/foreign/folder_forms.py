@@ -1,4 +1,4 @@
-"""Folders of traces: name, files, and the ranks that they are, each with its sum of span times in ns."""
+"""Folders of traces: name, files, and the ranks that they are, each with its sum of span times in ns, or what the refusal says."""
 from form import M, X, text, training, work
 
 
@@ -15,6 +15,10 @@ def folders():
                                      for i, cycle in enumerate((first, second))}, {0: total})
     events = work(3)
     yield ("settings_beside_traces", {"rank_0.json": text(events), "settings.json": b'{"lr": 0.1}'},
+           {0: sum(round(e["dur"] * 1000) for e in events)})
+    xplane = b"\x0a\x15\x12\x09/host:CPU"
+    yield ("xplane_alone", {"plugins/profile/1/vm.xplane.pb": xplane}, "xprof.convert")
+    yield ("xplane_beside_trace", {"1/vm.xplane.pb": xplane, "1/vm.trace.json": text(events)},
            {0: sum(round(e["dur"] * 1000) for e in events)})
     yield ("folder_for_each_rank", {f"{r}/trace.json": text([X("op", 0, 5, "cpu_op")], distributedInfo={"rank": r})
                                     for r in range(2)}, {0: 5000, 1: 5000})
