@@ -307,7 +307,7 @@ def check_dashboard(walk):
                        env=dict(os.environ, QT_QPA_PLATFORM="offscreen"))
         words = [html.unescape(each) for each in
                  re.findall(r"<text[^>]*>([^<]*)</text>", picture.read_text())]
-    line = next((each for each in words[1:3] if " · " in each or "tok/s" in each), "").replace("\u2009", " ")
+    line = next((each for each in words[1:3] if " · " in each or "tok/s" in each or "median step" in each), "").replace("\u2009", " ")
     throughput, mfu = walk.report["throughput"], walk.report["mfu"]["value"]
     step, loss = throughput["step_s_median"], walk.report["loss"]["last"]
     peaks = [row["peak_bytes"] for row in walk.report["memory"] if row["peak_bytes"] is not None]

@@ -84,11 +84,16 @@ def others():
                                           "args": {"name": "clang"}}], beginningOfTime=1700000000000000))
     paddle = [X(f"ProfileStep#{i}[90.000 us]", i * 100, 90, "ProfileStep", 5, "5(Python)") for i in range(3)]
     paddle += [X(f"matmul dygraph[{d}.000 us]", 10 + d, d, "Operator", 5, "5(C++)") for d in (3, 4)]
+    paddle += [X("cudaLaunchKernel[5.000 us]", 20 + i * 50, 5, "CudaRuntime", 5, "5(C++)", {"correlation id": 7 + i}) for i in (0, 1)]
+    paddle += [X(f"{name}[30.000 us]", 30 + i * 50, 30, "Kernel", 0, 7, {"device": 0, "stream": 7, "correlation id": 7 + i})
+               for i, name in enumerate(("volta_sgemm_128x64_nn", "ncclKernel_AllReduce_RING_LL_Sum_float"))]
     yield Form("paddle", text(paddle + [
-        P("i", "[memory]", t, 5, "5(C++)", cat="Allocate", args={"place": place, "addr": str(t), "increase_bytes": size,
-                                                               "current_allocated": total})
-        for t, place, size, total in ((1, "Place(gpu:0)", 512, 1512), (2, "Place(cpu)", 64, 64), (3, "Place(gpu:0)", -512, 1000),
-                                      (4, "Place(gpu:0)", 256, 1256))] + [{}], schemaVersion="1.0.2", displayTimeUnit="ms"))
+        P("i", "[memory]", t, 5, "5(C++)", cat=kind, args={"place": place, "addr": str(t), "increase_bytes": size,
+                                                         "current_allocated": total, "current_reserved": 8192})
+        for t, kind, place, size, total in (
+            (0, "ReservedAllocate", "Place(gpu:0)", 8192, 1000), (1, "Allocate", "Place(gpu:0)", 512, 1512),
+            (2, "Allocate", "Place(cpu)", 64, 64), (3, "Free", "Place(gpu:0)", -512, 1000),
+            (4, "Allocate", "Place(gpu:0)", 256, 1256))] + [{}], schemaVersion="1.0.2", displayTimeUnit="ms"))
     yield Form("onnx_runtime", array([X("model_run", 10, 500, "Session", 47, 47, {}), X("gemm_kernel_time", 20, 100, "Node", 47, 47,
                                                                                      {"op_name": "Gemm"})]))
     yield Form("ninja_log", array([X("a.o", 100000, 250000, "targets", 0, 0, {}), X("b.o", 100000, 900000, "targets", 0, 1, {})]))

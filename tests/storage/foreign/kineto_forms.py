@@ -27,6 +27,10 @@ def profilers():
             ("add", 500, 50, 7), ("ncclDevKernel_AllGather_RING_LL", 590, 100, 20))]))
     yield Form("kineto_base_time", text(training(), baseTimeNanoseconds=1700000000000000000, trace_id="A"))
     yield Form("kineto_2021", text([{**e, "cat": OF_2021.get(e["cat"], e["cat"])} for e in training()]))
+    yield Form("kernels_of_the_host", text(training() + [
+        P("i", "[memory]", at, s="t", cat="cpu_instant_event", args={
+            "Addr": 64, "Bytes": size, "Total Allocated": total, "Device Type": 0, "Device Id": -1})
+        for at, size, total in ((20, 4096, 5096), (900, -4096, 1000))], deviceProperties=[]))
     yield Form("kineto_cycles", text(training(2) + training(2, start=9000, correlation=50)))
     yield Form("kineto_backwards", text(training()[::-1]))
     names = {"hip": "hipLaunchKernel", "xpu": "urEnqueueKernelLaunch", "privateuse1": "aclrtLaunchKernel"}

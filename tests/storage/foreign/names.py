@@ -17,6 +17,13 @@ def communicates(name):
     return bool(LIBRARY.match(name) or OPERATION.search(name))
 
 
+def without_duration(name, duration):
+    """Paddle writes how long a span took behind its name."""
+    found = re.fullmatch(r"(.*)\[(\d+\.\d+) (ms|us)\]", name, re.S)
+    unit = found and {"ms": 10**6, "us": 10**3}[found[3]]
+    return found[1] if found and abs(float(found[2]) * unit - duration) <= unit / 1000 + duration / 4e6 else name
+
+
 STEP = re.compile(
     r"[#*=\-\[\]:_() ]*(?:(?:train|training|global|optimizer)[ _-])?(step|iteration|iter|batch)"
     r"[#=\-:_ ]+(\d+)(?:(?: ?/ ?| of )\d+)?[#*=\-\[\]:_() ]*", re.I)

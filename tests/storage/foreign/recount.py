@@ -10,7 +10,7 @@ from chrome_text import events_of
 from facts import Facts
 from intervals import use_of_device
 from memory import block, peak
-from names import COPY, KERNEL, communicates, step_of, xla_device
+from names import COPY, KERNEL, communicates, step_of, without_duration, xla_device
 from pairs import KINDS, pairs
 
 
@@ -76,7 +76,8 @@ class Recount:
         elif phase == "C":
             self.counter(event, args)
         elif phase in ("i", "I", "R", "n") and event.get("name") == "[memory]":
-            self.remember(time, *block(args))
+            if not str(event.get("cat")).startswith("Reserved"):  # of Paddle's allocator, no block
+                self.remember(time, *block(args))
         elif phase in ("i", "I", "R", "n", "T", "p"):
             self.facts.instants[str(event.get("name", ""))] += 1
         elif phase in ("s", "t", "f"):
@@ -94,7 +95,7 @@ class Recount:
             self.facts.rejected += 1
 
     def span(self, time, duration, event, args):
-        name, category = str(event.get("name", "")), event.get("cat")
+        name, category = without_duration(str(event.get("name", "")), duration), event.get("cat")
         add(self.facts.spans, name, duration)
         device = self.device(event, args, category)
         if "runtime" in str(category):

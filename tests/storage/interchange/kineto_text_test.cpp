@@ -202,6 +202,35 @@ TEST(EventStream, BareArraysMayLackTheirEnd) {
     EXPECT_THAT(readAll("[]", {}, kSmall), IsOk());
 }
 
+TEST(EventStream, TakesOneEventALine) {
+    const std::string text = R"({"ph":"X","name":"a","args":{"b":[1]}}
+        {"ph":"i","name":"traceEvents"}
+        {"ph":"X")";
+    const std::string two = text.substr(0, text.rfind('{'));
+    for (std::size_t cut = 0; cut < two.size(); ++cut) {
+        const auto seen = readAll(two, {cut}, kSmall);
+        ASSERT_THAT(seen, IsOk()) << cut;
+        EXPECT_EQ(seen->events.size(), 2u) << cut;
+        EXPECT_FALSE(seen->cutOff) << cut;
+    }
+    const auto cutOff = readAll(text, {}, kSmall);
+    EXPECT_EQ(cutOff->events.size(), 2u);
+    EXPECT_TRUE(cutOff->cutOff);
+}
+
+TEST(EventStream, ResolvesOnlyEscapesThatNeedNotBe) {
+    const auto events = [](const std::string& event) {
+        const auto seen = readAll("[" + event + "]", {}, kSmall);
+        return seen->events.empty() ? std::string() : seen->events.front();
+    };
+    EXPECT_EQ(events(R"({"\u0070\u0068":"\u0058"})"), R"({"ph":"X"})");
+    EXPECT_EQ(events(R"({"name":"a\u003cb\u003e"})"), R"({"name":"a<b>"})");
+    for (const char* kept : {R"({"a":"\\u0058"})", R"({"a":"\u0022\u005c\u000a\u00e9\u2028"})",
+                             R"({"a":"\u00"})", R"({"a":"\u005"})", R"({"a":"\u00g1"})"})
+        EXPECT_EQ(events(kept), kept);
+    EXPECT_EQ(events(R"({"a":"\\\u0058"})"), R"({"a":"\\X"})");
+}
+
 TEST(EventStream, HostileTextIsNamedAndRefused) {
     const auto refused = [](const std::string& text) { return readAll(text, {}, kSmall); };
     EXPECT_THAT(refused(""), FailsWith("is empty"));

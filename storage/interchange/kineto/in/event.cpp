@@ -1,8 +1,12 @@
 #include "storage/interchange/kineto/in/event.h"
 
+#include "storage/interchange/decimal.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <utility>
 
 namespace shardscope::interchange::kineto {
@@ -97,6 +101,23 @@ const char* skipMalformed(const char* at, const char* end) {
 }
 
 }  // namespace
+
+std::string_view nameOf(const Event& event, std::string& scratch) {
+    const std::string_view name = textOf(event.name, scratch);
+    const std::int64_t unit = name.ends_with(" ms]") ? 1000 : name.ends_with(" us]") ? 1 : 0;
+    const std::size_t at = unit == 0 ? std::string_view::npos : name.rfind('[');
+    if (at == std::string_view::npos) return name;
+    const auto said = parseMicroseconds(name.substr(at + 1, name.size() - at - 5));
+    const auto duration = parseMicroseconds(bare(event.duration));
+    constexpr std::int64_t kLongest = std::int64_t{1} << 50;  // ns, 13 days
+    if (!said || !duration || std::abs(said->value) > kLongest ||
+        std::abs(duration->value) > kLongest)
+        return name;
+    // Rounded to three digits, from a float of 24 bits.
+    const std::int64_t rounding = unit + duration->value / 4'000'000;
+    const bool same = std::abs(said->value * unit - duration->value) <= rounding;
+    return same ? name.substr(0, at) : name;
+}
 
 std::size_t readEvent(std::string_view text, Event& event) {
     clear(event);

@@ -3,6 +3,7 @@
 
 #include "storage/interchange/json_text.h"
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,10 @@ struct Event {
 [[nodiscard]] inline std::string_view bare(std::string_view value) {
     return isString(value) ? value.substr(1, value.size() - 2) : value;
 }
+
+/// Its name with escapes resolved, without the duration that Paddle appends ("matmul[0.005 ms]"),
+/// by which equal names would differ. Valid as long as `scratch`.
+[[nodiscard]] std::string_view nameOf(const Event& event, std::string& scratch);
 
 /// Reads the element at the front of `text` into `event` and returns how long it is, 0 at a text
 /// without elements. What is malformed, or no object, ends at the end of its brackets; then

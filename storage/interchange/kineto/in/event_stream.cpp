@@ -5,6 +5,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 namespace shardscope::interchange::kineto {
@@ -23,6 +24,29 @@ constexpr std::size_t kMostKeyBytes = 4096;
 
 bool isSpace(int c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/// Resolves what some writers escape without need (\u0070h for ph, \u003c for <), so that keys and
+/// phases can be compared as they stand. In place; returns the new length.
+std::size_t resolvePlain(std::span<char> text) {
+    const std::string_view whole(text.data(), text.size());
+    std::size_t to = 0, from = 0;
+    for (std::size_t at = whole.find("\\u00"); at != std::string_view::npos;
+         at = whole.find("\\u00", at + 1)) {
+        const std::size_t first = whole.find_last_not_of('\\', at) + 1;
+        unsigned code = 0;
+        const char* const digits = text.data() + at + 4;
+        const bool read = at + 6 <= whole.size() &&
+                          std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2;
+        const bool plain = code >= ' ' && code <= '~' && code != '"' && code != '\\';
+        if (!read || !plain || at < from || (at - first) % 2 != 0) continue;
+        std::memmove(text.data() + to, text.data() + from, at - from);
+        to += at - from;
+        text[to++] = static_cast<char>(code);
+        from = at + 6;
+    }
+    std::memmove(text.data() + to, text.data() + from, text.size() - from);
+    return to + text.size() - from;
 }
 
 /// Commas before and after elements.
@@ -103,8 +127,16 @@ Result<void> EventStream::open() {
     }
     if (*first == kEndOfText) return refuse("is empty");
     if (*first != '{' && *first != '[') return refuse("is not JSON");
-    ++m_at;
-    m_bareArray = *first == '[';
+    // One event a line, without an array around them.
+    while (m_end < m_buffer.size() && m_end - m_at < kMostProbed) {
+        auto more = refill();
+        if (!more) return failure(more);
+        if (!*more) break;
+    }
+    std::size_t scanned = 0;
+    const bool lines = *first == '{' && isSoundEvent(m_at, scanned);
+    if (!lines) ++m_at;
+    m_bareArray = *first == '[' || lines;
     m_sawEvents = m_bareArray;
     m_place = m_bareArray ? Place::kEvents : Place::kTopLevel;
     return {};
@@ -301,7 +333,7 @@ std::span<char> EventStream::dense(std::size_t count) {
     const auto error = simdjson::minify(m_buffer.data() + m_at, count, m_dense.data(), length);
     // Only a string that does not end is an error, and a window ends outside strings.
     if (error != simdjson::SUCCESS) return {};
-    return trimmed(std::span(m_dense).first(length));
+    return trimmed(std::span(m_dense).first(resolvePlain(std::span(m_dense).first(length))));
 }
 
 Result<std::optional<std::span<char>>> EventStream::nextWindow() {

@@ -44,7 +44,8 @@ constexpr Category runtime(std::string_view name) {
     return {name, LaneRole::kRuntime, false, false};
 }
 
-/// kineto libkineto/include/ActivityType.h, the frequent ones first; then the names of 2021.
+/// kineto libkineto/include/ActivityType.h, the frequent ones first; then the names of 2021, which
+/// are Paddle's too but for its runtime.
 constexpr Known kKnown[] = {
     {"cpu_op", kOperator},
     {"cuda_runtime", kRuntime},
@@ -77,6 +78,7 @@ constexpr Known kKnown[] = {
     {"Memcpy", kCopy},
     {"Memset", kSet},
     {"Runtime", kRuntime},
+    {"CudaRuntime", kRuntime},
 };
 
 }  // namespace

@@ -13,8 +13,14 @@ namespace {
 constexpr std::size_t kMostDevices = 1024;
 constexpr std::int64_t kMostBlock = std::int64_t{1} << 50;
 
-std::optional<std::int64_t> integerOf(const Event& event, std::string_view key) {
-    return parseInteger(bare(valueOf(event.members, key)));
+/// Of one event, as PyTorch and as Paddle name it.
+std::optional<std::int64_t> integerOf(const Event& event, std::string_view key,
+                                      std::string_view ofPaddle) {
+    const std::string_view value = bare(valueOf(event.members, key));
+    return parseInteger(value.empty() ? bare(valueOf(event.members, ofPaddle)) : value);
+}
+std::optional<std::int64_t> totalOf(const Event& event) {
+    return integerOf(event, "Total Allocated", "current_allocated");
 }
 
 /// "cpu", "cuda:0", "xpu:1".
@@ -28,35 +34,37 @@ std::string deviceOf(const Event& event) {
 }  // namespace
 
 bool MemoryMapper::takes(const Event& event) const {
-    return !m_hasDevice || memoryDeviceType(event) != kHostDeviceType;
+    // Paddle's allocator also logs what it reserves, which blocks are cut from.
+    const bool reserves = bare(event.category).starts_with("Reserved");
+    return !reserves && (m_takesHost || memoryDeviceType(event) != kHostDeviceType);
 }
 
 void MemoryMapper::addSamples(const Event& event, Timestamp time) {
     const std::string device = deviceOf(event);
-    if (const auto total = integerOf(event, "Total Allocated")) {
+    if (const auto total = totalOf(event)) {
         const LaneId lane = m_lanes->counter(device, "allocated", device);
         m_builder->add(m_rank, CounterEvent{time, lane, static_cast<double>(*total)});
     }
-    const auto reserved = integerOf(event, "Total Reserved");
+    const auto reserved = integerOf(event, "Total Reserved", "current_reserved");
     if (!reserved || memoryDeviceType(event) == kHostDeviceType) return;
     const LaneId lane = m_lanes->counter(device, "reserved", device);
     m_builder->add(m_rank, CounterEvent{time, lane, static_cast<double>(*reserved)});
 }
 
 const char* MemoryMapper::add(const Event& event, Timestamp time) {
-    const auto bytes = integerOf(event, "Bytes");
+    const auto bytes = integerOf(event, "Bytes", "increase_bytes");
     if (!bytes || *bytes == 0) return "a memory event without bytes";
     if (*bytes < -kMostBlock || *bytes > kMostBlock)
         return "a memory event of more bytes than there are";
     const std::string device = deviceOf(event);
     m_hostMemory |= memoryDeviceType(event) == kHostDeviceType;
     addSamples(event, time);
-    const auto total = integerOf(event, "Total Allocated");
+    const auto total = totalOf(event);
     if (total && *total >= 0 && *total <= kMostBlock)
         noteTotal(device, *total - *bytes, *total, time);
     MemoryEvent memory;
     memory.time = time;
-    memory.address = static_cast<std::uint64_t>(integerOf(event, "Addr").value_or(0));
+    memory.address = static_cast<std::uint64_t>(integerOf(event, "Addr", "addr").value_or(0));
     memory.size = {std::abs(*bytes)};
     memory.action = *bytes > 0 ? MemoryAction::kAllocate : MemoryAction::kFree;
     memory.owner = m_builder->intern(m_rank, device);

@@ -21,6 +21,7 @@ std::int64_t orderOf(std::string_view device, const DeviceRows& rows, std::int64
 std::uint64_t correlationOf(const Event& event) {
     std::string_view value = valueOf(event.members, "correlation");
     if (value.empty()) value = valueOf(event.members, "correlation_id");
+    if (value.empty()) value = valueOf(event.members, "correlation id");
     const auto number = parseInteger(bare(value));
     return number && *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
 }
@@ -51,11 +52,33 @@ Category categoryIn(const Event& event, const DeviceRows& rows) {
 bool isMemory(const Event& event) {
     return bare(event.name) == "[memory]";
 }
+
+namespace {
+
+/// "gpu:0" of Paddle's "Place(gpu:0)"; empty where there is none.
+std::string_view paddlePlace(const Event& event) {
+    constexpr std::string_view kBefore = "Place(";
+    std::string_view place = bare(valueOf(event.members, "place"));
+    if (!place.starts_with(kBefore) || !place.ends_with(')')) return {};
+    place.remove_prefix(kBefore.size());
+    place.remove_suffix(1);
+    return place;
+}
+
+}  // namespace
+
 std::int64_t memoryDeviceType(const Event& event) {
-    return parseInteger(bare(valueOf(event.members, "Device Type"))).value_or(kHostDeviceType);
+    const std::string_view type = bare(valueOf(event.members, "Device Type"));
+    if (!type.empty()) return parseInteger(type).value_or(kHostDeviceType);
+    const std::string_view place = paddlePlace(event);
+    const std::string_view kind = place.substr(0, place.find(':'));
+    if (kind.size() == place.size()) return kHostDeviceType;  // "cpu", "gpu_pinned"
+    return deviceTypeOf(kind == "gpu" ? "cuda" : kind);
 }
 std::string_view memoryDevice(const Event& event) {
-    const std::string_view device = bare(valueOf(event.members, "Device Id"));
+    std::string_view device = bare(valueOf(event.members, "Device Id"));
+    if (const auto place = paddlePlace(event); device.empty() && place.find(':') < place.size())
+        device = place.substr(place.find(':') + 1);
     return device.empty() ? std::string_view("0") : device;
 }
 

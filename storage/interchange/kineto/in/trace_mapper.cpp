@@ -71,7 +71,7 @@ TraceMapper::TraceMapper(TraceBuilder& builder, ImportAccount& account, const Se
       m_setting(setting),
       m_lanes(builder, setting.rank),
       m_collectives(builder, setting.rank, setting.worldSize, operationsOf(m_setting)),
-      m_memory(builder, m_lanes, setting.rank, !setting.device.empty()),
+      m_memory(builder, m_lanes, setting.rank, setting.hostMemory),
       m_pairs({[this](const EventPairs::Part& begin, const EventPairs::Part& end) {
                    addPair(begin, end);
                },
@@ -160,14 +160,16 @@ std::uint64_t TraceMapper::splitArguments(Event& event, bool correlates) {
         correlation = correlationIn(at->value);
         if (correlation != 0) event.members.erase(at);
     } else if (correlates) {
-        // As XLA has it; it stays among the arguments, since no category says how to write it.
-        correlation = correlationIn(valueOf(event.members, "correlation_id"));
+        // As XLA and Paddle have it; it stays among the arguments, which are written as they were.
+        for (const char* key : {"correlation_id", "correlation id"})
+            if (correlation == 0) correlation = correlationIn(valueOf(event.members, key));
     }
     m_builder->split(m_setting.rank, event.members, event.flags.nonFinite, m_split);
     return correlation;
 }
 
-std::optional<SpanEvent> TraceMapper::spanOf(Event& event, const Category& category) {
+std::optional<SpanEvent> TraceMapper::spanOf(Event& event, const Category& category,
+                                             std::string_view name) {
     const auto start = timeOf(event);
     if (!start) return std::nullopt;
     SpanEvent span;
@@ -177,12 +179,12 @@ std::optional<SpanEvent> TraceMapper::spanOf(Event& event, const Category& categ
         // Without one it would not count as a kernel.
         span.correlation = kNoCorrelation + m_uncorrelated++;
     }
-    span.name = m_builder->intern(m_setting.rank, textOf(event.name, m_nameScratch));
+    span.name = m_builder->intern(m_setting.rank, name);
     if (category.name == kAsync.name && !category.device) {
         span.correlation = asyncNumber(event);
-        const std::string name = std::string(bare(event.category)).append(kAsyncEnding);
+        const std::string row = std::string(bare(event.category)).append(kAsyncEnding);
         span.lane =
-            m_lanes.lane(bare(event.process), kAsync.name, {name, category.role, false, false});
+            m_lanes.lane(bare(event.process), kAsync.name, {row, category.role, false, false});
     } else {
         span.lane = m_lanes.lane(bare(event.process), bare(event.thread), category);
     }
@@ -207,7 +209,7 @@ Category TraceMapper::withRole(Category category, const Event& event, std::strin
 }
 
 void TraceMapper::addComplete(Event& event, const Category& ofRow) {
-    const std::string_view name = textOf(event.name, m_scratch);
+    const std::string_view name = nameOf(event, m_scratch);
     const Category category = withRole(ofRow, event, name);
     auto duration = nanoseconds(event.duration);
     if (!duration) return reject("no duration");
@@ -216,7 +218,7 @@ void TraceMapper::addComplete(Event& event, const Category& ofRow) {
         duration = 0;
         m_repaired = true;
     }
-    auto span = spanOf(event, category);
+    auto span = spanOf(event, category, name);
     if (!span) return reject("no time, or one out of range");
     span->duration = {*duration};
     noteSpan(event, category, *span, name);
@@ -381,7 +383,7 @@ void TraceMapper::addPair(const EventPairs::Part& begin, const EventPairs::Part&
     nonFinite = m_part.flags.nonFinite;
     const std::string name = textOf(m_part.name);
     const Category category = withRole(categoryIn(m_part, *m_setting.rows), m_part, name);
-    auto span = spanOf(m_part, category);
+    auto span = spanOf(m_part, category, name);
     if (!span) return;
     m_repaired |= end.time < begin.time;
     span->duration = std::max(Duration{}, end.time - begin.time);

@@ -34,12 +34,12 @@ namespace shardscope::interchange::kineto {
 inline constexpr std::uint64_t kNoCorrelation = std::uint64_t{1} << 62;
 
 /// Instants "[memory]" of one rank: memory events, and samples of what is allocated and reserved.
-/// Where the rank has a device, blocks of the host are none of its memory: their sums are samples,
-/// and the instants stay what they are. In memory_mapper.cpp.
+/// Where the rank has a device of its own, blocks of the host are none of its memory: their sums
+/// are samples, and the instants stay what they are. In memory_mapper.cpp.
 class MemoryMapper {
 public:
-    MemoryMapper(TraceBuilder& builder, LaneTable& lanes, RankId rank, bool hasDevice)
-        : m_builder(&builder), m_lanes(&lanes), m_rank(rank), m_hasDevice(hasDevice) {}
+    MemoryMapper(TraceBuilder& builder, LaneTable& lanes, RankId rank, bool hostMemory)
+        : m_builder(&builder), m_lanes(&lanes), m_rank(rank), m_takesHost(hostMemory) {}
 
     /// Whether the event is the rank's memory; samples are added of others too.
     [[nodiscard]] bool takes(const Event& event) const;
@@ -67,7 +67,7 @@ private:
     TraceBuilder* m_builder;
     LaneTable* m_lanes;
     RankId m_rank;
-    bool m_hasDevice;
+    bool m_takesHost;
     bool m_hostMemory = false;
     std::map<std::string, Alive> m_alive;  ///< by device
 };
@@ -81,6 +81,7 @@ public:
         const DeviceRows* rows = nullptr;  ///< outlive the mapper
         bool sortsPairs = false;           ///< EventPairs
         std::string device{};              ///< pid of its device's rows; empty: none
+        bool hostMemory = true;            ///< memory of the host is the rank's
         /// Other devices of its process: its calls launch their work, its steps are theirs.
         std::vector<RankId> sameProcess{};
         /// Of its process; null: its own.
@@ -127,7 +128,7 @@ private:
 
     std::optional<Timestamp> timeOf(const Event& event);
     std::optional<std::int64_t> nanoseconds(std::string_view value);
-    std::optional<SpanEvent> spanOf(Event& event, const Category& category);
+    std::optional<SpanEvent> spanOf(Event& event, const Category& category, std::string_view name);
     std::uint64_t splitArguments(Event& event, bool correlates);
     void addSpan(const SpanEvent& span, const Category& category);
     void noteSpan(const Event& event, const Category& category, const SpanEvent& span,

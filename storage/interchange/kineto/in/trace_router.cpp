@@ -77,6 +77,7 @@ TraceRouter::TraceRouter(TraceBuilder& builder, ImportAccount& account, const Se
         own.rows = &m_layout.rows;
         own.sortsPairs = m_layout.sortsPairs;
         own.device = m_layout.ranks[place].device;
+        own.hostMemory = setting.withoutDevices || own.device.empty();
         const std::uint32_t process = m_layout.ranks[place].first;
         if (process < place) own.operations = m_mappers[process].operations();
         for (std::uint32_t other = 0; other < m_layout.ranks.size(); ++other)
@@ -166,7 +167,8 @@ bool TraceRouter::isMisread(const RankLayout& found) const {
     if (found.keepsStrays != m_layout.keepsStrays || found.rows != m_layout.rows) return true;
     if (found.ranks.size() > 1 || m_layout.ranks.size() > 1) return found != m_layout;
     // Whether memory of the host is that of the rank depends on whether it has a device.
-    return found.hasDevice(0) != m_layout.hasDevice(0) && m_mappers.front().hasHostMemory();
+    return found.hasDevice(0) != m_layout.hasDevice(0) && !m_setting.withoutDevices &&
+           m_mappers.front().hasHostMemory();
 }
 
 Timestamp TraceRouter::ended() const {

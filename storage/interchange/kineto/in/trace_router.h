@@ -28,6 +28,9 @@ public:
         RankId rank;
         std::int64_t shiftNs = 0;  ///< builder's time = time in the trace + this
         std::int64_t firstNs = 0;  ///< TraceStart
+        /// The file says that it has no devices: its kernels ran on the host, whose memory is
+        /// theirs.
+        bool withoutDevices = false;
     };
     TraceRouter(TraceBuilder& builder, ImportAccount& account, const Setting& setting,
                 RankLayout layout);
