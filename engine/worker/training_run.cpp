@@ -81,7 +81,7 @@ Result<std::string> sampleText(const run::RunConfig& config, gpt::Gpt& model, at
     const auto prompt = words->ids(config.prompt);
     auto written = training::sample(model, device, partitioning, communicator, prompt, sampling);
     if (!written) return failure(written);
-    return spelledControls(words->text(*written));
+    return printable(words->text(*written));
 }
 
 }  // namespace

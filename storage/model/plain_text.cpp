@@ -1,8 +1,10 @@
 #include "storage/model/plain_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 namespace shardscope {
@@ -40,12 +42,19 @@ std::pair<std::size_t, std::uint32_t> characterAt(std::string_view text) {
 
 /// They reorder or end a line, and are not seen: U+202E turns what follows around.
 bool isInvisible(std::uint32_t value) {
-    return (value >= 0x200E && value <= 0x200F) || (value >= 0x2028 && value <= 0x202E) ||
-           (value >= 0x2066 && value <= 0x2069) || value == 0xFEFF;
+    return value == 0x061C || (value >= 0x200E && value <= 0x200F) ||
+           (value >= 0x2028 && value <= 0x202E) || (value >= 0x2066 && value <= 0x2069) ||
+           value == 0xFEFF;
+}
+
+/// Never a character; XML must not hold U+FFFE and U+FFFF.
+bool isNoncharacter(std::uint32_t value) {
+    return (value & 0xFFFE) == 0xFFFE || (value >= 0xFDD0 && value <= 0xFDEF);
 }
 
 bool isControl(std::uint32_t value) {
-    return value < 0x20 || (value >= 0x7F && value < 0xA0) || isInvisible(value);
+    return value < 0x20 || (value >= 0x7F && value < 0xA0) || isInvisible(value) ||
+           isNoncharacter(value);
 }
 
 /// Where the next byte is that is not printable ASCII, which nearly all text is.
@@ -91,9 +100,21 @@ std::string replaced(std::string text, Stays stays, Replace replace) {
     return out;
 }
 
-char digit(unsigned value) {
-    return "0123456789abcdef"[value & 0xF];
+void spellBytes(const Unprintable& found, std::string& out) {
+    for (const char c : found.bytes)
+        fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(c));
 }
+
+/// As JSON has it: in UTF-16.
+void spellValue(std::uint32_t value, std::string& out) {
+    if (value > 0xFFFF) {
+        spellValue(0xD800 + ((value - 0x10000) >> 10), out);
+        value = 0xDC00 + (value & 0x3FF);
+    }
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}", value);
+}
+
+constexpr const char* kQuoteIndent = "    ";
 
 }  // namespace
 
@@ -103,40 +124,33 @@ std::size_t plainCharacter(std::string_view text) {
 }
 
 std::string printable(std::string text) {
-    return replaced(std::move(text), isNewlineOrTab,
-                    [](const Unprintable&, std::string& out) { out += '?'; });
+    return replaced(std::move(text), isNewlineOrTab, spellBytes);
 }
 
 std::string printableLine(std::string text) {
     return replaced(std::move(text), isNothing, [](const Unprintable& found, std::string& out) {
-        out += isNewlineOrTab(found.value) || found.value == '\r' ? ' ' : '?';
+        if (isNewlineOrTab(found.value) || found.value == '\r')
+            out += ' ';
+        else
+            spellBytes(found, out);
     });
 }
 
-std::string spelledControls(std::string text) {
-    return replaced(std::move(text), isNewlineOrTab,
-                    [](const Unprintable& found, std::string& out) {
-                        for (const char c : found.bytes) {
-                            const auto byte = static_cast<unsigned char>(c);
-                            out += {'\\', 'x', digit(byte >> 4u), digit(byte)};
-                        }
-                    });
+std::string quotedLines(std::string text) {
+    text = printable(std::move(text));
+    for (std::size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1))
+        text.insert(at + 1, kQuoteIndent);
+    return text;
 }
 
 std::string printableDocument(std::string text) {
+    constexpr std::uint32_t kReplacement = 0xFFFD;
     return replaced(std::move(text), isNewlineOrTab,
                     [](const Unprintable& found, std::string& out) {
                         if (found.value == '\r' && found.behind.starts_with('\n'))
                             out += '\r';
-                        else if (!found.isText)
-                            out += '?';
                         else
-                            out += {'\\',
-                                    'u',
-                                    digit(found.value >> 12u),
-                                    digit(found.value >> 8u),
-                                    digit(found.value >> 4u),
-                                    digit(found.value)};
+                            spellValue(found.isText ? found.value : kReplacement, out);
                     });
 }
 

@@ -12,19 +12,20 @@
 namespace shardscope {
 
 /// Bytes of the character at the front of `text`, which is not empty; 0: it is a control character
-/// (C0, DEL or C1, newline and tab among them, and those of Unicode that reorder or end a line), or
-/// not UTF-8.
+/// (C0, DEL or C1, newline and tab among them, and those of Unicode that reorder or end a line), a
+/// value that is never a character, or not UTF-8.
 [[nodiscard]] std::size_t plainCharacter(std::string_view text);
 
-/// Lines of text: each control character but newline and tab, and each byte that is not UTF-8,
-/// becomes a question mark. Other text stays as it is.
+/// Lines of text: of each control character but newline and tab, and of what is not UTF-8, each
+/// byte is spelled, `\x1b`, so that two texts stay two. Other text stays as it is.
 [[nodiscard]] std::string printable(std::string text);
 
 /// The same as one line: newline, carriage return and tab become blanks.
 [[nodiscard]] std::string printableLine(std::string text);
 
-/// Lines of text where nothing may be lost: what printable() replaces is spelled, `\x1b`.
-[[nodiscard]] std::string spelledControls(std::string text);
+/// printable() text of several lines within lines of ours: those after the first are indented, so
+/// that none passes for one of ours.
+[[nodiscard]] std::string quotedLines(std::string text);
 
 /// A whole document for a terminal whose cells are made printable already; JSON keeps its meaning:
 /// what is left of control characters becomes `\u001b`. Line ends stay, "\r\n" too.

@@ -64,12 +64,10 @@ std::string csvOf(const storage::TableResult& table) {
         if (column > 0) text += ',';
         text += csvCell(cell);
     };
-    for (std::size_t i = 0; i < table.columns.size(); ++i)
-        append(i, spelledControls(table.columns[i]));
+    for (std::size_t i = 0; i < table.columns.size(); ++i) append(i, printable(table.columns[i]));
     text += '\n';
     for (const auto& row : table.rows) {
-        for (std::size_t i = 0; i < row.size(); ++i)
-            append(i, spelledControls(row[i].value_or("")));
+        for (std::size_t i = 0; i < row.size(); ++i) append(i, printable(row[i].value_or("")));
         text += '\n';
     }
     return text;

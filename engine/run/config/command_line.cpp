@@ -1,4 +1,3 @@
-#include "engine/run/config/byte_text.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/config/run_option.h"
 #include "storage/model/shell_word.h"
@@ -7,24 +6,6 @@
 
 namespace shardscope::run {
 namespace {
-
-/// $'...' of bash, zsh and others: the command line is text, and the word is not.
-std::string dollarWord(const std::string& word) {
-    std::string quoted = "$'";
-    for (const char c : word) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte >= 0x7F || c == '\'' || c == '\\')
-            quoted += fmt::format("\\x{:02x}", byte);
-        else
-            quoted += c;
-    }
-    return quoted + "'";
-}
-
-/// As a shell reads it back.
-std::string commandWord(const std::string& word) {
-    return isUtf8(word) ? typedWord(word) : dollarWord(word);
-}
 
 std::string argumentText(const OptionValue& value) {
     if (const auto* text = std::get_if<std::string>(&value)) return *text;
@@ -50,7 +31,7 @@ std::string toCommandLine(const RunConfig& config) {
 
 std::string toCommandLine(const RunConfig& config, const RunConfig& start) {
     std::string line = "shardscope record";
-    for (const std::string& word : toArguments(config, start)) line += ' ' + commandWord(word);
+    for (const std::string& word : toArguments(config, start)) line += ' ' + typedWord(word);
     return line;
 }
 

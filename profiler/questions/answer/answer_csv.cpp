@@ -25,7 +25,7 @@ std::string field(const Cell& cell) {
         return std::isfinite(*number) ? fmt::format("{}", *number) : "";
     // Names come out of traces: what would steer a terminal, or end a text for who reads it, is
     // spelled.
-    if (const auto* text = cell.text()) return quotedField(spelledControls(*text));
+    if (const auto* text = cell.text()) return quotedField(printable(*text));
     return "";
 }
 

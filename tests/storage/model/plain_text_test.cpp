@@ -41,38 +41,48 @@ TEST(PlainText, LeavesTextAsItIs) {
          {""s, "forward"s, std::string(kText), "\xC2\xA0 \xEF\xBF\xBD"s}) {
         EXPECT_EQ(printable(text), text);
         EXPECT_EQ(printableLine(text), text);
-        EXPECT_EQ(spelledControls(text), text);
+        EXPECT_EQ(quotedLines(text), text);
         EXPECT_EQ(printableDocument(text), text);
     }
     EXPECT_EQ(printable("a\n\tb\n"), "a\n\tb\n");
     EXPECT_EQ(printableDocument("a\tb\r\nc\n"), "a\tb\r\nc\n");
 }
 
-TEST(PlainText, ReplacesWhatSteersATerminal) {
-    EXPECT_EQ(printable("\x1b]0;title\x07!"), "?]0;title?!");
-    EXPECT_EQ(printable("ok\rno\x7f"), "ok?no?");
-    EXPECT_EQ(printable("\xC2\x9B[31m\xC2\x85"), "?[31m?") << "C1 in UTF-8";
-    EXPECT_EQ(printable("a\0b"s), "a?b");
-    EXPECT_EQ(printableLine("one\r\ntwo\tthree\x1b"), "one  two three?");
-    EXPECT_EQ(printable("a\u202E\u2028\u2066\uFEFFb"), "a????b") << "what reorders lines";
+TEST(PlainText, SpellsWhatSteersATerminal) {
+    EXPECT_EQ(printable("\x1b]0;title\x07!"), "\\x1b]0;title\\x07!");
+    EXPECT_EQ(printable("ok\rno\x7f"), "ok\\x0dno\\x7f");
+    EXPECT_EQ(printable("\xC2\x9B[31m\xC2\x85"), "\\xc2\\x9b[31m\\xc2\\x85") << "C1 in UTF-8";
+    EXPECT_EQ(printable("a\0b"s), "a\\x00b");
+    EXPECT_EQ(printableLine("one\r\ntwo\tthree\x1b"), "one  two three\\x1b");
+}
+
+TEST(PlainText, SpellsWhatReordersALineOrIsNoCharacter) {
+    for (const char* text : {"\u061C", "\u200E", "\u202E", "\u2028", "\u2066", "\u2069", "\uFEFF",
+                             "\uFDD0", "\uFFFE", "\uFFFF", "\U0001FFFE", "\U0010FFFF"}) {
+        EXPECT_EQ(plainCharacter(text), 0) << text;
+        EXPECT_EQ(printable(text).substr(0, 2), "\\x") << text;
+    }
+    EXPECT_EQ(printable("a\u202Eb"), "a\\xe2\\x80\\xaeb");
     EXPECT_EQ(printableDocument("\u202E"), "\\u202e");
 }
 
 TEST(PlainText, TakesNothingForTextThatIsNotUtf8) {
-    EXPECT_EQ(printable("\x9B[31m"), "?[31m") << "a byte alone";
-    EXPECT_EQ(printable("\xC0\x9B"), "??") << "more bytes than it needs: ESC in disguise";
-    EXPECT_EQ(printable("\xE0\x80\x9B"), "???");
-    EXPECT_EQ(printable("\xED\xA0\x80"), "???") << "half of a pair";
-    EXPECT_EQ(printable("\xF5\x80\x80\x80"), "????");
-    EXPECT_EQ(printable("a\xC3"), "a?") << "cut off";
+    EXPECT_EQ(printable("\x9B[31m"), "\\x9b[31m") << "a byte alone";
+    EXPECT_EQ(printable("\xC0\x9B"), "\\xc0\\x9b") << "more bytes than it needs: ESC in disguise";
+    EXPECT_EQ(printable("\xE0\x80\x9B"), "\\xe0\\x80\\x9b");
+    EXPECT_EQ(printable("\xED\xA0\x80"), "\\xed\\xa0\\x80") << "half of a pair";
+    EXPECT_EQ(printable("\xF5\x80\x80\x80"), "\\xf5\\x80\\x80\\x80");
+    EXPECT_EQ(printable("a\xC3"), "a\\xc3") << "cut off";
+    EXPECT_EQ(printableDocument("a\xC3"), "a\\ufffd");
 }
 
-TEST(PlainText, SpellsWhatMayNotBeLost) {
-    EXPECT_EQ(spelledControls("a\x1b[0m\xC2\x9B\xFF\r\n"), "a\\x1b[0m\\xc2\\x9b\\xff\\x0d\n");
+TEST(PlainText, LinesOfOthersDoNotPassForOurs) {
+    EXPECT_EQ(quotedLines("one\ntwo\x1b\n\nthree"), "one\n    two\\x1b\n    \n    three");
+    EXPECT_EQ(quotedLines("one"), "one");
 }
 
 TEST(PlainText, ADocumentOfJsonKeepsItsMeaning) {
-    const nlohmann::json value = {{"name", "\x1b[0m\x7f\xC2\x9B\xC3\xA4"}};
+    const nlohmann::json value = {{"name", "\x1b[0m\x7f\xC2\x9B\xC3\xA4\U0001FFFE"}};
     const std::string text = printableDocument(value.dump());
     EXPECT_FALSE(steers(text, ""));
     EXPECT_EQ(nlohmann::json::parse(text), value);
@@ -85,7 +95,7 @@ TEST(PlainText, RandomBytesNeverLeaveAControlCharacter) {
         const std::string text = drawn(random);
         EXPECT_FALSE(steers(printable(text), "\n\t")) << i;
         EXPECT_FALSE(steers(printableLine(text), "")) << i;
-        EXPECT_FALSE(steers(spelledControls(text), "\n\t")) << i;
+        EXPECT_FALSE(steers(quotedLines(text), "\n\t")) << i;
         EXPECT_FALSE(steers(printableDocument(text), "\n\t\r")) << i;
     }
 }
@@ -95,7 +105,6 @@ TEST(PlainText, WhatIsMadePrintableStaysAsItIs) {
     for (int i = 0; i < 2'000; ++i) {
         const std::string text = printable(drawn(random));
         EXPECT_EQ(printable(text), text);
-        EXPECT_EQ(spelledControls(text), text);
     }
 }
 
