@@ -116,6 +116,19 @@ void spellValue(std::uint32_t value, std::string& out) {
 
 constexpr const char* kQuoteIndent = "    ";
 
+constexpr std::uint32_t kFirstStandIn = 0x10FE00;
+
+bool isStandIn(std::uint32_t value) {
+    return value >= kFirstStandIn && value < kFirstStandIn + 256;
+}
+
+std::string standInFor(char c) {
+    const std::uint32_t value = kFirstStandIn + static_cast<unsigned char>(c);
+    return {static_cast<char>(0xF0 | value >> 18), static_cast<char>(0x80 | (value >> 12 & 0x3F)),
+            static_cast<char>(0x80 | (value >> 6 & 0x3F)),
+            static_cast<char>(0x80 | (value & 0x3F))};
+}
+
 }  // namespace
 
 std::size_t plainCharacter(std::string_view text) {
@@ -152,6 +165,43 @@ std::string printableDocument(std::string text) {
                         else
                             spellValue(found.isText ? found.value : kReplacement, out);
                     });
+}
+
+bool isUtf8(std::string_view bytes) {
+    while (!bytes.empty()) {
+        const std::size_t length = characterAt(bytes).first;
+        if (length == 0) return false;
+        bytes.remove_prefix(length);
+    }
+    return true;
+}
+
+std::string utf8OfBytes(std::string_view bytes) {
+    std::string text;
+    while (!bytes.empty()) {
+        const auto [length, value] = characterAt(bytes);
+        const bool stays = length > 0 && !isStandIn(value);
+        if (stays)
+            text += bytes.substr(0, length);
+        else
+            text += standInFor(bytes.front());
+        bytes.remove_prefix(stays ? length : 1);
+    }
+    return text;
+}
+
+std::string bytesOfUtf8(std::string_view text) {
+    std::string bytes;
+    while (!text.empty()) {
+        const auto [length, value] = characterAt(text);
+        const std::size_t size = std::max<std::size_t>(length, 1);
+        if (length > 0 && isStandIn(value))
+            bytes += static_cast<char>(value - kFirstStandIn);
+        else
+            bytes += text.substr(0, size);
+        text.remove_prefix(size);
+    }
+    return bytes;
 }
 
 }  // namespace shardscope

@@ -31,4 +31,14 @@ namespace shardscope {
 /// what is left of control characters becomes `\u001b`. Line ends stay, "\r\n" too.
 [[nodiscard]] std::string printableDocument(std::string text);
 
+// Bytes that may be no UTF-8, as file names may, in text that must be: JSON.
+//
+// A byte that belongs to no character becomes the private character U+10FE00 + byte. No standard
+// assigns those; where a name has one of them nevertheless its bytes are written in the same way,
+// so that the way back always gives what was there.
+
+[[nodiscard]] bool isUtf8(std::string_view bytes);
+[[nodiscard]] std::string utf8OfBytes(std::string_view bytes);
+[[nodiscard]] std::string bytesOfUtf8(std::string_view text);
+
 }  // namespace shardscope

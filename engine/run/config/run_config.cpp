@@ -1,7 +1,7 @@
 #include "engine/run/config/run_config.h"
 
-#include "engine/run/config/byte_text.h"
 #include "engine/run/config/run_option.h"
+#include "storage/model/plain_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

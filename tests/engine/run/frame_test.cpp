@@ -1,7 +1,7 @@
 #include "engine/run/protocol/frame.h"
 
-#include "engine/run/config/byte_text.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/plain_text.h"
 
 #include <gmock/gmock.h>
 
