@@ -3,7 +3,7 @@
 //
 //   DIR/step-00000040/manifest.json          what it is, and every file's size and checksum
 //                     rank-00000.safetensors  what rank 0 answered for: runs of elements
-//   DIR/partial-step-00000060/                being written; not a checkpoint
+//   DIR/partial-step-00000060/writer.json     being written, by which process; not a checkpoint
 //
 // A run of elements is a 1-dimensional fp32 tensor "KIND/PARAMETER/BEGIN", KIND one of
 // parameter, first_moment, second_moment. All runs of a kind and parameter together are the whole
@@ -12,6 +12,10 @@
 // Order of writing: rank 0 makes the partial folder; every rank writes its file and brings it to
 // the disk; rank 0, once all have, writes the manifest, renames the folder and only then removes
 // old ones. So whatever is called step-* is whole, whenever a process is killed.
+//
+// DIR may hold folders of others. Only two kinds are ever removed: checkpoints, which a manifest of
+// ours marks, and partial folders whose writer is dead. A writer locks its mark as long as it
+// lives; where the file system has no locks, its process number is looked for on its host.
 #pragma once
 
 #include "engine/checkpoint/safetensors.h"
@@ -57,18 +61,38 @@ struct Run {
 };
 
 /// Whether checkpoints can be written to `folder`, by writing something; it is made where it is
-/// missing. kUsage with a sentence. Before a run trains its first step.
-Result<void> tryFolder(const std::string& folder);
+/// missing. kUsage with a sentence. Before a run trains its first step. A warning about partial
+/// folders there that are not known to be of a run and stay; empty: there are none.
+Result<std::string> tryFolder(const std::string& folder);
+
+/// A checkpoint from prepare() to commit(): its folder, with the mark that this process has locked.
+/// Otherwise removed with it; what cannot be removed stays. Of one thread.
+class Partial {
+public:
+    Partial(Partial&& other) noexcept;
+    Partial& operator=(Partial&&) = delete;
+    ~Partial();
+
+private:
+    friend Result<Partial> prepare(const std::string& folder, std::int32_t nextStep);
+    friend Result<std::string> commit(Partial partial, const Manifest& manifest, std::int32_t keep);
+    Partial(std::string folder, std::string path, int mark)
+        : m_folder(std::move(folder)), m_path(std::move(path)), m_mark(mark) {}
+
+    std::string m_folder;
+    std::string m_path;
+    int m_mark;            ///< descriptor that holds the lock
+    bool m_whole = false;  ///< it has its name
+};
 
 /// Steps of writing one; `folder` holds the run's checkpoints. See the order above: prepare and
-/// commit are rank 0's, and a barrier stands between each two.
-Result<void> prepare(const std::string& folder, std::int32_t nextStep);
+/// commit are rank 0's, and a barrier stands between each two. Refused (kFailure) where another
+/// run is writing this step's, or its name is that of a folder of others.
+Result<Partial> prepare(const std::string& folder, std::int32_t nextStep);
 Result<void> writeRank(const std::string& folder, std::int32_t nextStep, int rank,
                        const std::vector<Run>& runs);
 /// Keeps the newest `keep`. Returns the checkpoint's path.
-Result<std::string> commit(const std::string& folder, const Manifest& manifest, std::int32_t keep);
-/// After a failure; what cannot be removed stays.
-void abandon(const std::string& folder, std::int32_t nextStep);
+Result<std::string> commit(Partial partial, const Manifest& manifest, std::int32_t keep);
 
 class Checkpoint {
 public:

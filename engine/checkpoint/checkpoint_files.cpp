@@ -1,19 +1,27 @@
 #include "engine/checkpoint/checkpoint_files.h"
 
+#include "storage/model/input_file.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 namespace shardscope::checkpoint {
 namespace {
 
+namespace fs = std::filesystem;
+
+/// As manifests of all versions begin.
+constexpr std::string_view kAnySchema = R"("shardscope.checkpoint/)";
 constexpr std::string_view kPrefix = "step-";
 /// In front, so that step-* names nothing that is not whole.
 constexpr std::string_view kPartial = "partial-";
@@ -24,14 +32,14 @@ constexpr std::string_view kOldPartial = ".partial";
 std::vector<std::string> foldersNamed(const std::string& folder, bool partial) {
     std::vector<std::string> paths;
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
         const std::string name = entry.path().filename().string();
         const bool isStep = name.starts_with(kPrefix);
         const bool isPartial =
             isStep ? name.ends_with(kOldPartial)
                    : name.starts_with(kPartial) && name.find(kPrefix) != std::string::npos;
         if ((!isStep && !isPartial) || isPartial != partial) continue;
-        const bool whole = std::filesystem::exists(entry.path() / kManifestName, error);
+        const bool whole = fs::exists(entry.path() / kManifestName, error);
         if (partial || whole) paths.push_back(entry.path().string());
     }
     std::sort(paths.begin(), paths.end());  // steps are padded with zeros
@@ -58,7 +66,7 @@ std::string partialPath(const std::string& folder, std::int32_t nextStep) {
 }
 
 std::string goingPath(const std::string& checkpoint) {
-    const std::filesystem::path path(checkpoint);
+    const fs::path path(checkpoint);
     return (path.parent_path() / fmt::format("{}{}", kGoing, path.filename().string())).string();
 }
 
@@ -72,6 +80,31 @@ std::vector<std::string> wholeCheckpoints(const std::string& folder) {
 
 std::vector<std::string> partialCheckpoints(const std::string& folder) {
     return foldersNamed(folder, true);
+}
+
+bool isCheckpoint(const std::string& path) {
+    std::error_code error;
+    if (!fs::is_directory(fs::symlink_status(path, error))) return false;
+    const int file = openRegularFile(path + "/" + kManifestName);
+    if (file < 0) return false;
+    std::array<char, 256> start{};
+    const ssize_t count = ::read(file, start.data(), start.size());
+    ::close(file);
+    // One that is cut off is ours as well.
+    return count > 0 &&
+           std::string_view(start.data(), static_cast<std::size_t>(count)).find(kAnySchema) !=
+               std::string_view::npos;
+}
+
+void removeOurs(const std::string& path) {
+    std::error_code error;
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(path, error)) files.push_back(entry.path());
+    for (const fs::path& file : files)
+        if (file.filename() != kManifestName && file.filename() != kMarkName)
+            fs::remove_all(file, error);
+    for (const char* mark : {kManifestName, kMarkName}) fs::remove(fs::path(path) / mark, error);
+    fs::remove(path, error);
 }
 
 Result<DurableFile> DurableFile::create(const std::string& path) {

@@ -13,6 +13,8 @@ namespace shardscope::checkpoint {
 
 inline constexpr const char* kManifestName = "manifest.json";
 inline constexpr const char* kSchema = "shardscope.checkpoint/1";
+/// In a partial folder: host and process of its writer.
+inline constexpr const char* kMarkName = "writer.json";
 
 [[nodiscard]] std::string checkpointPath(const std::string& folder, std::int32_t nextStep);
 [[nodiscard]] std::string partialPath(const std::string& folder, std::int32_t nextStep);
@@ -22,8 +24,17 @@ inline constexpr const char* kSchema = "shardscope.checkpoint/1";
 
 /// Whole ones in `folder`, oldest first.
 [[nodiscard]] std::vector<std::string> wholeCheckpoints(const std::string& folder);
-/// Unfinished ones.
+/// Whatever is called like an unfinished one, of this version or an earlier one.
 [[nodiscard]] std::vector<std::string> partialCheckpoints(const std::string& folder);
+
+/// A folder, not a link to one, with a manifest of ours, of any version and also a damaged one.
+[[nodiscard]] bool isCheckpoint(const std::string& path);
+/// Removes a checkpoint or a partial folder of ours: what marks it goes last, so that what a kill
+/// leaves is removed by the next run. What cannot be removed stays.
+void removeOurs(const std::string& path);
+/// Removes what dead runs left in `folder`; a sentence about folders named like it that no run has
+/// marked. Empty: there are none.
+[[nodiscard]] std::string removeDeadAndNameOthers(const std::string& folder);
 
 // Files and folders whose contents are on the disk before they are announced.
 

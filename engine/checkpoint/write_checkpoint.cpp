@@ -53,12 +53,12 @@ void remove(const std::string& checkpoint) {
     std::error_code error;
     const std::string going = goingPath(checkpoint);
     fs::rename(checkpoint, going, error);
-    if (!error) fs::remove_all(going, error);
+    if (!error) removeOurs(going);
 }
 
 }  // namespace
 
-Result<void> tryFolder(const std::string& folder) {
+Result<std::string> tryFolder(const std::string& folder) {
     const auto refused = [&](const std::string& why) {
         return failure(ErrorCode::kUsage,
                        fmt::format("no checkpoint can be written to {}: {}; name another folder "
@@ -73,23 +73,7 @@ Result<void> tryFolder(const std::string& folder) {
     if (!trial) return refused(trial.error().message);
     const std::array<std::byte, 4096> some{};
     if (auto written = trial->write(some); !written) return refused(written.error().message);
-    return {};
-}
-
-Result<void> prepare(const std::string& folder, std::int32_t nextStep) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (!error) {
-        // The process that left these behind is dead: a folder belongs to one run at a time.
-        std::error_code ignored;
-        for (const std::string& path : partialCheckpoints(folder)) fs::remove_all(path, ignored);
-        fs::create_directory(partialPath(folder, nextStep), error);
-    }
-    if (!error) return {};
-    return failure(ErrorCode::kFailure,
-                   fmt::format("the checkpoint folder {} cannot be made: {}; name another one "
-                               "with --checkpoint",
-                               partialPath(folder, nextStep), error.message()));
+    return removeDeadAndNameOthers(folder);
 }
 
 Result<void> writeRank(const std::string& folder, std::int32_t nextStep, int rank,
@@ -112,31 +96,28 @@ Result<void> writeRank(const std::string& folder, std::int32_t nextStep, int ran
     return writeSafetensors(partial + "/" + rankFileName(rank), tensors, metadata);
 }
 
-Result<std::string> commit(const std::string& folder, const Manifest& manifest, std::int32_t keep) {
-    const std::string partial = partialPath(folder, manifest.nextStep);
-    const std::string whole = checkpointPath(folder, manifest.nextStep);
-    auto json = manifestJson(partial, manifest);
+Result<std::string> commit(Partial partial, const Manifest& manifest, std::int32_t keep) {
+    const std::string whole = checkpointPath(partial.m_folder, manifest.nextStep);
+    auto json = manifestJson(partial.m_path, manifest);
     if (!json) return failure(json);
-    if (auto done = writeText(partial + "/" + kManifestName, json->dump(1)); !done)
+    if (auto done = writeText(partial.m_path + "/" + kManifestName, json->dump(1)); !done)
         return failure(done);
-    if (auto done = syncFolder(partial); !done) return failure(done);
-    std::error_code error;
+    if (auto done = syncFolder(partial.m_path); !done) return failure(done);
     // Of the same step there may be one from before the run was resumed.
-    if (fs::exists(whole, error)) remove(whole);
-    fs::rename(partial, whole, error);
+    if (isCheckpoint(whole)) remove(whole);
+    std::error_code error;
+    fs::rename(partial.m_path, whole, error);
     if (error)
         return failure(ErrorCode::kFailure, fmt::format("the checkpoint {} cannot be named {}: {}",
-                                                        partial, whole, error.message()));
-    if (auto done = syncFolder(folder); !done) return failure(done);
-    std::vector<std::string> all = wholeCheckpoints(folder);
+                                                        partial.m_path, whole, error.message()));
+    partial.m_whole = true;
+    fs::remove(whole + "/" + kMarkName, error);
+    if (auto done = syncFolder(partial.m_folder); !done) return failure(done);
+    std::vector<std::string> all = wholeCheckpoints(partial.m_folder);
+    std::erase_if(all, [](const std::string& path) { return !isCheckpoint(path); });
     for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < all.size(); ++i)
         if (all[i] != whole) remove(all[i]);
     return whole;
-}
-
-void abandon(const std::string& folder, std::int32_t nextStep) {
-    std::error_code error;
-    fs::remove_all(partialPath(folder, nextStep), error);
 }
 
 }  // namespace shardscope::checkpoint

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <deque>
+#include <optional>
+#include <utility>
 
 namespace shardscope::training {
 namespace {
@@ -77,22 +79,28 @@ Result<std::string> writeCheckpoint(const run::RunConfig& config, const Progress
                                     comm::Communicator& communicator) {
     const int rank = communicator.rank();
     Result<void> done;
-    if (rank == 0) done = checkpoint::prepare(config.checkpoint, progress.nextStep);
+    std::optional<checkpoint::Partial> partial;  // rank 0's; removed unless it becomes whole
+    if (rank == 0) {
+        auto prepared = checkpoint::prepare(config.checkpoint, progress.nextStep);
+        if (prepared)
+            partial.emplace(std::move(*prepared));
+        else
+            done = failure(prepared);
+    }
     done = together(done, communicator);
     if (!done) return failure(done);
     done = together(writePieces(config, progress.nextStep, partitioning, rank), communicator);
     std::string path;
     if (done && rank == 0) {
-        auto committed = checkpoint::commit(config.checkpoint, manifestOf(config, progress, model),
-                                            config.keepCheckpoints);
+        auto committed = checkpoint::commit(
+            std::move(*partial), manifestOf(config, progress, model), config.keepCheckpoints);
         if (committed) path = *committed;
         done = committed ? Result<void>() : Result<void>(failure(committed));
     }
     // Together in any case: a failed write is known to all already.
     done = together(done, communicator);
-    if (done) return path;
-    if (rank == 0) checkpoint::abandon(config.checkpoint, progress.nextStep);
-    return failure(done);
+    if (!done) return failure(done);
+    return path;
 }
 
 Result<Progress> readCheckpoint(const checkpoint::Checkpoint& checkpoint,

@@ -147,8 +147,11 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
                       SignalRequests& signals, launch::TaskMeeting* tasks, RunProgress& progress,
                       const std::string& restarted) {
     // Weights that cannot be kept are not worth a step.
-    if (!config.checkpoint.empty())
-        if (auto tried = checkpoint::tryFolder(config.checkpoint); !tried) return failure(tried);
+    if (!config.checkpoint.empty()) {
+        auto tried = checkpoint::tryFolder(config.checkpoint);
+        if (!tried) return failure(tried);
+        if (!tried->empty()) progress.log("warning", *tried);
+    }
     auto request = requestRun(config, signals, progress, tasks);
     if (!request) return failure(request);
     const std::int64_t originNs = request->launch.originNs;

@@ -55,9 +55,10 @@ protected:
         checkpoint::Manifest manifest;
         manifest.nextStep = 3;
         manifest.config = config;
-        EXPECT_TRUE(checkpoint::prepare(path(name), 3));
+        auto partial = checkpoint::prepare(path(name), 3);
+        EXPECT_TRUE(partial);
         EXPECT_TRUE(checkpoint::writeRank(path(name), 3, 0, {}));
-        auto whole = checkpoint::commit(path(name), manifest, 1);
+        auto whole = checkpoint::commit(std::move(*partial), manifest, 1);
         EXPECT_TRUE(whole) << whole.error().message;
         return *whole;
     }

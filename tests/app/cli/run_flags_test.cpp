@@ -95,9 +95,10 @@ TEST(RecordOptions, AResumedRunNamesWhatDiffersFromItsCheckpoint) {
     manifest.config.batch = 3;
     manifest.config.keepGathered = true;
     manifest.config.output = "old.sscope";
-    ASSERT_TRUE(checkpoint::prepare(folder.path(), 4));
+    auto partial = checkpoint::prepare(folder.path(), 4);
+    ASSERT_TRUE(partial);
     ASSERT_TRUE(checkpoint::writeRank(folder.path(), 4, 0, {}));
-    ASSERT_TRUE(checkpoint::commit(folder.path(), manifest, 1));
+    ASSERT_TRUE(checkpoint::commit(std::move(*partial), manifest, 1));
     RecordOptions options;
     CLI::App app;
     options.addTo(app);

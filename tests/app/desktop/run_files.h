@@ -8,6 +8,7 @@
 
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -32,10 +33,11 @@ inline void writeCheckpoint(const std::string& folder, const run::RunConfig& con
     manifest.config = config;
     manifest.parameters["w"] = {4};
     const std::vector<float> values(4, 1.0F);
-    ASSERT_TRUE(checkpoint::prepare(folder, steps));
+    auto partial = checkpoint::prepare(folder, steps);
+    ASSERT_TRUE(partial);
     ASSERT_TRUE(checkpoint::writeRank(folder, steps, 0,
                                       {{checkpoint::StateKind::kParameter, "w", 0, values}}));
-    ASSERT_TRUE(checkpoint::commit(folder, manifest, 2));
+    ASSERT_TRUE(checkpoint::commit(std::move(*partial), manifest, 2));
 }
 
 }  // namespace shardscope::desktop

@@ -2,13 +2,18 @@
 
 #include "tests/support/temporary_folder.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <random>
+#include <utility>
 
 namespace shardscope::checkpoint {
 namespace {
@@ -56,11 +61,38 @@ protected:
     }
 
     std::string save(std::int32_t nextStep, int ranks, std::int32_t keep = 2) const {
-        EXPECT_TRUE(prepare(folder(), nextStep));
+        auto partial = prepare(folder(), nextStep);
+        EXPECT_TRUE(partial) << partial.error().message;
+        if (!partial) return {};
         writeRanks(nextStep, ranks);
-        const auto path = commit(folder(), manifest(nextStep, ranks), keep);
+        const auto path = commit(std::move(*partial), manifest(nextStep, ranks), keep);
         EXPECT_TRUE(path);
         return path ? *path : std::string();
+    }
+
+    /// A run that is killed before the manifest.
+    void killed(std::int32_t nextStep) const {
+        const pid_t run = ::fork();
+        if (run == 0) {
+            const auto partial = prepare(folder(), nextStep);
+            if (partial) writeRanks(nextStep, 1);
+            ::_exit(partial ? 0 : 1);
+        }
+        int status = -1;
+        ASSERT_EQ(::waitpid(run, &status, 0), run);
+        ASSERT_EQ(status, 0);
+        ASSERT_TRUE(fs::exists(partialOf(nextStep) + "/rank-00000.safetensors"));
+    }
+
+    [[nodiscard]] std::string partialOf(std::int32_t nextStep) const {
+        return folder() + "/partial-step-" + fmt::format("{:010}", nextStep);
+    }
+    void makeFile(const std::string& name, const std::string& text = "mine") const {
+        fs::create_directories(fs::path(folder() + "/" + name).parent_path());
+        std::ofstream(folder() + "/" + name) << text;
+    }
+    [[nodiscard]] bool has(const std::string& name) const {
+        return fs::exists(fs::symlink_status(folder() + "/" + name));
     }
 
 private:
@@ -88,9 +120,10 @@ TEST_F(Checkpoints, AreReadInAnyCut) {
 TEST_F(Checkpoints, KeepWhatIsBesidesTensors) {
     Manifest written = manifest(5, 1);
     written.config.model.heads = 3;
-    ASSERT_TRUE(prepare(folder(), 5));
+    auto partial = prepare(folder(), 5);
+    ASSERT_TRUE(partial);
     writeRanks(5, 1);
-    ASSERT_TRUE(commit(folder(), written, 1));
+    ASSERT_TRUE(commit(std::move(*partial), written, 1));
     const Manifest read = Checkpoint::open(folder()).value().manifest();
     EXPECT_EQ(read.nextStep, 5);
     EXPECT_EQ(read.updates, 4);
@@ -106,9 +139,7 @@ TEST_F(Checkpoints, TheNewestWholeOneIsTakenAndOldOnesGo) {
     save(30, 2);
     EXPECT_FALSE(fs::exists(folder() + "/step-0000000010"));
     EXPECT_TRUE(fs::exists(folder() + "/step-0000000020"));
-    // Killed before the manifest, and killed before the rename.
-    ASSERT_TRUE(prepare(folder(), 40));
-    writeRanks(40, 1);
+    killed(40);
     EXPECT_EQ(Checkpoint::open(folder()).value().manifest().nextStep, 30);
     // The next one removes what was left behind.
     save(50, 1);
@@ -118,18 +149,121 @@ TEST_F(Checkpoints, TheNewestWholeOneIsTakenAndOldOnesGo) {
 
 TEST_F(Checkpoints, WhatIsUnfinishedIsNotCalledAStep) {
     save(10, 1);
-    ASSERT_TRUE(prepare(folder(), 20));
+    const auto partial = prepare(folder(), 20);
+    ASSERT_TRUE(partial);
     writeRanks(20, 1);
     std::vector<std::string> steps;
     for (const auto& entry : fs::directory_iterator(folder()))
         if (const auto name = entry.path().filename().string(); name.starts_with("step-"))
             steps.push_back(name);
     EXPECT_EQ(steps, std::vector<std::string>{"step-0000000010"});
-    // What an earlier version left behind is no checkpoint either, and goes as well.
+    // What an earlier version left behind is no checkpoint either.
     fs::create_directory(folder() + "/step-0000000030.partial");
     EXPECT_EQ(Checkpoint::open(folder()).value().manifest().nextStep, 10);
-    save(40, 1);
-    EXPECT_FALSE(fs::exists(folder() + "/step-0000000030.partial"));
+}
+
+TEST_F(Checkpoints, WhatADeadRunLeftIsRemovedAtTheStartToo) {
+    killed(40);
+    EXPECT_EQ(tryFolder(folder()).value(), "");
+    EXPECT_TRUE(fs::is_empty(folder()));
+    // Killed while the same step's was written, and begun anew.
+    killed(50);
+    EXPECT_EQ(Checkpoint::open(save(50, 2)).value().manifest().ranks, 2);
+    EXPECT_FALSE(has("step-0000000050/writer.json"));
+}
+
+TEST_F(Checkpoints, WhatACutOffRemovalLeftIsRemoved) {
+    const std::string whole = save(10, 2);
+    fs::rename(whole, folder() + "/partial-old-step-0000000010");
+    fs::remove(folder() + "/partial-old-step-0000000010/rank-00000.safetensors");
+    EXPECT_EQ(tryFolder(folder()).value(), "");
+    EXPECT_TRUE(fs::is_empty(folder()));
+}
+
+TEST_F(Checkpoints, FoldersOfOthersStayAndAreNamed) {
+    save(10, 1);
+    const std::vector<std::string> others{
+        "partial-step-mine/thesis.txt", "partial-step-0000000020/rank-00000.safetensors",
+        "step-0000000030.partial/rank-00000.safetensors", "step-0000000001/notes.txt"};
+    for (const std::string& other : others) makeFile(other);
+    makeFile("step-0000000002/manifest.json", "{\"name\": \"a program of mine\"}");
+    makeFile("partial-old-step-1/manifest.json", "{\"name\": \"a program of mine\"}");
+    makeFile("partial-step-file");
+    makeFile("elsewhere/precious.txt");
+    fs::create_directory_symlink(folder() + "/elsewhere", folder() + "/partial-step-link");
+    const std::string warning = tryFolder(folder()).value();
+    for (const char* named : {"partial-step-mine", "partial-step-0000000020", "partial-old-step-1",
+                              "partial-step-link", "partial-step-file", "1 more"})
+        EXPECT_NE(warning.find(named), std::string::npos) << named << " in " << warning;
+    save(40, 1, 1);
+    save(50, 1, 1);
+    EXPECT_FALSE(has("step-0000000010"));
+    EXPECT_FALSE(has("step-0000000040"));
+    for (const std::string& other : others) EXPECT_TRUE(has(other)) << other;
+    for (const char* other : {"step-0000000002/manifest.json", "partial-old-step-1/manifest.json",
+                              "partial-step-file", "partial-step-link", "elsewhere/precious.txt"})
+        EXPECT_TRUE(has(other)) << other;
+}
+
+/// Of two runs that share a folder.
+TEST_F(Checkpoints, WhatALivingRunWritesStaysAndItsStepIsRefused) {
+    auto other = prepare(folder(), 20);
+    ASSERT_TRUE(other);
+    writeRanks(20, 1);
+    EXPECT_EQ(tryFolder(folder()).value(), "");
+    save(10, 1);
+    EXPECT_TRUE(has("partial-step-0000000020/rank-00000.safetensors"));
+    const auto refused = prepare(folder(), 20);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find(fmt::format("process {} on ", ::getpid())),
+              std::string::npos)
+        << refused.error().message;
+    EXPECT_TRUE(commit(std::move(*other), manifest(20, 1), 2)) << "the refusal left it alone";
+    EXPECT_TRUE(prepare(folder(), 20)) << "its writer is done with it";
+}
+
+/// By its process number on this host; of another host's nothing is known.
+TEST_F(Checkpoints, AMarkWithoutALockIsTheProcess) {
+    const pid_t dead = ::fork();
+    if (dead == 0) ::_exit(0);
+    ASSERT_EQ(::waitpid(dead, nullptr, 0), dead);
+    std::array<char, 256> host{};
+    ASSERT_EQ(::gethostname(host.data(), host.size() - 1), 0);
+    const auto mark = [](const char* on, pid_t pid) {
+        return fmt::format(
+            R"({{"schema":"shardscope.writer/1","host":"{}","process":{},"locked":false}})", on,
+            pid);
+    };
+    makeFile("partial-step-0000000010/writer.json", mark(host.data(), dead));
+    makeFile("partial-step-0000000020/writer.json", mark(host.data(), ::getpid()));
+    makeFile("partial-step-0000000030/writer.json", mark("another", dead));
+    makeFile("partial-step-0000000040/writer.json", "{\"schema\": 1}");
+    EXPECT_NE(tryFolder(folder()).value().find("0000000040"), std::string::npos);
+    EXPECT_FALSE(has("partial-step-0000000010"));
+    EXPECT_TRUE(has("partial-step-0000000020/writer.json"));
+    EXPECT_TRUE(has("partial-step-0000000040/writer.json"));
+    EXPECT_NE(
+        prepare(folder(), 30).error().message.find(fmt::format("process {} on another", dead)),
+        std::string::npos);
+}
+
+TEST_F(Checkpoints, ANameThatIsNeededIsClearedOfRankFilesOnly) {
+    makeFile("partial-step-0000000010/rank-00000.safetensors");  // as earlier versions left it
+    EXPECT_FALSE(save(10, 1).empty());
+    makeFile("partial-step-0000000020/rank-00000.safetensors");
+    makeFile("partial-step-0000000020/thesis.txt");
+    makeFile("step-0000000030/thesis.txt");
+    fs::create_directory_symlink(folder() + "/step-0000000010", partialOf(40));
+    for (const int step : {20, 30, 40}) {
+        const auto refused = prepare(folder(), step);
+        ASSERT_FALSE(refused) << step;
+        EXPECT_NE(refused.error().message.find("move it away"), std::string::npos)
+            << refused.error().message;
+    }
+    EXPECT_TRUE(has("partial-step-0000000020/rank-00000.safetensors"));
+    EXPECT_TRUE(has("partial-step-0000000020/thesis.txt"));
+    EXPECT_TRUE(has("step-0000000030/thesis.txt"));
+    EXPECT_TRUE(has("step-0000000010/manifest.json"));
 }
 
 TEST_F(Checkpoints, AFolderIsTriedBeforeItIsNeeded) {
@@ -155,9 +289,11 @@ TEST_F(Checkpoints, WhyAFolderCannotBeMadeIsTheFirstReason) {
 }
 
 TEST_F(Checkpoints, AnAbandonedOneLeavesNothing) {
-    ASSERT_TRUE(prepare(folder(), 7));
-    writeRanks(7, 2);
-    abandon(folder(), 7);
+    {
+        const auto partial = prepare(folder(), 7);
+        ASSERT_TRUE(partial);
+        writeRanks(7, 2);
+    }
     EXPECT_TRUE(fs::is_empty(folder()));
     EXPECT_NE(Checkpoint::open(folder()).error().message.find("holds no whole checkpoint"),
               std::string::npos);

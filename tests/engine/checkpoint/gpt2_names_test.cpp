@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <utility>
 
 namespace shardscope::checkpoint {
 namespace {
@@ -35,9 +36,10 @@ protected:
         for (const auto& [name, shape] : m_manifest.parameters)
             runs.push_back(
                 {StateKind::kParameter, name, 0, m_values[name] = valuesOf(name, shape)});
-        ASSERT_TRUE(prepare(m_folder.path(), 1));
+        auto partial = prepare(m_folder.path(), 1);
+        ASSERT_TRUE(partial);
         ASSERT_TRUE(writeRank(m_folder.path(), 1, 0, runs));
-        ASSERT_TRUE(commit(m_folder.path(), m_manifest, 1));
+        ASSERT_TRUE(commit(std::move(*partial), m_manifest, 1));
     }
 
     static std::vector<float> valuesOf(const std::string& name,
@@ -99,10 +101,11 @@ TEST_F(Gpt2, BiasesAreRefused) {
 
 TEST_F(Gpt2, AModelWithoutAGpt2FormIsRefused) {
     m_manifest.config.model.norm = run::Norm::kRmsNorm;
-    ASSERT_TRUE(prepare(m_folder.path(), 2));
+    auto partial = prepare(m_folder.path(), 2);
+    ASSERT_TRUE(partial);
     ASSERT_TRUE(writeRank(m_folder.path(), 2, 0, {}));
     m_manifest.nextStep = 2;
-    ASSERT_TRUE(commit(m_folder.path(), m_manifest, 1));
+    ASSERT_TRUE(commit(std::move(*partial), m_manifest, 1));
     const auto done =
         exportGpt2(Checkpoint::open(m_folder.path()).value(), m_folder.file("x.safetensors"));
     ASSERT_FALSE(done);
