@@ -272,6 +272,17 @@ std::string Agent::rankProgram(const run::LaunchRequest& request) const {
     return named.empty() ? besideThisProgram("shardscope-rank") : named;
 }
 
+/// With the key as ranks take it.
+Result<run::MeetingPoint> Agent::meetingOf(const run::LaunchRequest& request) const {
+    run::MeetingPoint meeting = request.meeting;
+    if (request.places.onOneHost()) return meeting;
+    const auto key = network::keyFromHex(meeting.key);
+    if (!key)
+        return failure(ErrorCode::kLaunch, "the recorder sent no key for the ranks' connections");
+    meeting.key = network::toHex(m_recorder.unveil(*key));
+    return meeting;
+}
+
 Result<void> Agent::startRanks(const run::LaunchRequest& request) {
     if (request.host < 0 || request.host >= request.places.hosts()) {
         return failure(ErrorCode::kLaunch, "the recorder asked for ranks of no host");
@@ -279,6 +290,8 @@ Result<void> Agent::startRanks(const run::LaunchRequest& request) {
     auto segment = makeSegment(request.segmentBytes);
     if (!segment) return failure(segment);
     m_segment = std::move(*segment);
+    auto meeting = meetingOf(request);
+    if (!meeting) return failure(meeting);
     const std::string program = rankProgram(request);
     run::RunConfig config = request.config;
     if (config.threads == 0) config.threads = threadsPerRank(request.places.ranksOf(request.host));
@@ -289,7 +302,7 @@ Result<void> Agent::startRanks(const run::LaunchRequest& request) {
         start.config = config;
         start.rank = rank;
         start.places = request.places;
-        start.meeting = request.meeting;
+        start.meeting = *meeting;
         start.originNs = request.originNs;
         start.segmentBytes = request.segmentBytes;
         if (m_preparation) start.address = m_preparation->address();

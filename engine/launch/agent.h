@@ -64,6 +64,7 @@ private:
     void launch(const run::LaunchRequest& request);
     Result<void> keepToTerms(const run::LaunchRequest& request);
     Result<void> startRanks(const run::LaunchRequest& request);
+    [[nodiscard]] Result<run::MeetingPoint> meetingOf(const run::LaunchRequest& request) const;
     [[nodiscard]] std::string rankProgram(const run::LaunchRequest& request) const;
     void takeFromRanks();
     void takeFromRank(RankProcess& rank);

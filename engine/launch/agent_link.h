@@ -54,6 +54,7 @@ public:
     Result<void> receive(std::vector<run::Frame>& frames);
     void send(const run::Message& message) { m_channel.send(run::kNoRank, message); }
     void flush() { m_channel.flush(); }
+    [[nodiscard]] network::Key veil(const network::Key& key) const { return m_channel.veil(key); }
     [[nodiscard]] bool isOpen() const { return m_channel.isOpen(); }
     [[nodiscard]] std::vector<std::string> takeErrorLines();
     [[nodiscard]] std::string endText() { return m_transport->endText(); }

@@ -1,12 +1,9 @@
 #include "engine/launch/frame_channel.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 
 #include <array>
 #include <cerrno>
-#include <cstring>
-#include <string_view>
 
 namespace shardscope::launch {
 namespace {
@@ -14,30 +11,6 @@ namespace {
 constexpr std::size_t kReadSize = 64 * 1024;
 /// One turn of the loop takes no more from one channel, so that none starves the others.
 constexpr std::size_t kTurnBytes = 1024 * 1024;
-
-constexpr std::size_t kLengthBytes = 4;
-constexpr std::size_t kLongestFrame = run::kFrameHeaderBytes + run::kMaxFramePayload;
-
-std::string_view textOf(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::size_t lengthAt(const std::byte* bytes) {
-    std::size_t length = 0;
-    for (std::size_t i = 0; i < kLengthBytes; ++i)
-        length |= std::to_integer<std::size_t>(bytes[i]) << (8 * i);
-    return length;
-}
-
-std::vector<std::byte> sealed(const std::vector<std::byte>& frame, network::Seal& seal) {
-    std::vector<std::byte> record(kLengthBytes + frame.size() + network::Seal::kBytes);
-    for (std::size_t i = 0; i < kLengthBytes; ++i)
-        record[i] = static_cast<std::byte>((frame.size() >> (8 * i)) & 0xFF);
-    std::memcpy(record.data() + kLengthBytes, frame.data(), frame.size());
-    const auto tag = seal.next(textOf(std::span(record).first(kLengthBytes + frame.size())));
-    std::memcpy(record.data() + kLengthBytes + frame.size(), tag.data(), tag.size());
-    return record;
-}
 
 void makeNonBlocking(int fd) {
     const int flags = ::fcntl(fd, F_GETFL);
@@ -74,7 +47,7 @@ void FrameChannel::close() {
 
 void FrameChannel::sendEncoded(std::vector<std::byte> frame) {
     if (!m_open) return;
-    if (m_seals) frame = sealed(frame, m_seals->out);
+    if (m_seals) frame = network::sealedRecord(frame, m_seals->out);
     m_pendingBytes += frame.size();
     m_outbox.push_back(std::move(frame));
 }
@@ -138,22 +111,13 @@ Result<void> FrameChannel::take(std::span<const std::byte> bytes, std::vector<ru
 
 /// Passes on what is whole and has the right tag.
 Result<void> FrameChannel::unseal(std::span<const std::byte> bytes) {
-    m_sealed.insert(m_sealed.end(), bytes.begin(), bytes.end());
-    std::span<const std::byte> left(m_sealed);
-    while (left.size() >= kLengthBytes) {
-        const std::size_t size = kLengthBytes + lengthAt(left.data());
-        const std::size_t all = size + network::Seal::kBytes;
-        if (size <= kLengthBytes + kLongestFrame && left.size() < all) break;
-        if (size > kLengthBytes + kLongestFrame ||
-            !m_seals->in.fits(textOf(left.first(size)), textOf(left.first(all).subspan(size))))
-            return failure(ErrorCode::kLaunch,
-                           "what came over the connection is not what the other side sent: it was "
-                           "changed, or put in, on its way");
-        m_parser.append(left.first(size).subspan(kLengthBytes));
-        left = left.subspan(all);
+    m_sealed.append(bytes);
+    while (true) {
+        const auto frame = m_sealed.next(m_seals->in);
+        if (!frame) return failure(frame);
+        if (!frame->has_value()) return {};
+        m_parser.append(**frame);
     }
-    m_sealed.erase(m_sealed.begin(), m_sealed.end() - static_cast<std::ptrdiff_t>(left.size()));
-    return {};
 }
 
 void FrameChannel::flush() {

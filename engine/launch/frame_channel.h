@@ -3,12 +3,11 @@
 // Used from one poll loop: neither reading nor writing ever waits. What cannot be written at
 // once is kept in order; the owner looks at pendingBytes() to hold back its sources.
 //
-// Over a network each frame is sealed: u32 bytes of the frame, little-endian, the frame, and the
-// tag of both (network::Seal).
+// Over a network each frame is sealed (network/sealed_records.h).
 #pragma once
 
 #include "engine/launch/file_descriptor.h"
-#include "engine/network/keyed_hash.h"
+#include "engine/network/sealed_records.h"
 #include "engine/run/protocol/frame.h"
 #include "engine/run/protocol/messages.h"
 #include "storage/model/result.h"
@@ -36,6 +35,15 @@ public:
     /// Before anything is sent or received: frames are tagged, and those whose tag does not fit end
     /// the stream.
     void seal(const network::SealPair& seals) { m_seals = seals; }
+    /// A key to be sent, as it was without seals: those who read the network do not learn it. One
+    /// for each channel.
+    [[nodiscard]] network::Key veil(const network::Key& key) const {
+        return m_seals ? m_seals->out.veiled(key) : key;
+    }
+    /// That the other side has sent so.
+    [[nodiscard]] network::Key unveil(const network::Key& key) const {
+        return m_seals ? m_seals->in.veiled(key) : key;
+    }
 
     /// False once the other side closed or the stream broke.
     [[nodiscard]] bool isOpen() const { return m_open; }
@@ -71,7 +79,7 @@ private:
     bool m_open = false;
     run::FrameParser m_parser;
     std::optional<network::SealPair> m_seals;
-    std::vector<std::byte> m_sealed;  ///< received, of a frame whose tag is not there yet
+    network::SealedRecords m_sealed{run::kFrameHeaderBytes + run::kMaxFramePayload};
     std::deque<std::vector<std::byte>> m_outbox;
     std::size_t m_sentOfFirst = 0;
     std::size_t m_pendingBytes = 0;

@@ -5,18 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 
 namespace shardscope::launch {
 namespace {
 
 std::string randomToken() {
-    constexpr std::string_view kLetters = "0123456789abcdef";
-    std::random_device random;
-    std::string token;
-    while (token.size() < network::PeerAnswerer::kTokenBytes)
-        token += kLetters[random() % kLetters.size()];
-    return token;
+    return network::drawNonce().substr(0, network::PeerAnswerer::kTokenBytes);
 }
 
 /// By --send-data, into a folder of its own.
@@ -32,7 +26,7 @@ bool all(const std::vector<AgentLink>& links, Said said) {
 }  // namespace
 
 HostsStart::HostsStart(std::vector<AgentLink>& links, std::string data)
-    : m_links(links), m_data(std::move(data)), m_token(randomToken()) {}
+    : m_links(links), m_data(std::move(data)), m_token(randomToken()), m_key(network::drawKey()) {}
 
 Result<void> HostsStart::advance() {
     for (AgentLink& link : m_links)
@@ -137,10 +131,10 @@ bool HostsStart::ready() const {
     });
 }
 
-run::MeetingPoint HostsStart::meeting() const {
+run::MeetingPoint HostsStart::meeting(const AgentLink& link) const {
     if (!several()) return {};
     const run::HostPrepared& first = *m_links.front().prepared;
-    return {first.address, first.meetingPort};
+    return {first.address, first.meetingPort, network::toHex(link.veil(m_key))};
 }
 
 }  // namespace shardscope::launch

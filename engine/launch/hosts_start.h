@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/launch/agent_link.h"
+#include "engine/network/keyed_hash.h"
 #include "engine/run/config/host_list.h"
 #include "storage/model/result.h"
 
@@ -21,8 +22,8 @@ public:
     /// Asks for what is next, as far as answers are there. After each message of an agent.
     Result<void> advance();
     [[nodiscard]] bool ready() const;
-    /// Of ranks on several hosts; when ready.
-    [[nodiscard]] run::MeetingPoint meeting() const;
+    /// Of ranks on several hosts, as `link` is sent it; when ready.
+    [[nodiscard]] run::MeetingPoint meeting(const AgentLink& link) const;
 
 private:
     [[nodiscard]] bool several() const { return m_links.size() > 1; }
@@ -36,6 +37,7 @@ private:
     std::vector<AgentLink>& m_links;
     std::string m_data;
     std::string m_token;
+    network::Key m_key;  ///< of the ranks' connections
 };
 
 }  // namespace shardscope::launch

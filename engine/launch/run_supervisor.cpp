@@ -232,7 +232,7 @@ run::LaunchRequest RunSupervisor::launchOf(const AgentLink& link) const {
     run::LaunchRequest launch = m_request.launch;
     const HostRun& host = link.run();
     launch.host = link.host();
-    launch.meeting = m_start.meeting();
+    launch.meeting = m_start.meeting(link);
     launch.originNs += link.aheadNs();
     launch.rankProgram = host.rankProgram;
     launch.segmentBytes = host.segmentBytes;

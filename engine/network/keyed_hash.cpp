@@ -6,12 +6,15 @@
 #include <nettle/pbkdf2.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace shardscope::network {
 namespace {
 
 constexpr unsigned kRounds = 100'000;
+/// No message has this number.
+constexpr std::uint64_t kVeil = ~std::uint64_t{0};
 
 const std::uint8_t* bytesOf(std::string_view text) {
     return reinterpret_cast<const std::uint8_t*>(text.data());
@@ -54,11 +57,15 @@ bool equalSecrets(std::string_view a, std::string_view b) {
     return a.size() == b.size() && nettle_memeql_sec(a.data(), b.data(), a.size()) == 1;
 }
 
-std::string drawNonce() {
-    std::array<std::uint8_t, kNonceLetters / 2> bytes;
+Key drawKey() {
+    Key key;
     // Linux has had it since 3.17; without random numbers nothing here would protect a run.
-    if (::getentropy(bytes.data(), bytes.size()) != 0) std::abort();
-    return toHex(bytes);
+    if (::getentropy(key.data(), key.size()) != 0) std::abort();
+    return key;
+}
+
+std::string drawNonce() {
+    return toHex(drawKey());
 }
 
 std::string toHex(std::span<const std::uint8_t> bytes) {
@@ -76,14 +83,27 @@ std::optional<Key> keyFromHex(std::string_view text) {
     return key;
 }
 
-Seal::Tag Seal::next(std::string_view message) {
+Mac Seal::macOf(std::uint64_t number, std::string_view message) const {
     hmac_sha256_ctx context;
     hmac_sha256_set_key(&context, m_key.size(), m_key.data());
-    update(context, m_number++);
+    update(context, number);
     hmac_sha256_update(&context, message.size(), bytesOf(message));
+    Mac mac;
+    hmac_sha256_digest(&context, mac.size(), mac.data());
+    return mac;
+}
+
+Seal::Tag Seal::next(std::string_view message) {
+    const Mac mac = macOf(m_number++, message);
     Tag tag;
-    hmac_sha256_digest(&context, tag.size(), tag.data());
+    std::copy_n(mac.begin(), tag.size(), tag.begin());
     return tag;
+}
+
+Key Seal::veiled(const Key& key) const {
+    Key veiled = macOf(kVeil, {});
+    for (std::size_t i = 0; i < key.size(); ++i) veiled[i] ^= key[i];
+    return veiled;
 }
 
 bool Seal::fits(std::string_view message, std::string_view tag) {

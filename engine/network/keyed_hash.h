@@ -29,7 +29,9 @@ using Mac = std::array<std::uint8_t, 32>;
 /// In a time that depends on their lengths only.
 [[nodiscard]] bool equalSecrets(std::string_view a, std::string_view b);
 
-/// 256 bits from the kernel's generator, in hexadecimal: used once.
+/// 256 bits from the kernel's generator.
+[[nodiscard]] Key drawKey();
+/// The same in hexadecimal: used once.
 [[nodiscard]] std::string drawNonce();
 inline constexpr std::size_t kNonceLetters = 64;
 
@@ -53,7 +55,13 @@ public:
     /// Whether `tag` is the next message's; either way it has had its turn.
     [[nodiscard]] bool fits(std::string_view message, std::string_view tag);
 
+    /// `key` as who reads the connection may see it, and, at the other end, back. Of one key only:
+    /// two would give away in what they differ.
+    [[nodiscard]] Key veiled(const Key& key) const;
+
 private:
+    [[nodiscard]] Mac macOf(std::uint64_t number, std::string_view message) const;
+
     Key m_key;
     std::uint64_t m_number = 0;
 };

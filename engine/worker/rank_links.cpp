@@ -66,9 +66,11 @@ RankLinks onOneHost(const run::RankStart& start, SegmentPointer segment, bool gp
 
 comm::GlooSetup meetingOf(const run::RankStart& start) {
     const run::MeetingPoint& at = start.meeting;
+    const auto key = network::keyFromHex(at.key);
+    if (!key) throw comm::CommunicationError("the agent sent no key for this rank's connections");
     return {.interface = start.address,
             .world = comm::WorldMeeting{start.rank, start.worldSize(), at.address, at.port,
-                                        start.meetingFd},
+                                        start.meetingFd, *key},
             .timeout = timeoutOf(start)};
 }
 

@@ -10,6 +10,8 @@
 Says "ready" when it listens, or floods. Ends when it is killed.
 """
 import json
+import pathlib
+import re
 import select
 import signal
 import socket
@@ -18,7 +20,8 @@ import sys
 import threading
 import time
 
-VERSION = 6  # of frames
+FRAMES = pathlib.Path(__file__).parents[2] / "engine/run/protocol/frame.h"
+VERSION = int(re.search(r"kProtocolVersion = (\d+);", FRAMES.read_text())[1])
 PATIENCE = 10
 
 
@@ -30,7 +33,7 @@ def frame(message) -> bytes:
 def evil_request(marker) -> bytes:
     return frame({"type": "launch_request", "config": {}, "origin_ns": 0, "rank_program": "/usr/bin/ldd",
                   "segment_bytes": 1 << 20, "environment": {"BASH_ENV": f"$(touch {marker})"},
-                  "places": {"per_host": [1, 1]}, "host": 1, "meeting": {"address": "", "port": 0}})
+                  "places": {"per_host": [1, 1]}, "host": 1, "meeting": {"address": "", "port": 0, "key": "0" * 64}})
 
 
 def impostor(connection, _, marker):

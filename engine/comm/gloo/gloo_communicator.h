@@ -7,6 +7,7 @@
 
 #include "engine/comm/communicator.h"
 #include "engine/comm/mesh.h"
+#include "engine/network/keyed_hash.h"
 
 #include <chrono>
 #include <memory>
@@ -20,7 +21,8 @@ struct WorldMeeting {
     int rank = 0, size = 1;
     std::string address = {};  ///< numeric, of rank 0's host
     int port = 0;
-    int listenFd = -1;  ///< rank 0's: listens there already; closed in the end
+    int listenFd = -1;   ///< rank 0's: listens there already; closed once all are there
+    network::Key key{};  ///< that they prove to each other
 };
 
 struct GlooSetup {

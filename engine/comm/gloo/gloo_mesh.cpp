@@ -1,4 +1,4 @@
-#include "engine/comm/gloo/gloo_communicator.h"
+#include "engine/comm/gloo/gloo_meeting.h"
 #include "engine/network/network_interface.h"
 
 #include <ATen/core/Tensor.h>
@@ -8,21 +8,17 @@
 #include <c10/util/Logging.h>
 #include <fmt/format.h>
 #include <gloo/context.h>
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <exception>
 #include <functional>
-#include <future>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -101,6 +97,10 @@ void ConnectionEnd::remove(const Work& message) {
     m_messages.pop_back();
 }
 
+bool isTimeout(std::string_view text) {
+    return text.find("imed out") != text.npos || text.find("imeout") != text.npos;
+}
+
 class GlooTransfer final : public Transfer {
 public:
     GlooTransfer(c10::intrusive_ptr<c10d::Work> work, std::shared_ptr<WaitWatch> watch,
@@ -120,10 +120,9 @@ public:
             if (m_work->wait(timeout) || isThere()) return;
         } catch (const std::exception& error) {  // gloo::IoException is no c10::Error
             const std::string_view text = error.what();
-            const bool late =
-                text.find("imed out") != text.npos || text.find("imeout") != text.npos;
-            throw TransferError(late ? TransferError::Kind::kTimeout : TransferError::Kind::kLost,
-                                std::string(text.substr(0, text.find('\n'))));
+            throw TransferError(
+                isTimeout(text) ? TransferError::Kind::kTimeout : TransferError::Kind::kLost,
+                std::string(text.substr(0, text.find('\n'))));
         }
         throw TransferError(TransferError::Kind::kLost, "the connection has ended");
     }
@@ -155,78 +154,22 @@ public:
     }
 };
 
-using Store = c10::intrusive_ptr<c10d::Store>;
-
-std::vector<std::uint8_t> bytesOf(const std::string& text) {
-    return {text.begin(), text.end()};
-}
-
-std::string waitKey(int rank) {
-    return fmt::format("waits/{}", rank);
-}
-
-/// The rank that a rank waits for, as the others read it. One that is cut off cannot say it.
-void tellWait(const Store& store, int rank, int waitsFor) {
-    try {
-        store->set(waitKey(rank), bytesOf(std::to_string(waitsFor)));
-    } catch (const std::exception&) {
-        return;
-    }
-}
-
-/// Whom `rank` waits for in the end; itself where it waits for none, or ranks for each other.
-int endOfChain(const Store& store, int own, int rank) {
-    std::set<int> met{own};
-    for (int at = rank; met.insert(at).second;) {
-        if (!store->check({waitKey(at)})) return at;
-        const auto text = store->get(waitKey(at));
-        const int next = std::stoi(std::string(text.begin(), text.end()));
-        if (next == WaitWatch::kNoRank) return at;
-        at = next;
-    }
-    return rank;
-}
-
-/// One that is late for another is not to blame.
-std::string sentence(const Store& store, const std::string& why, int own, int late) {
-    if (late == WaitWatch::kNoRank) return why;
-    const int end = endOfChain(store, own, late);
-    return end == late ? why : fmt::format("rank {} holds up rank {}: {}", end, late, why);
-}
-
-/// The store is asked by a thread of its own, which may outlive the mesh: a host that is cut off
-/// answers no more, and no rank waits for it for long.
-std::string firstWords(const Store& store, const std::string& why, int own, int late) {
-    constexpr std::chrono::seconds kPatience{2};
-    std::promise<std::string> said;
-    std::future<std::string> first = said.get_future();
-    std::thread([store, why, own, late, said = std::move(said)]() mutable {
-        try {
-            const auto found =
-                store->compareSet("given up", {}, bytesOf(sentence(store, why, own, late)));
-            said.set_value({found.begin(), found.end()});
-        } catch (...) {
-            said.set_value(why);
-        }
-    }).detach();
-    return first.wait_for(kPatience) == std::future_status::ready ? first.get() : why;
-}
-
 class GlooMesh final : public Mesh {
 public:
-    GlooMesh(Store store, int rank, int size, const std::string& address,
+    GlooMesh(RankTable table, const WorldMeeting& meeting, const std::string& address,
              std::chrono::milliseconds timeout)
-        : m_rank(rank),
-          m_size(size),
-          m_store(std::move(store)),
+        : m_rank(meeting.rank),
+          m_size(meeting.size),
+          m_table(std::move(table)),
           m_watch(std::make_shared<WaitWatch>(
-              timeout / 2, [store = m_store, rank](int peer) { tellWait(store, rank, peer); })) {
+              timeout / 2,
+              [table = m_table, rank = m_rank](int peer) { tellWait(table, rank, peer); })) {
         auto options = c10d::ProcessGroupGloo::Options::create(timeout);
         options->threads = 1;  // for Gloo's own collectives
         options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(address));
-        m_connections = c10::make_intrusive<Connections>(
-            c10::make_intrusive<c10d::PrefixStore>("ring", m_store), rank, size, options);
-        m_ends.resize(static_cast<std::size_t>(size));
+        m_connections =
+            c10::make_intrusive<Connections>(storeOf(m_table, timeout), m_rank, m_size, options);
+        m_ends.resize(static_cast<std::size_t>(m_size));
     }
 
     int rank() const override { return m_rank; }
@@ -251,7 +194,7 @@ public:
     }
 
     std::string blame(const std::string& why, int late) override {
-        return firstWords(m_store, why, m_rank, late);
+        return firstWords(m_table, why, m_rank, late);
     }
     WaitWatch::Waiting waitsFor(int rank) override { return m_watch->waitsFor(rank); }
 
@@ -291,45 +234,13 @@ private:
     }
 
     const int m_rank, m_size;
-    const Store m_store;
+    const RankTable m_table;
     const std::shared_ptr<WaitWatch> m_watch;
     std::mutex m_mutex;
     bool m_closed = false;  // guarded by m_mutex
     c10::intrusive_ptr<Connections> m_connections;
     std::vector<std::shared_ptr<ConnectionEnd>> m_ends;  // by rank; guarded by m_mutex
 };
-
-/// Which port of rank 0's, on the host that they share; rank 0 listens before the others hear of
-/// it.
-WorldMeeting agreeOnMeeting(const GlooSetup& setup, const std::string& address) {
-    network::Listener listener;
-    std::string why;
-    if (setup.host->rank() == 0) {
-        if (auto listening = network::listenOn(address)) {
-            listener = *listening;
-        } else {
-            why = listening.error().message;
-        }
-    }
-    std::array<double, 1> port{static_cast<double>(listener.port)};
-    setup.host->allReduceSmall(port, Reduction::kSum, {Cause::kStart}).wait();
-    if (port[0] == 0) {
-        throw CommunicationError(why.empty() ? "rank 0 cannot listen for the others" : why);
-    }
-    return {setup.host->rank(), setup.host->size(), address, static_cast<int>(port[0]),
-            listener.fd};
-}
-
-Store storeAt(const WorldMeeting& meeting, std::chrono::milliseconds timeout) {
-    c10d::TCPStoreOptions options;
-    options.port = static_cast<std::uint16_t>(meeting.port);
-    options.isServer = meeting.rank == 0;
-    options.numWorkers = static_cast<std::size_t>(meeting.size);
-    options.timeout = timeout;
-    options.useLibUV = false;
-    if (options.isServer) options.masterListenFd = meeting.listenFd;
-    return c10::make_intrusive<c10d::TCPStore>(meeting.address, options);
-}
 
 /// Gloo writes to sockets whose other end may be gone; the error it gets is enough.
 void ignorePipeSignal() {
@@ -350,10 +261,12 @@ std::shared_ptr<Mesh> makeGlooMesh(const GlooSetup& setup) {
     c10::initLogging();  // at the level that the environment asks for
     const auto address = network::addressOf(setup.interface);
     if (!address) throw CommunicationError(address.error().message);
-    const WorldMeeting meeting = setup.world ? *setup.world : agreeOnMeeting(setup, *address);
+    const WorldMeeting meeting = setup.world ? *setup.world : agreeOnMeeting(*setup.host, *address);
     try {
-        return std::make_shared<GlooMesh>(storeAt(meeting, setup.timeout), meeting.rank,
-                                          meeting.size, *address, setup.timeout);
+        return std::make_shared<GlooMesh>(meetAt(meeting, setup.timeout), meeting, *address,
+                                          setup.timeout);
+    } catch (const CommunicationError&) {
+        throw;
     } catch (const std::exception& error) {
         const std::string_view text = error.what();
         const std::string why = fmt::format(

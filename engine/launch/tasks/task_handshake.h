@@ -1,24 +1,12 @@
-// How a task and rank 0's prove to each other that they know the run's secret, without showing it.
-//
-//   task         HELLO                           who it is, and a nonce
-//   rank 0's     "challenge NONCE"
-//   task         "proof MAC"
-//   rank 0's     "welcome MAC"                   it knows the secret too
-//            or  "refused MAC SENTENCE"          the task does not fit
-//            or  "unproved"                      it has another secret; proves nothing itself
-//
-// The three passes are those of ISO/IEC 9798-4: each MAC is over what it is for, the hello as it
-// was sent, role and version included, and rank 0's nonce, so that none can be used on another
-// connection, in another role or by the other side. The task proves first: only what listens where
-// rank 0's task should gets anything to guess at. From then on every line and frame has a tag by
-// keys of this connection (network::Seal): a relay can change nothing in them.
+// How a task of a launcher and rank 0's task prove to each other that they know the run's secret:
+// by the handshake of network/keyed_handshake.h, in which the task joins and its hello says who it
+// is, its role and this protocol's version.
 //
 // Pure state machines of lines without their ends; one thread.
 #pragma once
 
 #include "engine/launch/tasks/task_secret.h"
-#include "engine/network/keyed_hash.h"
-#include "storage/model/result.h"
+#include "engine/network/keyed_handshake.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -59,61 +47,30 @@ struct TaskHello {
 /// Nothing: it is not a hello of this version.
 [[nodiscard]] std::optional<TaskHello> parseHello(std::string_view line);
 
-/// What follows `word` and a blank in a line that begins with them.
-[[nodiscard]] std::optional<std::string_view> after(std::string_view line, std::string_view word);
+using network::after;
 
 /// The task's side, also for its agent's connection (TaskHello::agent).
-class JoiningHandshake {
+class JoiningHandshake : public network::JoiningHandshake {
 public:
     JoiningHandshake(const TaskSecret& secret, const TaskHello& hello);
-
-    /// What to say first.
-    [[nodiscard]] const std::string& hello() const { return m_hello; }
-    /// The answer to rank 0's first line; nothing: this is not rank 0's task.
-    [[nodiscard]] std::optional<std::string> prove(std::string_view challenge);
-
-    enum class Verdict : std::uint8_t { kStranger, kUnproved, kRefused, kWelcome };
-    struct Answer {
-        Verdict verdict = Verdict::kStranger;
-        std::string sentence;  ///< of kRefused
-    };
-    /// What rank 0's second line says. Only kRefused and kWelcome were proved.
-    [[nodiscard]] Answer hear(std::string_view line) const;
-
-    /// After kWelcome.
-    [[nodiscard]] network::SealPair seals() const;
-    /// The same, for a process that goes on with the connection.
-    [[nodiscard]] std::pair<network::Key, network::Key> keys() const;
-
-private:
-    TaskSecret m_secret;
-    std::string m_hello;
-    std::string m_nonce;  ///< rank 0's
 };
 
 /// Rank 0's side.
-class AdmittingHandshake {
+class AdmittingHandshake : public network::AdmittingHandshake {
 public:
-    explicit AdmittingHandshake(const TaskSecret& secret) : m_secret(secret) {}
+    explicit AdmittingHandshake(const TaskSecret& secret)
+        : network::AdmittingHandshake(secret.key), m_run(secret.run) {}
 
     /// The answer to a first line; nothing: it is not a hello of this protocol.
     [[nodiscard]] std::optional<std::string> challenge(std::string_view hello);
     /// After challenge(): what was said, so far by a stranger.
     [[nodiscard]] const TaskHello& hello() const { return m_task; }
     /// It calls its run as this one is called.
-    [[nodiscard]] bool isOfThisRun() const { return m_task.run == m_secret.run; }
-    [[nodiscard]] bool proves(std::string_view line) const;
-
-    // After proves().
-    [[nodiscard]] std::string welcome() const;
-    [[nodiscard]] std::string refusal(std::string_view sentence) const;
-    [[nodiscard]] network::SealPair seals() const;
+    [[nodiscard]] bool isOfThisRun() const { return m_task.run == m_run; }
 
 private:
-    TaskSecret m_secret;
+    std::string m_run;
     TaskHello m_task;
-    std::string m_hello;
-    std::string m_nonce;
 };
 
 }  // namespace shardscope::launch

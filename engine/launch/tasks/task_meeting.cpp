@@ -164,7 +164,7 @@ bool TaskMeeting::hear(Guest& guest) {
             admit(guest);
         return false;
     }
-    guest.line.send("unproved");
+    guest.line.send(AdmittingHandshake::kUnproved);
     noteStranger(guest, hello,
                  fmt::format("task {} has another secret than rank 0's task, or only one of both "
                              "has one; give all the same {}",

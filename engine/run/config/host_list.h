@@ -64,6 +64,7 @@ struct RankPlaces {
 struct MeetingPoint {
     std::string address;
     std::int32_t port = 0;
+    std::string key;  ///< that they prove to each other, in hexadecimal: drawn for this run
     friend bool operator==(const MeetingPoint&, const MeetingPoint&) = default;
 };
 

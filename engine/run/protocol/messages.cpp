@@ -23,7 +23,7 @@ FieldsOf<RankPlaces> fieldsOf(Of<RankPlaces>) {
 }
 FieldsOf<MeetingPoint> fieldsOf(Of<MeetingPoint>) {
     using M = MeetingPoint;
-    return {{"address", &M::address}, {"port", &M::port}};
+    return {{"address", &M::address}, {"port", &M::port}, {"key", &M::key}};
 }
 
 FieldsOf<AgentHello> fieldsOf(Of<AgentHello>) {

@@ -127,7 +127,7 @@ struct LaunchRequest {
     std::map<std::string, std::string> environment;
     RankPlaces places;       ///< of all ranks
     std::int32_t host = 0;   ///< the agent's own
-    MeetingPoint meeting{};  ///< as host 0 has prepared it
+    MeetingPoint meeting{};  ///< as host 0 has prepared it; its key veiled (FrameChannel::veil())
 };
 
 /// What the task of a launcher tells the agent that it starts for the recorder on another host: all

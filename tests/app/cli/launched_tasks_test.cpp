@@ -451,6 +451,7 @@ protected:
         request.config.data = path("text.txt");
         request.config.steps = 5;
         request.places = {{1, 1}};
+        request.meeting.key = network::drawNonce();
         request.host = 1;
         request.segmentBytes = 1 << 20;
         change(request);

@@ -234,6 +234,7 @@ protected:
         run::LaunchRequest request = requestOf(5, program);
         request.config.ranks = 3;
         request.places = {{1, 2}};
+        request.meeting.key = network::drawNonce();
         request.host = 1;
         return request;
     }
@@ -255,6 +256,16 @@ TEST_F(TaskAgentTest, StartsItsOwnRankWhateverTheRecorderHas) {
     ASSERT_TRUE(receiveUntil([this] { return m_done; }));
     EXPECT_EQ(m_steps, 10);
     EXPECT_EQ(statusOfAgent(), 0);
+}
+
+TEST_F(TaskAgentTest, StartsNoRankWithoutAKeyForItsConnections) {
+    run::LaunchRequest request = asked("");
+    request.meeting.key = "none";
+    startAgent({.leased = false}, terms());
+    m_channel.send(run::kNoRank, request);
+    ASSERT_TRUE(receiveUntil([this] { return !m_failures.empty(); }));
+    EXPECT_EQ(m_failures[0].message, "the recorder sent no key for the ranks' connections");
+    EXPECT_TRUE(m_pids.empty());
 }
 
 TEST_F(TaskAgentTest, StartsNoProgramOfTheRecorders) {

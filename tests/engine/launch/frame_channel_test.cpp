@@ -143,6 +143,15 @@ TEST_F(SealedChannelTest, CarriesFramesWhole) {
     EXPECT_EQ(taken(bytes.substr(7)), (Verbs{"stop", "kill"}));
 }
 
+TEST_F(SealedChannelTest, AKeyIsReadByTheOtherSideAlone) {
+    const network::Key key = network::drawKey();
+    const network::Key seen = m_recorder.veil(key);
+    EXPECT_NE(seen, key);
+    EXPECT_EQ(m_agent.unveil(seen), key);
+    EXPECT_NE(m_agent.veil(key), seen) << "directions have keys of their own";
+    EXPECT_EQ(FrameChannel().veil(key), key);
+}
+
 TEST_F(SealedChannelTest, NoBitCanBeChanged) {
     const std::string good = sent({"stop"});
     for (std::size_t at = 0; at < good.size(); ++at) {

@@ -44,6 +44,14 @@ TEST(KeyedHash, ASealNumbersItsMessages) {
     EXPECT_FALSE(empty.fits("one", ""));
 }
 
+TEST(KeyedHash, AVeilComesOffAtTheOtherEndAlone) {
+    const Key secret = drawKey();
+    const Key veiled = Seal(key()).veiled(secret);
+    EXPECT_EQ(Seal(key()).veiled(veiled), secret);
+    EXPECT_NE(veiled, secret);
+    EXPECT_NE(Seal(drawKey()).veiled(veiled), secret);
+}
+
 TEST(KeyedHash, HexComesBackAndNothingElseIsAKey) {
     EXPECT_EQ(keyFromHex(toHex(key())), key());
     EXPECT_EQ(keyFromHex(toHex(key()).substr(1)), std::nullopt);

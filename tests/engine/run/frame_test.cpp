@@ -3,6 +3,7 @@
 #include "engine/run/config/run_config.h"
 #include "storage/model/plain_text.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <random>
@@ -61,12 +62,13 @@ TEST(FrameParser, WaitsForTheRestOfAFrame) {
 
 TEST(FrameParser, RefusesAnotherProtocolVersionInWords) {
     std::vector<std::byte> frame = encodeMessage(RankId{0}, "x");
-    frame[6] = std::byte{9};
+    frame[6] = std::byte{kProtocolVersion + 1};
     FrameParser parser;
     parser.append(frame);
     const auto next = parser.next();
     ASSERT_FALSE(next.has_value());
-    EXPECT_THAT(next.error().message, HasSubstr("protocol version 9"));
+    EXPECT_THAT(next.error().message,
+                HasSubstr(fmt::format("protocol version {}", kProtocolVersion + 1)));
     EXPECT_THAT(next.error().message, HasSubstr("the same build"));
 }
 

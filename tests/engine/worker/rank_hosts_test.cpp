@@ -102,6 +102,7 @@ protected:
         if (!places.onOneHost()) {
             std::tie(listener, start.meeting.port) = listenOnLoopback();
             start.meeting.address = start.address = "127.0.0.1";
+            start.meeting.key = network::drawNonce();
         }
         std::vector<FileDescriptor> segments;
         for (std::int32_t host = 0; host < places.hosts(); ++host) {
