@@ -122,7 +122,8 @@ Option addForce(CLI::App& app, bool& force, const std::string& what) {
 Option addAllowCommands(CLI::App& app, bool& allow, const std::string& source) {
     return addFlag(
         app, "--allow-commands", allow,
-        "let " + source + " name programs and libraries: ssh_command, NCCL_*PLUGIN of a host");
+        "let " + source +
+            " name programs and libraries: ssh_command, folder and NCCL_*PLUGIN of a host");
 }
 
 Option addSteps(CLI::App& app, std::string& steps) {

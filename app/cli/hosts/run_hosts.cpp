@@ -209,6 +209,19 @@ Result<std::string> hostText(const std::string& fileOrList) {
     return text;
 }
 
+Result<void> checkHostFile(const run::RunConfig& config, const run::MayRun& mayRun,
+                           const std::string& place, std::string_view source) {
+    if (mayRun("hosts")) return {};  // a pipe could not be read again
+    auto text = hostText(config.hosts);
+    if (!text) return failure(text);
+    run::RunConfig read;
+    read.hosts = std::move(*text);
+    const bool file = read.hosts != config.hosts;
+    return run::checkCommands(
+        read, mayRun, file ? fmt::format("{}: its host file {}", place, config.hosts) : place,
+        source);
+}
+
 void HostFlags::addTo(CLI::App& app) {
     const char* group = toWord(run::OptionSection::kHosts);
     addOption(app, "--include", m_include,

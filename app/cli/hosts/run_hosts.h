@@ -7,11 +7,13 @@
 #include "app/cli/record/run_requests.h"
 #include "engine/launch/run_supervisor.h"
 #include "engine/launch/tasks/task_meeting.h"
+#include "engine/run/config/run_commands.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace shardscope::cli {
 
@@ -31,6 +33,11 @@ Result<launch::RunRequest> requestRun(const run::RunConfig& config, SignalReques
 
 /// A host file's text; what names no file stands for itself.
 [[nodiscard]] Result<std::string> hostText(const std::string& fileOrList);
+
+/// Of settings that a run file or a checkpoint, `place`, has given: the host file that they name
+/// may have nothing run either. `source` as for run::checkCommands(); kUsage.
+[[nodiscard]] Result<void> checkHostFile(const run::RunConfig& config, const run::MayRun& mayRun,
+                                         const std::string& place, std::string_view source);
 
 /// Flags that choose among the hosts of a run, and what hosts make of its other settings.
 class HostFlags {

@@ -57,12 +57,7 @@ Result<run::RunConfig> readTrusted(const std::string& path, const run::RunConfig
                                    const run::MayRun& mayRun) {
     auto config = run::readRunFile(path, defaults, mayRun);
     if (!config) return config;
-    auto hosts = hostText(config->hosts);
-    if (!hosts) return failure(hosts);
-    run::RunConfig settled = *config;
-    settled.hosts = std::move(*hosts);
-    if (auto fine = run::checkCommands(settled, mayRun, path, "a run file"); !fine)
-        return failure(fine);
+    if (auto fine = checkHostFile(*config, mayRun, path, "a run file"); !fine) return failure(fine);
     return config;
 }
 

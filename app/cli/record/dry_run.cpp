@@ -5,6 +5,7 @@
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/model_tensors.h"
+#include "engine/run/config/run_commands.h"
 #include "engine/run/config/run_settings.h"
 #include "engine/run/theory/theory.h"
 #include "storage/model/quantity_text.h"
@@ -137,9 +138,27 @@ questions::Answer memoryOf(const run::RunConfig& config) {
     return answer;
 }
 
+/// What settings of others may only name if they are allowed to.
+questions::Answer commandsAnswer(const run::RunConfig& config) {
+    questions::Answer answer;
+    for (const run::RunCommand& command : run::commandsOf(config))
+        answer.sentences.push_back(fmt::format("{}: {}", command.what, command.value));
+    return answer;
+}
+
+Json commandsJson(const run::RunConfig& config) {
+    Json commands = Json::array();
+    for (const run::RunCommand& command : run::commandsOf(config))
+        commands.push_back(
+            {{"option", command.key}, {"what", command.what}, {"value", command.value}});
+    return commands;
+}
+
 }  // namespace
 
 std::string dryRunText(const run::RunConfig& config, std::optional<Bytes> available) {
+    constexpr const char* kCommands = "Other programs, libraries and places of programs";
+    const questions::Answer commands = commandsAnswer(config);
     questions::Answer first, last;
     first.figures = figuresOf(config);
     last.sentences = verdict(config, available);
@@ -155,7 +174,8 @@ std::string dryRunText(const run::RunConfig& config, std::optional<Bytes> availa
                fmt::format("By theory, every rank 0 to {} alike, {} attention", config.ranks - 1,
                            theory::kernelChoices(config).front().attention()),
                memoryOf(config)) +
-           '\n' + answerText(last, 0);
+           '\n' + (commands.sentences.empty() ? "" : sectionText(kCommands, commands) + '\n') +
+           answerText(last, 0);
 }
 
 std::string dryRunJson(const run::RunConfig& config, std::optional<Bytes> available) {
@@ -188,7 +208,8 @@ std::string dryRunJson(const run::RunConfig& config, std::optional<Bytes> availa
                  {"needed_bytes", togetherOf(config).count}};
     json["available_bytes"] = available ? Json(available->count) : Json();
     json["fits"] = available ? Json(togetherOf(config).count <= available->count) : Json();
-    return json.dump();
+    json["commands"] = commandsJson(config);
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 int runDry(const run::RunConfig& config, bool json) {

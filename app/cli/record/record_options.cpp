@@ -121,13 +121,12 @@ Result<run::RunConfig> RecordOptions::config() {
         if (auto settled = settleTasks(config); !settled) return failure(settled);
         ranksGiven = true;
     }
-    if (auto settled = m_hosts.settle(config, ranksGiven); !settled) return failure(settled);
-    // A host file that one of them names has been read by now.
     const bool fromFile = !m_runFile.empty() || !from;
-    if (auto fine = run::checkCommands(config, may, fromFile ? m_runFile : from->path(),
-                                       fromFile ? "a run file" : "a checkpoint");
+    if (auto fine = checkHostFile(config, may, fromFile ? m_runFile : from->path(),
+                                  fromFile ? "a run file" : "a checkpoint");
         !fine)
         return failure(fine);
+    if (auto settled = m_hosts.settle(config, ranksGiven); !settled) return failure(settled);
     // One rank is what "single" means; asking for it in words would be pedantic.
     if (config.strategy == run::Strategy::kSingle && !ranksGiven) config.ranks = 1;
     if (auto valid = run::validate(config); !valid) return failure(valid);

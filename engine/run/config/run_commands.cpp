@@ -33,6 +33,22 @@ bool takeWord(std::string_view text, std::size_t& at, std::string& word) {
     return true;
 }
 
+/// Of the host in a host file; 0: it is no file's text.
+std::size_t lineOf(std::string_view text, std::string_view host) {
+    if (text.find('\n') == text.npos || host.empty()) return 0;
+    for (std::size_t at = 0, line = 1; at < text.size(); ++line) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        std::string_view words = text.substr(at, end - at);
+        words.remove_prefix(std::min(words.find_first_not_of(" \t\xEF\xBB\xBF"), words.size()));
+        const bool named = words.starts_with(host);
+        words.remove_prefix(named ? host.size() : 0);
+        if (named && (words.empty() || std::string_view(" \t\r:").find(words[0]) != words.npos))
+            return line;
+        at = end + 1;
+    }
+    return 0;
+}
+
 }  // namespace
 
 bool loadsCode(std::string_view variable) {
@@ -46,31 +62,42 @@ bool loadsCode(std::string_view variable) {
 std::vector<RunCommand> commandsOf(const RunConfig& config) {
     std::vector<RunCommand> commands;
     if (config.sshCommand != RunConfig().sshCommand)
-        commands.push_back({"ssh_command", "ssh_command runs a program"});
+        commands.push_back({"ssh_command", "ssh_command runs a program", config.sshCommand, {}});
     const auto hosts = parseHosts(config.hosts);
     if (!hosts) return commands;
-    for (const HostConfig& host : *hosts)
+    for (const HostConfig& host : *hosts) {
+        if (!host.folder.empty())
+            commands.push_back(
+                {"hosts",
+                 fmt::format("folder of host {} holds the programs that run there", host.name),
+                 host.folder, host.name});
         for (const auto& [name, value] : host.environment)
             if (loadsCode(name))
                 commands.push_back(
                     {"hosts",
-                     fmt::format("{} of host {} says what ranks load or write", name, host.name)});
+                     fmt::format("{} of host {} says what ranks load or write", name, host.name),
+                     value, host.name});
+    }
     return commands;
 }
 
 std::string refusedCommand(const RunCommand& command, std::string_view source) {
     const char* flag = findRunOption(command.key)->flag;
     return fmt::format(
-        "{}, and {} may only name one with --allow-commands; give it as {} on the command line, or "
-        "add --allow-commands",
-        command.what, source, flag);
+        "{} ({}), and {} may only name one with --allow-commands; give it as {} on the command "
+        "line, or add --allow-commands (with --dry-run it lists all of them and starts nothing)",
+        command.what, command.value, source, flag);
 }
 
 Result<void> checkCommands(const RunConfig& config, const MayRun& mayRun, const std::string& place,
                            std::string_view source) {
-    for (const RunCommand& command : commandsOf(config))
-        if (!mayRun(command.key))
-            return failure(ErrorCode::kUsage, place + ": " + refusedCommand(command, source));
+    for (const RunCommand& command : commandsOf(config)) {
+        if (mayRun(command.key)) continue;
+        const std::size_t line = lineOf(config.hosts, command.host);
+        return failure(ErrorCode::kUsage,
+                       fmt::format("{}{}: {}", place, line > 0 ? fmt::format(":{}", line) : "",
+                                   refusedCommand(command, source)));
+    }
     return {};
 }
 

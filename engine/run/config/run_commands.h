@@ -23,6 +23,8 @@ namespace shardscope::run {
 struct RunCommand {
     const char* key = "";  ///< of the option that holds it: "ssh_command" or "hosts"
     std::string what;      ///< "ssh_command runs a program"
+    std::string value;     ///< the command, library or folder
+    std::string host;      ///< of "hosts": the one that it is set for
 };
 
 /// All of `config` but the default's. Hosts that cannot be read name none; a host file's are those
@@ -33,7 +35,7 @@ struct RunCommand {
 /// itself, or --allow-commands.
 using MayRun = std::function<bool(std::string_view key)>;
 
-/// Why `what` is not taken from `source`, "a run file" or "a checkpoint", and what to do.
+/// Why it is not taken from `source`, "a run file" or "a checkpoint", and what to do.
 [[nodiscard]] std::string refusedCommand(const RunCommand& command, std::string_view source);
 
 /// Of settings that were read from `place`, a path. Errors (kUsage): one of them may not run what

@@ -236,7 +236,7 @@ public:
             if (key.str() == "model") continue;
             const std::string name(key.str());
             if (auto done = set(name, key.source(), node); !done) return failure(done);
-            if (auto done = checkCommand(name, key.source()); !done) return failure(done);
+            if (auto done = checkCommand(name, key.source(), node); !done) return failure(done);
         }
         return m_config;
     }
@@ -302,10 +302,14 @@ private:
     }
 
     /// Of what this key has just set.
-    Result<void> checkCommand(const std::string& key, const toml::source_region& where) {
-        for (const RunCommand& command : commandsOf(m_config))
-            if (command.key == key && !m_mayRun(key))
-                return complain(where, refusedCommand(command, "a run file"));
+    Result<void> checkCommand(const std::string& key, const toml::source_region& where,
+                              const toml::node& node) {
+        for (const RunCommand& command : commandsOf(m_config)) {
+            if (command.key != key || m_mayRun(key)) continue;
+            const toml::node* host = node.is_table() ? node.as_table()->get(command.host) : nullptr;
+            return complain(host != nullptr ? host->source() : where,
+                            refusedCommand(command, "a run file"));
+        }
         return {};
     }
 

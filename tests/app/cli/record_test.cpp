@@ -167,10 +167,42 @@ TEST_F(RunFileCommands, AreNotHiddenInAHostFile) {
           {"tune", path("run.toml"), "--over", "batch=1", "-o", path("tuned")}}) {
         const auto refused = start(verb);
         EXPECT_EQ(refused->wait(), 2) << verb[0];
-        EXPECT_THAT(refused->err(), HasSubstr("NCCL_NET_PLUGIN of host x says what ranks load"));
+        EXPECT_THAT(refused->err(),
+                    HasSubstr("run.toml: its host file " + path("hosts") +
+                              ":2: NCCL_NET_PLUGIN of host x says what ranks load or write "
+                              "(evil.so)"));
     }
-    EXPECT_EQ(startRecord({path("run.toml"), "--dry-run", "--allow-commands"})->wait(), 0);
     EXPECT_EQ(startRecord({"--hosts", path("hosts"), "--dry-run"})->wait(), 0);
+}
+
+TEST_F(RunFileCommands, AreListedByADryRun) {
+    std::ofstream(path("hosts")) << "localhost slots=1\n"
+                                    "x slots=1 folder=/evil NCCL_NET_PLUGIN=evil.so\n";
+    std::ofstream(path("run.toml"))
+        << "hosts = \"" << path("hosts") << "\"\nssh_command = \"" << command() << "\"\n";
+    const std::vector<std::string> words{path("run.toml"), "--allow-commands", "--strategy",
+                                         "ddp-bucket", "--dry-run"};
+    const auto text = startRecord(words);
+    EXPECT_EQ(text->wait(), 0) << text->err();
+    for (const std::string& line :
+         {"ssh_command runs a program: " + command(),
+          std::string("folder of host x holds the programs that run there: /evil"),
+          std::string("NCCL_NET_PLUGIN of host x says what ranks load or write: evil.so")})
+        EXPECT_THAT(text->out(), HasSubstr(line));
+    std::vector<std::string> more = words;
+    more.emplace_back("--json");
+    const auto document = startRecord(more);
+    EXPECT_EQ(document->wait(), 0) << document->err();
+    const auto commands = lines(document->out()).at(0).at("commands");
+    ASSERT_EQ(commands.size(), 3u);
+    EXPECT_EQ(commands[0].at("option"), "ssh_command");
+    EXPECT_EQ(commands[0].at("value"), command());
+    EXPECT_EQ(commands[1].at("value"), "/evil");
+    EXPECT_EQ(commands[2].at("value"), "evil.so");
+    EXPECT_FALSE(hasRun());
+    const auto plain = startRecord({"--dry-run"});
+    EXPECT_EQ(plain->wait(), 0);
+    EXPECT_THAT(plain->out(), Not(HasSubstr("Other programs")));
 }
 
 TEST_F(RunFileCommands, HostsAreNoOptionsOfSsh) {

@@ -103,7 +103,8 @@ TEST_F(Resume, ACheckpointNamesNoProgram) {
     const auto refused = startRecord({"--resume", evil});
     EXPECT_EQ(refused->wait(), 2);
     EXPECT_THAT(refused->err(),
-                AllOf(HasSubstr(evil + ": ssh_command runs a program, and a checkpoint may only"),
+                AllOf(HasSubstr(evil + ": ssh_command runs a program (sh -c 'touch "),
+                      HasSubstr(", and a checkpoint may only name one"),
                       HasSubstr("add --allow-commands")));
     EXPECT_FALSE(std::filesystem::exists(path("PWNED")));
     const auto own = startRecord({"--resume", evil, "--ssh-command", "false"});
@@ -116,6 +117,10 @@ TEST_F(Resume, ACheckpointNamesNoProgram) {
 
 TEST_F(Resume, ACheckpointNamesNoLibrary) {
     run::RunConfig config;
+    config.hosts = "localhost slots=1 folder=/evil";
+    const auto folder = startRecord({"--resume", written("folder", config), "--dry-run"});
+    EXPECT_EQ(folder->wait(), 2);
+    EXPECT_THAT(folder->err(), HasSubstr("folder of host localhost holds the programs"));
     config.hosts = "localhost slots=1 NCCL_NET_PLUGIN=evil.so";
     const auto text = startRecord({"--resume", written("text", config), "--dry-run"});
     EXPECT_EQ(text->wait(), 2);

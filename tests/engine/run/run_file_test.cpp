@@ -1,5 +1,7 @@
 #include "engine/run/config/run_file.h"
 
+#include "engine/run/config/run_commands.h"
+
 #include <gmock/gmock.h>
 
 #include <cstdio>
@@ -76,6 +78,7 @@ TEST_F(RunFile, SaysLineAndColumnOfAWrongValue) {
 }
 
 TEST_F(RunFile, TakesHostsAsATableInTheirOrder) {
+    m_mayRun = true;  // node-b's folder
     const auto config = read(
         "steps = 3\n"
         "[hosts]\n"
@@ -119,6 +122,7 @@ TEST_F(RunFile, SavesHostsAsATableWhereThereIsMoreToSay) {
     EXPECT_THAT(saved, HasSubstr("[hosts]\nzeta = { slots = 2, devices = [1, 0], "));
     EXPECT_THAT(saved, HasSubstr("\"me@b.site\" = {}\n"));
     EXPECT_EQ(saved.find("\nhosts = "), std::string::npos);
+    m_mayRun = true;  // zeta's folder
     const auto back = read(saved);
     ASSERT_TRUE(back.has_value()) << back.error().message;
     EXPECT_EQ(*back, config);
@@ -156,16 +160,35 @@ TEST_F(RunFile, SaysLineAndColumnOfWhatIsWrongInHosts) {
 
 TEST_F(RunFile, NamesNoProgramUnlessItMay) {
     EXPECT_THAT(complaint("steps = 3\n\nssh_command = \"sh -c 'id > PWNED'\"\n"),
-                HasSubstr(":3:1: ssh_command runs a program, and a run file may only name one "
-                          "with --allow-commands; give it as --ssh-command on the command line, or "
-                          "add --allow-commands"));
-    EXPECT_THAT(complaint("hosts = 'a:1; b NCCL_NET_PLUGIN=evil.so'\n"),
-                HasSubstr(":1:1: NCCL_NET_PLUGIN of host b says what ranks load"));
+                HasSubstr(":3:1: ssh_command runs a program (sh -c 'id > PWNED'), and a run file "
+                          "may only name one with --allow-commands; give it as --ssh-command on "
+                          "the command line, or add --allow-commands"));
+    EXPECT_THAT(
+        complaint("hosts = 'a:1; b NCCL_NET_PLUGIN=evil.so'\n"),
+        HasSubstr(":1:1: NCCL_NET_PLUGIN of host b says what ranks load or write (evil.so)"));
+    EXPECT_THAT(complaint("steps = 3\nhosts = 'a:1; b folder=/x'\n"),
+                HasSubstr(":2:1: folder of host b holds the programs that run there (/x), and"));
+    EXPECT_THAT(complaint("[hosts]\na = {}\nb = { folder = '/x' }\n"),
+                HasSubstr(":3:5: folder of host b holds the programs"));
     EXPECT_THAT(complaint("[hosts]\na = { environment = { NCCL_TUNER_PLUGIN = 'x.so' } }\n"),
                 HasSubstr("NCCL_TUNER_PLUGIN of host a"));
     m_mayRun = true;
     EXPECT_EQ(read("ssh_command = 'ssh -F x'\n")->sshCommand, "ssh -F x");
     EXPECT_TRUE(read("hosts = 'a NCCL_NET_PLUGIN=x'\n"));
+    EXPECT_TRUE(read("hosts = 'a folder=/x'\n"));
+}
+
+TEST_F(RunFile, NamesTheLineOfAHostFile) {
+    RunConfig config;
+    config.hosts = "\xEF\xBB\xBFnode slots=2\n# node-b folder=/x\nnode-b:3 folder=/y\n";
+    const auto commands = commandsOf(config);
+    ASSERT_EQ(commands.size(), 1u);
+    EXPECT_EQ(commands[0].host, "node-b");
+    EXPECT_EQ(commands[0].value, "/y");
+    const auto refused = checkCommands(
+        config, [](std::string_view) { return false; }, "hosts", "a run file");
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("hosts:3: folder of host node-b"));
 }
 
 TEST_F(RunFile, MayNameTheSshThatIsUsedAnyway) {
