@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace shardscope::cli {
 namespace {
@@ -19,7 +20,6 @@ namespace {
 constexpr std::size_t kAtOnce = 4096;
 /// For a reader that is slow; one that stands still (Ctrl-S, a pager) is waited for once.
 constexpr int kPatienceMs = 100;
-constexpr const char* kQuoteIndent = "    ";
 
 struct Standing {
     int error = 0;           ///< errno of the first failure, -1: no reader took it
@@ -109,13 +109,21 @@ void draw(std::string_view text) {
     }
 }
 
+void tellLine(std::string text) {
+    draw(asLine(std::move(text)));
+}
+
 void tellError(std::string_view sentence) {
-    tell(fmt::format("shardscope: {}\n", sentence));
+    tell(fmt::format("shardscope: {}\n", quotedLines(std::string(sentence))));
 }
 
 std::optional<std::string> lostWords() {
     if (standing.error == 0) return std::nullopt;
     return standing.error < 0 ? "the reader closed it" : std::strerror(standing.error);
+}
+
+std::string asLine(std::string text) {
+    return printableLine(std::move(text)) + '\n';
 }
 
 Result<void> print(std::string_view text) {
@@ -124,13 +132,6 @@ Result<void> print(std::string_view text) {
     return failure(ErrorCode::kFailure,
                    fmt::format("cannot write to standard output: {}; the output is incomplete",
                                std::strerror(error)));
-}
-
-std::string quotedLines(std::string text) {
-    text = printable(std::move(text));
-    for (std::size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1))
-        text.insert(at + 1, kQuoteIndent);
-    return text;
 }
 
 int printLast(std::string text, int status) {

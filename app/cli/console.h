@@ -22,15 +22,18 @@ void tell(std::string_view text);
 /// The same of text with control sequences of our own, for a live line: what comes from elsewhere
 /// in it is printableLine().
 void draw(std::string_view text);
-/// "shardscope: SENTENCE" as a separate line.
+/// A line of ours: asLine(text).
+void tellLine(std::string text);
+/// "shardscope: SENTENCE" as a separate line; of a sentence of several lines those after the first
+/// are indented (quotedLines()), since a name in it may break it.
 void tellError(std::string_view sentence);
 
 /// Why messages were lost since the start, in the system's words; nothing when none was.
 [[nodiscard]] std::optional<std::string> lostWords();
 
-/// Text of several lines that comes from elsewhere, within lines of ours: printable, and its lines
-/// after the first are indented, so that none passes for one of ours.
-[[nodiscard]] std::string quotedLines(std::string text);
+/// A line of an account, with its end: of names in it, which may hold line breaks, as
+/// printableLine().
+[[nodiscard]] std::string asLine(std::string text);
 
 /// Writes all of `text` to standard output, as it is. Errors (kFailure): no reader, a full disk.
 Result<void> print(std::string_view text);

@@ -54,8 +54,9 @@ std::string flagSuggestion(const CLI::App& root, int argc, char** argv) {
 
 /// `verb`: whose help says more; empty: that of the program.
 int usageError(const std::string& sentence, const std::string& verb = {}) {
-    tellError(fmt::format("{}\nRun 'shardscope {}--help' for how to use it.", sentence,
-                          verb.empty() ? "" : verb + " "));
+    tellError(sentence);
+    tell(fmt::format("Run 'shardscope {}--help' for how to use it.\n",
+                     verb.empty() ? "" : verb + " "));
     return static_cast<int>(ErrorCode::kUsage);
 }
 

@@ -23,7 +23,7 @@ std::string plainName(const remote::RemoteAddress& address) {
 }
 
 std::string fileName(const remote::RemoteAddress& address) {
-    return launch::shellWord(plainName(address));
+    return launch::typedWord(plainName(address));
 }
 
 /// For a shell of this machine: puts a copy of the file into the current folder.
@@ -33,7 +33,7 @@ std::string fetchCommand(const RecordingPlace& place, const remote::RemoteAddres
                                  ? "~/" + launch::shellWord(address.path.substr(2))
                                  : launch::shellWord(address.path);
     return fmt::format("{} {} {} > {}", place.sshCommand.empty() ? "ssh" : place.sshCommand,
-                       address.target, launch::shellWord("cat " + path), fileName(address));
+                       address.target, launch::typedWord("cat " + path), fileName(address));
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ Result<OpenedRecording> openAnyRecording(const RecordingPlace& place) {
     const auto notice = [last = std::string()](const std::string& text) mutable {
         const std::string what = text.substr(0, text.find(": "));
         if (what == std::exchange(last, what) || ::isatty(STDERR_FILENO) != 1) return;
-        tell(fmt::format("{}\n", what));
+        tellLine(what);
     };
     auto session =
         remote::startServing({launch::ownProgram(), place.sshCommand}, address->target, {}, notice);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <iterator>
 #include <utility>
@@ -116,6 +117,22 @@ void spellValue(std::uint32_t value, std::string& out) {
 
 constexpr const char* kQuoteIndent = "    ";
 
+bool isWordLetter(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || (c & 0x80) != 0;
+}
+
+std::string literalMarkdown(std::string_view text) {
+    constexpr std::string_view kMarkup = "\\`*[<|~&";
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool within =
+            i > 0 && i + 1 < text.size() && isWordLetter(text[i - 1]) && isWordLetter(text[i + 1]);
+        if (kMarkup.find(text[i]) != kMarkup.npos || (text[i] == '_' && !within)) out += '\\';
+        out += text[i];
+    }
+    return out;
+}
+
 constexpr std::uint32_t kFirstStandIn = 0x10FE00;
 
 bool isStandIn(std::uint32_t value) {
@@ -165,6 +182,41 @@ std::string printableDocument(std::string text) {
                         else
                             spellValue(found.isText ? found.value : kReplacement, out);
                     });
+}
+
+std::string markdownSentence(std::string text) {
+    text = printableLine(std::move(text));
+    std::string out;
+    std::size_t at = 0;
+    for (std::size_t tick; (tick = text.find('`', at)) != text.npos;) {
+        const std::size_t inside = std::min(text.find_first_not_of('`', tick), text.size());
+        const std::string ticks(inside - tick, '`');
+        std::size_t end = text.find(ticks, inside);
+        // A longer row of them does not end it.
+        while (end != text.npos && end + ticks.size() < text.size() &&
+               text[end + ticks.size()] == '`')
+            end = text.find(ticks, text.find_first_not_of('`', end));
+        out += literalMarkdown(std::string_view(text).substr(at, tick - at));
+        at = end == text.npos ? inside : end + ticks.size();
+        const std::string code = text.substr(tick, at - tick);
+        out += end == text.npos ? literalMarkdown(code) : code;
+    }
+    return out + literalMarkdown(std::string_view(text).substr(at));
+}
+
+std::string markdownText(std::string text) {
+    return literalMarkdown(printableLine(std::move(text)));
+}
+
+std::string csvField(std::string text) {
+    text = printable(std::move(text));
+    if (text.find_first_of(",\"\n") == text.npos) return text;
+    std::string field = "\"";
+    for (const char c : text) {
+        if (c == '"') field += '"';
+        field += c;
+    }
+    return field + '"';
 }
 
 bool isUtf8(std::string_view bytes) {

@@ -77,12 +77,6 @@ void addColumns(const std::vector<Column>& columns, std::string& text) {
             text += fmt::format("  {}: {}\n", column.title, column.definition);
 }
 
-std::string inCell(std::string text) {
-    for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2))
-        text.insert(at, 1, '\\');
-    return text;
-}
-
 }  // namespace
 
 std::string tableText(const Table& table, std::size_t mostRows) {
@@ -124,7 +118,7 @@ std::string tableMarkdown(const Table& table) {
         if (table.shows(c)) rule += table.columns[c].unit == Unit::kNone ? "---|" : "---:|";
     for (const auto& row : textsOf(table, table.rows.size())) {
         text += "|";
-        for (const std::string& cell : row) text += fmt::format(" {} |", inCell(cell));
+        for (const std::string& cell : row) text += fmt::format(" {} |", markdownText(cell));
         text += '\n';
         if (!rule.empty()) text += std::exchange(rule, {}) + "\n";
     }
@@ -163,15 +157,17 @@ std::string columnDefinitions(const Answer& answer) {
 
 std::string answerMarkdown(const Answer& answer) {
     std::string text;
-    for (const std::string& sentence : answer.sentences) text += printableLine(sentence) + "\n\n";
+    for (const std::string& sentence : answer.sentences)
+        text += markdownSentence(sentence) + "\n\n";
     for (const auto& [what, value] : answer.figures)
         if (!value.isNone())
-            text += fmt::format("- {}: {}\n", what.title, cellText(value, what.unit));
+            text += fmt::format("- {}: {}\n", what.title, markdownText(cellText(value, what.unit)));
     for (const Table& table : answer.tables) {
         if (table.rows.empty()) continue;
-        text += fmt::format("\n## {}\n\n{}", printableLine(table.title), tableMarkdown(table));
+        text += fmt::format("\n## {}\n\n{}", markdownSentence(table.title), tableMarkdown(table));
     }
-    for (const std::string& unknown : answer.unknown) text += '\n' + printableLine(unknown) + ".\n";
+    for (const std::string& unknown : answer.unknown)
+        text += '\n' + markdownSentence(unknown) + ".\n";
     const std::string definitions = columnDefinitions(answer);
     if (!definitions.empty()) text += "\nWhat columns mean:\n\n";
     std::istringstream lines(definitions);

@@ -26,7 +26,7 @@ inline constexpr std::size_t kMostRows = 20;
 /// A part of a longer document: a title, and below it, indented, figures, sentences and tables.
 [[nodiscard]] std::string sectionText(const std::string& title, const questions::Answer& answer);
 
-/// All rows as a table of Markdown, without the title.
+/// All rows as a table of Markdown, without the title. No name in it is markup.
 [[nodiscard]] std::string tableMarkdown(const questions::Table& table);
 
 /// The same with tables as Markdown has them, all of their rows, and what each column means.

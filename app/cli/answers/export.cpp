@@ -216,14 +216,14 @@ int run(Arguments arguments) {
     arguments.options.progress = [](double) { return !InterruptGuard::interrupted(); };
     const auto account = write(arguments);
     if (!account && account.error().code == ErrorCode::kCancelled) {
-        fmt::print(stderr, "shardscope: export interrupted, no file was written\n");
+        tellError("export interrupted, no file was written");
         return static_cast<int>(ErrorCode::kInterrupted);
     }
     if (!account) return tellFailure(arguments.place, account.error());
     std::string text;
-    for (const std::string& file : account->files) text += fmt::format("wrote       {}\n", file);
+    for (const std::string& file : account->files) text += asLine("wrote       " + file);
     if (account->events > 0) text += fmt::format("events      {}\n", countText(account->events));
-    for (const std::string& note : account->notes) text += fmt::format("note        {}\n", note);
+    for (const std::string& note : account->notes) text += asLine("note        " + note);
     return printLast(text);
 }
 

@@ -38,14 +38,14 @@ Json accountJson(const ImportAccount& account, const std::string& output) {
 }
 
 std::string accountText(const ImportAccount& account, const std::string& output) {
-    std::string text = fmt::format("{}: {} events read, {} kept ({} repaired), {} rejected\n",
-                                   output, countText(account.read), countText(account.kept),
-                                   countText(account.repaired), countText(account.rejected()));
+    std::string text = asLine(fmt::format(
+        "{}: {} events read, {} kept ({} repaired), {} rejected", output, countText(account.read),
+        countText(account.kept), countText(account.repaired), countText(account.rejected())));
     for (const auto& [reason, count] : account.repairs)
-        text += fmt::format("  repaired  {:>12}  {}\n", countText(count), reason);
+        text += asLine(fmt::format("  repaired  {:>12}  {}", countText(count), reason));
     for (const auto& [reason, count] : account.rejections)
-        text += fmt::format("  rejected  {:>12}  {}\n", countText(count), reason);
-    for (const std::string& note : account.sentences()) text += fmt::format("  note: {}\n", note);
+        text += asLine(fmt::format("  rejected  {:>12}  {}", countText(count), reason));
+    for (const std::string& note : account.sentences()) text += asLine("  note: " + note);
     return text;
 }
 

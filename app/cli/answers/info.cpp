@@ -10,6 +10,7 @@
 #include "profiler/analysis/communication/host_clocks.h"
 #include "storage/model/event_account.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/plain_text.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/run_facts.h"
@@ -124,11 +125,10 @@ std::string infoText(const RecordingSummary& summary, bool running, const std::s
 }
 
 std::string verificationText(const storage::Verification& found, const std::string& path) {
-    std::string text = fmt::format(
-        "checked     {}: {} rows, {} chunks with {} events, {} memory states, {} pyramid "
-        "segments\n",
+    std::string text = asLine(fmt::format(
+        "checked     {}: {} rows, {} chunks with {} events, {} memory states, {} pyramid segments",
         path, countText(found.rows), countText(found.chunks), countText(found.events.total()),
-        countText(found.memoryStates), countText(found.pyramidSegments));
+        countText(found.memoryStates), countText(found.pyramidSegments)));
     for (const std::string& note : found.notes)
         text += fmt::format("note        {}\n", quotedLines(note));
     for (const storage::Fault& fault : found.faults)

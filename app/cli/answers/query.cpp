@@ -47,27 +47,16 @@ std::string jsonOf(const storage::TableResult& table) {
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// RFC 4180: quoted where needed, quotes doubled.
-std::string csvCell(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char c : text) {
-        if (c == '"') quoted += '"';
-        quoted += c;
-    }
-    return quoted + "\"";
-}
-
 std::string csvOf(const storage::TableResult& table) {
     std::string text;
     const auto append = [&](std::size_t column, const std::string& cell) {
         if (column > 0) text += ',';
-        text += csvCell(cell);
+        text += csvField(cell);
     };
-    for (std::size_t i = 0; i < table.columns.size(); ++i) append(i, printable(table.columns[i]));
+    for (std::size_t i = 0; i < table.columns.size(); ++i) append(i, table.columns[i]);
     text += '\n';
     for (const auto& row : table.rows) {
-        for (std::size_t i = 0; i < row.size(); ++i) append(i, printable(row[i].value_or("")));
+        for (std::size_t i = 0; i < row.size(); ++i) append(i, row[i].value_or(""));
         text += '\n';
     }
     return text;

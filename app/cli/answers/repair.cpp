@@ -32,32 +32,33 @@ std::string lostText(const storage::LostEvents& lost) {
 
 std::string accountText(const storage::Salvage& salvage, const RepairOptions& options) {
     std::string text =
-        fmt::format("repaired    {} from {}\nkept        {} events in {} chunks\n", options.output,
-                    options.input, countText(salvage.events.total()), countText(salvage.chunks));
+        asLine(fmt::format("repaired    {} from {}", options.output, options.input)) +
+        fmt::format("kept        {} events in {} chunks\n", countText(salvage.events.total()),
+                    countText(salvage.chunks));
     const auto rows = [](std::uint64_t count, const std::string& table) {
         return fmt::format("{} of {}", counted(count, "row"), table);
     };
     for (const storage::SalvagedTable& table : salvage.tables) {
-        if (table.name != "chunks")
-            text += fmt::format("kept        {}\n", rows(table.copied, table.name));
+        if (table.name != "chunks") text += asLine("kept        " + rows(table.copied, table.name));
         if (table.refused > 0)
-            text +=
-                fmt::format("lost        {}: damaged values\n", rows(table.refused, table.name));
+            text += asLine(
+                fmt::format("lost        {}: damaged values", rows(table.refused, table.name)));
         for (const std::string& gap : table.gaps)
-            text += fmt::format("lost        rows of {} with {}: unreadable\n", table.name, gap);
+            text +=
+                asLine(fmt::format("lost        rows of {} with {}: unreadable", table.name, gap));
     }
     for (const storage::LostEvents& lost : salvage.lost) text += lostText(lost);
     if (salvage.unreceived > 0)
-        text += fmt::format(
+        text += asLine(fmt::format(
             "lost        {} events that ranks had counted: the file was not finalised, and they "
             "are not in it; where its log ({}-wal) lies elsewhere, put it beside the file and "
-            "repair again\n",
-            countText(salvage.unreceived), options.input);
+            "repair again",
+            countText(salvage.unreceived), options.input));
     if (salvage.missed > 0)
         text +=
             fmt::format("lost        {} events that ranks had counted never came into the file\n",
                         countText(salvage.missed));
-    for (const std::string& note : salvage.notes) text += fmt::format("note        {}\n", note);
+    for (const std::string& note : salvage.notes) text += asLine("note        " + note);
     if (!salvage.lossless()) return text;
     if (salvage.finalised) return text + "nothing was lost\n";
     return text +
@@ -75,7 +76,7 @@ int run(const RepairOptions& options) {
     const auto salvaged = storage::salvageRecording(options.input, options.output, options.force,
                                                     [] { return !InterruptGuard::interrupted(); });
     if (!salvaged && salvaged.error().code == ErrorCode::kCancelled) {
-        fmt::print(stderr, "shardscope: repair interrupted, no file was written\n");
+        tellError("repair interrupted, no file was written");
         return static_cast<int>(ErrorCode::kInterrupted);
     }
     if (!salvaged) {

@@ -9,6 +9,7 @@
 #include "app/manual/sheet_words.h"
 #include "engine/launch/process.h"
 #include "profiler/analysis/part.h"
+#include "storage/model/shell_word.h"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -85,7 +86,7 @@ int drawDashboard(const RecordingPlace& place, const DashboardOptions& options) 
         return fail(
             fmt::format("{} did not start; are the libraries of Qt 6 installed? "
                         "ldd {} names what is missing",
-                        program, program));
+                        program, typedWord(program)));
     return status;
 }
 

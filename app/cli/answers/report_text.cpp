@@ -2,6 +2,7 @@
 
 #include "app/cli/answers/answer_text.h"
 #include "app/cli/answers/report_ranks.h"
+#include "app/cli/console.h"
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_settings.h"
 #include "profiler/analysis/rules/notices.h"
@@ -384,9 +385,9 @@ std::string reportText(const Report& report, const std::string& path, bool every
         sections = trainingSections(report, brief);
     sections.insert(sections.begin(), {"Findings", findings(report, everyRank)});
     sections.push_back({"Recording", recording(report, brief)});
-    std::string text = fmt::format(
-        "Report of {}{}\n", path,
-        brief ? fmt::format(", the spread over {} ranks; --all shows each of them", ranks) : "");
+    std::string text = asLine(fmt::format(
+        "Report of {}{}", path,
+        brief ? fmt::format(", the spread over {} ranks; --all shows each of them", ranks) : ""));
     for (const Section& section : sections)
         if (section.title == "Findings" || !section.answer.saysNothing())
             text += '\n' + sectionText(section.title, section.answer);

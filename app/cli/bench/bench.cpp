@@ -14,6 +14,7 @@
 #include "engine/run/theory/theory.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/shell_word.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 
@@ -251,9 +252,9 @@ int tellEnd(const Error& error, const std::string& folder, bool some) {
     std::string after;
     if (some)
         after = fmt::format(
-            "; what was measured is kept: the same command with --output '{}' goes "
+            "; what was measured is kept: the same command with --output {} goes "
             "on from there",
-            folder);
+            typedWord(folder));
     else if (error.code == ErrorCode::kInterrupted)
         after = "; no run had been measured";
     tellError(inBenchFlags(error.message) + after);
@@ -274,8 +275,7 @@ int measure(const BenchKind& kind, const std::vector<PlannedRun>& plan,
     if (!written) status = tellEnd(written.error(), folder, true);
     if (runs->ended) return tellEnd(*runs->ended, folder, true);
     if (runs->failed) return tellEnd(*runs->failed, folder, true);
-    if (written && !options.quiet)
-        tell(fmt::format("Recordings, tables and pictures: {}\n", folder));
+    if (written && !options.quiet) tellLine("Recordings, tables and pictures: " + folder);
     return status;
 }
 

@@ -77,8 +77,8 @@ private:
             result.missing = lackOfMemory(config);
         if (!result.missing.empty()) {
             if (round == 1)
-                say(fmt::format("[{}/{}] {}: {}\n", m_at, m_count, result.run.name,
-                                result.missing));
+                say(asLine(
+                    fmt::format("[{}/{}] {}: {}", m_at, m_count, result.run.name, result.missing)));
             return;
         }
         say(fmt::format("[{}/{}] {}, repetition {} ...", m_at, m_count, result.run.name, round));
@@ -90,7 +90,7 @@ private:
             measureBeside(config, round);
             return;
         }
-        say(fmt::format(" {}\n", done.error().message));
+        say(asLine(' ' + done.error().message));
         if (!isOfTheRunAlone(done.error())) {
             m_runs.ended = done.error();
             return;
@@ -106,7 +106,7 @@ private:
         if (done.error().code == ErrorCode::kInterrupted)
             m_runs.ended = done.error();
         else if (std::exchange(m_besideWas, done.error().message) != done.error().message)
-            say(fmt::format("Not measured beside: {}\n", done.error().message));
+            say(asLine("Not measured beside: " + done.error().message));
     }
 
     const RunningOptions& m_options;

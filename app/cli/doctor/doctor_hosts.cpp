@@ -6,6 +6,7 @@
 #include "app/cli/hosts/ssh_hosts.h"
 #include "app/cli/record/run_requests.h"
 #include "engine/run/config/host_list.h"
+#include "storage/model/plain_text.h"
 #include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
@@ -81,13 +82,12 @@ std::vector<questions::Cell> rowOf(const LookedAt& each) {
 std::string remarksOf(const LookedAt& each) {
     std::string text;
     if (!each.look.folder.empty())
-        text += fmt::format("{}: {} in {}\n", each.name,
-                            each.look.programThere ? "this program is" : "it would be put",
-                            each.look.folder);
+        text += asLine(fmt::format("{}: {} in {}", each.name,
+                                   each.look.programThere ? "this program is" : "it would be put",
+                                   each.look.folder));
     if (each.look.noisy)
-        text += fmt::format("{}: its login shell prints to standard output; that is ignored\n",
-                            each.name);
-    if (each.failure) text += each.failure->message + '\n';
+        text += asLine(each.name + ": its login shell prints to standard output; that is ignored");
+    if (each.failure) text += quotedLines(each.failure->message) + '\n';
     return text;
 }
 

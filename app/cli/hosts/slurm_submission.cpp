@@ -147,7 +147,7 @@ private:
         std::string text = fmt::format("job {}: {}", m_job, lower(state.word));
         if (!state.nodes.empty()) text += " on " + state.nodes;
         if (state.isPending() && state.reason != "None") text += fmt::format(" ({})", state.reason);
-        tell(text + '\n');
+        tellLine(text);
     }
 
     static std::string lower(std::string word) {
@@ -161,8 +161,9 @@ private:
         if (asked <= m_heeded) return;
         const bool softly = asked == 1 && m_state.word == "RUNNING";
         m_heeded = asked;
-        tell(softly ? fmt::format("job {}: stopping after this step; once more cancels it\n", m_job)
-                    : fmt::format("job {}: cancelling\n", m_job));
+        tellLine(softly
+                     ? fmt::format("job {}: stopping after this step; once more cancels it", m_job)
+                     : fmt::format("job {}: cancelling", m_job));
         const auto done = softly ? launch::interruptSlurmJob(m_job) : launch::cancelSlurmJob(m_job);
         if (!done) tellError(done.error().message);
     }
@@ -271,8 +272,8 @@ int recordBySlurm(RecordOptions& options) {
                               submission->options, asPattern(submission->output) + ".slurm-%j.out");
     if (!job) return complain(job.error());
     if (!options.quiet)
-        tell(fmt::format("job {}: submitted; its output is in {}.slurm-{}.out\n", *job,
-                         submission->output, *job));
+        tellLine(fmt::format("job {}: submitted; its output is in {}.slurm-{}.out", *job,
+                             submission->output, *job));
     return Followed(*job, submission->output, *signals, options.quiet).toItsEnd();
 }
 

@@ -145,7 +145,7 @@ std::string subjectOf(const run::RunConfig& config) {
 Result<Calibration> measure(run::RunConfig config, const ScratchFolder& folder,
                             const CalibrateOptions& options, std::set<std::string>& said) {
     config.output = folder.file(fmt::format("{}.sscope", toWord(run::communicatorOf(config))));
-    if (!options.quiet) tell(fmt::format("Measuring {}.\n", subjectOf(config)));
+    if (!options.quiet) tellLine(fmt::format("Measuring {}.", subjectOf(config)));
     if (auto done = measureRun(config); !done) return failure(done);
     const auto recording = readMeasuredRecording(config.output);
     if (!recording) return failure(recording);
@@ -177,10 +177,10 @@ Result<void> measureAll(const CalibrateOptions& options, std::optional<Calibrati
                 fmt::format("interrupted while {} was measured; {}", subjectOf(config),
                             all ? "what was measured before is kept" : "nothing is kept of it"));
         if (!found && !all) return failure(found);
-        if (!found) tell(fmt::format("Not measured: {}\n", found.error().message));
+        if (!found) tellLine("Not measured: " + found.error().message);
         if (found) all = all ? planning::merged(std::move(*found), *all) : std::move(*found);
     }
-    for (const std::string& each : said) tell(each + '\n');
+    for (const std::string& each : said) tellLine(each);
     return {};
 }
 
@@ -188,12 +188,12 @@ Result<void> measureAll(const CalibrateOptions& options, std::optional<Calibrati
 Result<void> keep(Calibration& calibration, const CalibrateOptions& options) {
     const auto before =
         planning::findCalibration(calibration.host, calibration.kind, calibration.device);
-    if (!before) tell(before.error().message + '\n');
+    if (!before) tellLine(before.error().message);
     if (before && *before && (*before)->device == calibration.device)
         calibration = planning::merged(std::move(calibration), **before);
     const auto path = planning::keepCalibration(calibration);
     if (!path) return failure(path);
-    if (!options.quiet) tell(fmt::format("Kept in {}.\n", *path));
+    if (!options.quiet) tellLine(fmt::format("Kept in {}.", *path));
     return {};
 }
 

@@ -1,16 +1,17 @@
 #include "app/cli/plan/plan_tables.h"
 
 #include "app/cli/answers/answer_text.h"
+#include "app/cli/console.h"
 #include "engine/run/config/run_settings.h"
 #include "engine/run/theory/theory.h"
 #include "profiler/planning/fits_on.h"
 #include "profiler/planning/model_parallel.h"
 #include "profiler/questions/answer/answer_rows.h"
 #include "profiler/questions/plan_tables.h"
+#include "storage/model/plain_text.h"
 #include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -24,6 +25,11 @@ using planning::ModelPlanInput;
 using planning::ParameterPlanInput;
 using planning::Scaled;
 using planning::StrategyPlan;
+
+/// What a recording says may stand in it.
+std::string lineOf(const std::string& text, bool markdown) {
+    return asLine(markdown ? markdownSentence(text) : text);
+}
 
 /// One behind another, after an empty line.
 std::string moreTable(const questions::Table& table, bool markdown) {
@@ -41,7 +47,7 @@ std::string tableOf(const std::vector<StrategyPlan>& plans, const PlanTexts& tex
         table.columns.back().shown = questions::Shown::kToScripts;
         text = tableText(table);
         for (const StrategyPlan& plan : plans)
-            if (!plan.reason.empty()) text += fmt::format("{}: {}\n", plan.name, plan.reason);
+            if (!plan.reason.empty()) text += asLine(plan.name + ": " + plan.reason);
     }
     const bool known = std::any_of(plans.begin(), plans.end(),
                                    [](const StrategyPlan& plan) { return plan.fits.has_value(); });
@@ -84,7 +90,7 @@ std::string projectionText(const ModelPlanInput& input, const run::RunConfig& co
                                           end.byLink ? "; give a link with --link-gb-per-s" : ""));
 }
 
-std::string sourcesText(const planning::PlanTimes& times, std::int32_t ranks) {
+std::string sourcesText(const planning::PlanTimes& times, std::int32_t ranks, bool markdown) {
     std::string link = times.link ? times.link->source() : "unknown, give --link-gb-per-s";
     if (times.link && times.linkReach > 0)
         link += fmt::format("; it joins the {} ranks of a host: for more give --link-gb-per-s",
@@ -93,7 +99,7 @@ std::string sourcesText(const planning::PlanTimes& times, std::int32_t ranks) {
                                   ? fmt::format(" Hosts of {} each: --ranks-per-host changes that.",
                                                 counted(times.ranksOnHost, "rank"))
                                   : "";
-    return fmt::format("Time: {}; link: {}.{}\n", times.source, link, hosts);
+    return lineOf(fmt::format("Time: {}; link: {}.{}", times.source, link, hosts), markdown);
 }
 
 /// A table of the plans that have a forecast, why others have none, and what it rests on.
@@ -104,11 +110,12 @@ std::string timeText(const ModelPlanInput& input, const std::vector<StrategyPlan
         return plan.forecast.has_value();
     });
     std::string text = known ? moreTable(questions::timeTable(plans), markdown) : "";
-    const auto unknown = questions::timesUnknown(plans);
+    std::string unknown;
+    for (const std::string& each : questions::timesUnknown(plans))
+        unknown += lineOf(each, markdown);
     if (!unknown.empty())
-        text += fmt::format("\n{}\nA link that --link-gb-per-s gives makes these known.\n",
-                            fmt::join(unknown, "\n"));
-    return text + "\n" + sourcesText(*input.times, input.config.ranks);
+        text += fmt::format("\n{}A link that --link-gb-per-s gives makes these known.\n", unknown);
+    return text + "\n" + sourcesText(*input.times, input.config.ranks, markdown);
 }
 
 /// Tables up to `most` ranks, of the strategy that was asked for or is recommended: weak scaling,
@@ -241,7 +248,7 @@ constexpr const char* kModelSources =
     "libraries, measured on an H200.\n";
 
 std::string firstLine(const ParameterPlanInput& input) {
-    return fmt::format("{}{} on {}, {} bytes each{}; state only, estimated\n\n",
+    return fmt::format("{}{} on {}, {} bytes each{}; state only, estimated",
                        input.model.empty() ? "" : input.model + ", ",
                        counted(std::llround(input.parameters), "parameter"),
                        counted(input.ranks, "rank"), planning::textOf(input.state),
@@ -254,7 +261,7 @@ std::string firstLine(const ParameterPlanInput& input) {
 std::string firstLine(const ModelPlanInput& input) {
     const run::RunConfig& config = input.config;
     return fmt::format(
-        "{}, {}, on {} in {}, {} of {} tokens per rank in {}{}; estimated\n\n",
+        "{}, {}, on {} in {}, {} of {} tokens per rank in {}{}; estimated",
         run::modelTitle(config.model), counted(theory::parameterCount(config.model), "parameter"),
         counted(config.ranks, "rank"), toWord(config.precision), counted(config.batch, "sequence"),
         config.model.context,
@@ -324,7 +331,8 @@ void addMore(Json& document, const ModelPlan& plan, const std::vector<StrategyPl
 template <class Plan>
 std::string textOf(const Plan& plan, const PlanTexts& texts) {
     const std::vector<StrategyPlan> plans = planning::plansOf(plan.input);
-    return firstLine(plan.input) + tableOf(plans, texts) + moreText(plan, plans, texts) +
+    return lineOf(firstLine(plan.input), texts.markdown) + '\n' + tableOf(plans, texts) +
+           moreText(plan, plans, texts) +
            (texts.fitsOn
                 ? moreTable(questions::fitsOnTable(planning::fitsOn(plan.input)), texts.markdown)
                 : "");
@@ -337,7 +345,7 @@ std::string documentOf(Json head, const Plan& plan, const PlanTexts& texts) {
     addMore(head, plan, plans, texts);
     if (texts.fitsOn)
         head["fits_on"] = questions::rowsJson(questions::fitsOnTable(planning::fitsOn(plan.input)));
-    return head.dump(2) + "\n";
+    return head.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace

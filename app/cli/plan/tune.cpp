@@ -14,6 +14,7 @@
 #include "engine/run/config/run_option.h"
 #include "profiler/questions/answer/answer_rows.h"
 #include "profiler/questions/plan_tables.h"
+#include "storage/model/shell_word.h"
 #include "storage/recording/file/output_file.h"
 
 #include <fmt/chrono.h>
@@ -164,15 +165,15 @@ int run(const TuneOptions& options) {
                                           : answerText(result->answer, 0);
     if (kept && !options.json)
         text += fmt::format("\n{}\n`shardscope record {}{}` runs it.\n",
-                            run::toCommandLine(*result->best), *kept,
+                            run::toCommandLine(*result->best), typedWord(*kept),
                             run::commandsOf(*result->best).empty() ? "" : " --allow-commands");
     const int status = printLast(text);
     if (!kept) return tellWrong(kept.error());
     if (!result->ended) return status;
     return tellWrong({result->ended->code,
                       fmt::format("{}; what was measured is kept: the same command with --output "
-                                  "'{}' goes on from there",
-                                  result->ended->message, request->folder)});
+                                  "{} goes on from there",
+                                  result->ended->message, typedWord(request->folder))});
 }
 
 }  // namespace

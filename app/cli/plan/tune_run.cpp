@@ -145,7 +145,7 @@ private:
         ++m_run;
         if (m_request.quiet) return;
         const std::string most = m_mostRuns > 0 ? fmt::format("/{}", m_mostRuns + 1) : "";
-        tell(fmt::format("[{}{}] {} ...\n", m_run, most, name));
+        tellLine(fmt::format("[{}{}] {} ...", m_run, most, name));
     }
 
     Result<Measured> measure(RunConfig config, const std::string& name) {

@@ -52,7 +52,7 @@ int runControl(const ControlOptions& options) {
                   : !path ? Result<std::string>(failure(path))
                           : askRun(*path, *line);
     if (answer) return printLast(*answer + '\n');
-    tell(fmt::format("shardscope control: {}\n", answer.error().message));
+    tellError("control: " + answer.error().message);
     return exitStatus(answer.error());
 }
 

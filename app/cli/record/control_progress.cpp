@@ -2,6 +2,7 @@
 #include "app/cli/console.h"
 #include "app/cli/record/run_progress.h"
 #include "engine/run/config/run_settings.h"
+#include "storage/model/plain_text.h"
 
 namespace shardscope::cli {
 namespace {
@@ -34,7 +35,7 @@ public:
 private:
     static void write(const run::ProgressEvent& event) {
         // Who reads it and goes closes our input too, which stops the run in order.
-        static_cast<void>(print(run::encodeProgress(event) + '\n'));
+        static_cast<void>(print(printableDocument(run::encodeProgress(event)) + '\n'));
     }
 };
 

@@ -4,6 +4,7 @@
 #include "engine/run/config/run_settings.h"
 #include "storage/model/plain_text.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/shell_word.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -62,14 +63,15 @@ void printLog(const std::string& level, const std::string& text) {
 }
 
 void printEnd(const RunEnd& end) {
-    if (!end.message.empty()) tellError(quotedLines(end.message));
+    if (!end.message.empty()) tellError(end.message);
     if (end.output.empty() || !end.kept) return;
     const std::string trained =
         end.stepsKept < end.stepsDone ? fmt::format(" of {} trained", end.stepsDone) : "";
-    tell(fmt::format("{} {} step{}{}, {} events in {}.\nNext: shardscope report {}\n",
-                     end.status == RunStatus::kFinished ? "Recorded" : "Kept", end.stepsKept,
-                     end.stepsKept == 1 ? "" : "s", trained,
-                     grouped(static_cast<std::int64_t>(end.events)), end.output, end.output));
+    tellLine(fmt::format("{} {} step{}{}, {} events in {}.",
+                         end.status == RunStatus::kFinished ? "Recorded" : "Kept", end.stepsKept,
+                         end.stepsKept == 1 ? "" : "s", trained,
+                         grouped(static_cast<std::int64_t>(end.events)), end.output));
+    tellLine("Next: shardscope report " + typedWord(end.output));
 }
 
 class QuietProgress : public RunProgress {
@@ -83,7 +85,7 @@ public:
         if (level != "info") printLog(level, text);
     }
     void finished(const RunEnd& end) override {
-        if (!end.message.empty()) tellError(quotedLines(end.message));
+        if (!end.message.empty()) tellError(end.message);
     }
 };
 
@@ -146,7 +148,7 @@ public:
 private:
     void write(const std::string& text) {
         eraseLine();
-        tell(printableLine(text) + '\n');
+        tellLine(text);
         drawLine();
     }
     void eraseLine() const {

@@ -9,6 +9,7 @@
 #include "engine/run/config/run_option.h"
 #include "engine/run/theory/theory.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/plain_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -192,7 +193,7 @@ public:
     void message(RankId rank, const run::Message& message) override {
         if (const auto* result = std::get_if<run::VerifyResult>(&message)) verdict = *result;
         if (const auto* line = std::get_if<run::LogLine>(&message)) {
-            tell(fmt::format("rank {}: {}\n", rank.value, line->text));
+            tell(fmt::format("rank {}: {}\n", rank.value, quotedLines(line->text)));
         }
     }
     void chunk(RankId, std::span<const std::byte>) override {}
@@ -263,7 +264,7 @@ Result<bool> verify(const VerifyOptions& options) {
     VerdictSink sink;
     launch::RunSupervisor run(std::move(*request), sink);
     signals->attach(
-        run, [](const std::string& text) { tell(text + '\n'); }, [&run] { run.requestKill(); });
+        run, [](const std::string& text) { tellLine(text); }, [&run] { run.requestKill(); });
     const launch::RunOutcome outcome = run.run();
     if (outcome.failure) return failure(outcome.failure->code, outcome.failure->message);
     if (outcome.stopped || outcome.killed) {
@@ -278,7 +279,7 @@ Result<bool> verify(const VerifyOptions& options) {
         {"weights", "final weights", verdict.weights, limits.weights}};
     const bool pass = rows[0].passes() && rows[1].passes() && rows[2].passes();
     const auto text = (options.json ? verdictJson : verdictText)(*task, verdict, rows, pass);
-    if (auto printed = print(text); !printed) return failure(printed);
+    if (auto printed = print(printableDocument(text)); !printed) return failure(printed);
     return pass;
 }
 
@@ -286,7 +287,7 @@ int runVerify(const VerifyOptions& options) {
     std::signal(SIGPIPE, SIG_IGN);
     const auto passed = verify(options);
     if (!passed) {
-        tell(fmt::format("shardscope verify: {}\n", passed.error().message));
+        tellError("verify: " + passed.error().message);
         return exitStatus(passed.error());
     }
     return *passed ? 0 : static_cast<int>(ErrorCode::kFailure);

@@ -6,6 +6,7 @@
 #include "app/cli/tokenize/tokenize_work.h"
 #include "engine/launch/host_facts.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/shell_word.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -49,24 +50,23 @@ Json accountJson(const TokenizeAccount& account, const char* action) {
 }
 
 std::string accountText(const TokenizeAccount& account, const TokenizeCommand& command) {
-    std::string text = fmt::format(
-        "{}: {} tokens of {} bytes of text in {} {}, {:.2f} bytes per token; {:.2f} s, {:.1f} "
-        "MB/s\n",
+    std::string text = asLine(fmt::format(
+        "{}: {} tokens of {} bytes of text in {} {}, {:.2f} bytes per token; {:.2f} s, {:.1f} MB/s",
         account.outputs.front(), countText(account.tokens), countText(account.textBytes),
         countText(account.files), account.files == 1 ? "file" : "files", bytesPerToken(account),
-        account.seconds, bytesPerSecond(account) / 1e6);
+        account.seconds, bytesPerSecond(account) / 1e6));
     if (command.train && account.vocabulary < command.work.vocabulary) {
         text += fmt::format("  {} tokens, not {}: no more pairs occur {} times; give more text\n",
                             account.vocabulary, command.work.vocabulary, command.work.leastCount);
     }
     if (command.train) {
-        text += fmt::format("  use it: --tokenizer {} --vocabulary {}\n", account.tokenizer,
-                            account.vocabulary);
+        text += fmt::format("  use it: --tokenizer {} --vocabulary {}\n",
+                            typedWord(account.tokenizer), account.vocabulary);
     } else if (!command.decode) {
         text += fmt::format(
             "  {} of them held back\n  train on it: shardscope record --data {} "
             "--vocabulary {}\n",
-            countText(account.heldBackTokens), command.work.output, account.vocabulary);
+            countText(account.heldBackTokens), typedWord(command.work.output), account.vocabulary);
     }
     return text;
 }

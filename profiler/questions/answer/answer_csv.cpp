@@ -4,20 +4,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <string_view>
 
 namespace shardscope::questions {
 namespace {
-
-std::string quotedField(std::string_view text) {
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-    std::string field = "\"";
-    for (const char c : text) {
-        if (c == '"') field += '"';
-        field += c;
-    }
-    return field + '"';
-}
 
 std::string field(const Cell& cell) {
     if (const auto* number = cell.integer()) return fmt::format("{}", *number);
@@ -25,7 +14,7 @@ std::string field(const Cell& cell) {
         return std::isfinite(*number) ? fmt::format("{}", *number) : "";
     // Names come out of traces: what would steer a terminal, or end a text for who reads it, is
     // spelled.
-    if (const auto* text = cell.text()) return quotedField(printable(*text));
+    if (const auto* text = cell.text()) return csvField(*text);
     return "";
 }
 
@@ -42,7 +31,7 @@ void addLine(const Range& cells, Text text, std::string& csv) {
 void addTable(const Table& table, std::string& csv) {
     if (!csv.empty()) csv += "\r\n";
     addLine(
-        table.columns, [](const Column& column) { return quotedField(column.key); }, csv);
+        table.columns, [](const Column& column) { return csvField(column.key); }, csv);
     for (const auto& row : table.rows) addLine(row, field, csv);
 }
 

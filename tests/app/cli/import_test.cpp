@@ -14,7 +14,6 @@ namespace shardscope::cli {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class Import : public CliTest {
 protected:
@@ -44,52 +43,6 @@ TEST_F(Import, EndsWithZeroAndAnAccount) {
     EXPECT_EQ(program->wait(), 0) << program->err();
     EXPECT_THAT(program->out(), HasSubstr("1 events read, 1 kept (0 repaired), 0 rejected"));
     EXPECT_TRUE(recorded().complete);
-}
-
-/// F10 of the faults review: names that set the title, clear the screen and begin lines.
-TEST_F(Import, NoNameOfATraceSteersTheTerminal) {
-    const std::string evil = R"(aten::evil\u001b]0;PWNED\u0007\u001b[2J\u009b31m\u007f\r\n9 rows)";
-    const std::string trace = write(
-        "evil.json", R"({"traceEvents":[{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":)"
-                     R"({"name":")" +
-                         evil + R"("}},{"ph":"X","cat":"cpu_op","name":")" + evil +
-                         R"(","pid":1,"tid":1,"ts":5,"dur":2,"args":{"k":")" + evil +
-                         R"("}},{"ph":"X","cat":"kernel","name":")" + evil +
-                         R"(","pid":0,"tid":7,"ts":6,"dur":3,"args":{"stream":7,"device":0}}]})");
-    const auto import = start({"import", trace, "-o", output()});
-    ASSERT_EQ(import->wait(), 0) << import->err();
-    EXPECT_FALSE(steersTerminal(import->out() + import->err()));
-    for (const std::vector<std::string>& verb :
-         {std::vector<std::string>{"analyze", output(), "work", "launches", "flame", "breakdown"},
-          {"analyze", output(), "work", "--json"},
-          {"analyze", output(), "work", "--csv"},
-          {"query", output(), "SELECT name FROM events"},
-          {"query", output(), "SELECT name, arguments FROM operators"},
-          {"query", output(), "--json", "SELECT name FROM events"},
-          {"query", output(), "--csv", "SELECT name FROM events"},
-          {"query", output(), "SELECT * FROM lanes"},
-          {"report", output(), "--all"},
-          {"report", output(), "--json"},
-          {"info", output()},
-          {"info", output(), "--json"}}) {
-        const auto told = start(verb);
-        EXPECT_EQ(told->wait(), 0) << verb[0] << told->err();
-        std::string said = told->out() + told->err();
-        // Lines of comma-separated values end so.
-        for (std::size_t at; (at = said.find("\r\n")) != said.npos;) said.erase(at, 1);
-        EXPECT_FALSE(steersTerminal(said)) << verb[0] << said;
-        // There quotes keep the lines of a cell together.
-        if (std::find(verb.begin(), verb.end(), "--csv") == verb.end()) {
-            EXPECT_THAT(said, Not(HasSubstr("\n9 rows"))) << verb[0];
-        }
-    }
-}
-
-TEST_F(Import, NoFileNameSteersTheTerminalEither) {
-    const auto program = start({"import", path("none\x1b[31m\r.json"), "-o", output()});
-    EXPECT_EQ(program->wait(), 3);
-    EXPECT_THAT(program->err(), HasSubstr("none?[31m?.json"));
-    EXPECT_FALSE(steersTerminal(program->err()));
 }
 
 TEST_F(Import, OfABadFileIsThree) {

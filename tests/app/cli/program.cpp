@@ -36,20 +36,6 @@ bool eventually(const std::function<bool()>& holds) {
     return true;
 }
 
-bool steersTerminal(const std::string& text) {
-    for (std::size_t at = 0; at < text.size();) {
-        const auto byte = static_cast<unsigned char>(text[at]);
-        if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F) return true;
-        const std::size_t length = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
-        if (byte >= 0x80 && byte < 0xC2) return true;  // no character begins so
-        for (std::size_t i = 1; i < length; ++i)
-            if (at + i >= text.size() || (text[at + i] & 0xC0) != 0x80) return true;
-        if (byte == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0) return true;
-        at += length;
-    }
-    return false;
-}
-
 bool isAlive(pid_t pid) {
     const std::string stat = contents("/proc/" + std::to_string(pid) + "/stat");
     const auto state = stat.rfind(") ");

@@ -23,9 +23,6 @@ inline constexpr std::chrono::seconds kPatience{60};
 /// Polls until `holds`, at most kPatience.
 bool eventually(const std::function<bool()>& holds);
 
-/// A control character other than newline and tab, C1 too, or a byte that is not UTF-8.
-bool steersTerminal(const std::string& text);
-
 bool isAlive(pid_t pid);
 std::vector<pid_t> childrenOf(pid_t pid);
 /// With a NUL behind each word; empty for a process that is gone.

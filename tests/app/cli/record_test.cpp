@@ -92,39 +92,6 @@ TEST_F(Record, NobodySpeaksForAnotherRank) {
         EXPECT_TRUE(step.step.value != 77 || step.rank == RankId{1});
 }
 
-TEST_F(Record, NoRankSteersTheTerminal) {
-    environment["FAKE_RANK_MODE"] = "terminal";
-    const auto run = startRecord();
-    EXPECT_EQ(run->wait(), 5);
-    EXPECT_THAT(run->err(), HasSubstr("EVIL")) << "it was said";
-    EXPECT_FALSE(steersTerminal(run->err())) << run->err();
-    EXPECT_THAT(run->err(), Not(HasSubstr("\nshardscope: error: FORGED")));
-    for (const std::vector<std::string>& verb :
-         {std::vector<std::string>{"info", output()},
-          {"info", "--json", output()},
-          {"info", "--verify", output()},
-          {"report", output()},
-          {"report", "--all", output()},
-          {"report", "--json", output()},
-          {"analyze", output(), "work", "steps", "trust", "breakdown"},
-          {"query", output(), "SELECT * FROM diagnostics"},
-          {"query", output(), "--csv", "SELECT * FROM lanes"},
-          {"query", output(), "--json", "SELECT name FROM events"}}) {
-        const auto told = start(verb);
-        EXPECT_EQ(told->wait(), 0) << verb[0] << told->err();
-        EXPECT_FALSE(steersTerminal(told->out() + told->err())) << verb[0] << told->out();
-        EXPECT_THAT(told->out(), Not(HasSubstr("\nshardscope: error: FORGED")));
-    }
-}
-
-TEST_F(Record, NoRankSteersTheTerminalOfAQuietRun) {
-    environment["FAKE_RANK_MODE"] = "terminal";
-    const auto run = startRecord({"--json", "--quiet"});
-    EXPECT_EQ(run->wait(), 5);
-    EXPECT_THAT(run->err(), HasSubstr("EVIL"));
-    EXPECT_FALSE(steersTerminal(run->err() + run->out())) << run->err();
-}
-
 /// F14 of the faults review. What is run leaves a file.
 class RunFileCommands : public Record {
 protected:

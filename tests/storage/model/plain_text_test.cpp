@@ -89,6 +89,23 @@ TEST(PlainText, ADocumentOfJsonKeepsItsMeaning) {
     EXPECT_EQ(printableDocument("a\rb"), "a\\u000db");
 }
 
+TEST(PlainText, AFieldOfCsvIsQuotedWhereItMustBe) {
+    EXPECT_EQ(csvField("aten::mm"), "aten::mm");
+    EXPECT_EQ(csvField("a,\"b\""), "\"a,\"\"b\"\"\"");
+    EXPECT_EQ(csvField("a\r\nb\x1b"), "\"a\\x0d\nb\\x1b\"");
+}
+
+TEST(PlainText, NoNameIsMarkup) {
+    EXPECT_EQ(markdownText("a|b <img> [x](y) *z* `c` \\ ~d~ &lt;"),
+              "a\\|b \\<img> \\[x](y) \\*z\\* \\`c\\` \\\\ \\~d\\~ \\&lt;");
+    EXPECT_EQ(markdownText("all_gather _x_\n# y"), "all_gather \\_x\\_ # y");
+    EXPECT_EQ(markdownSentence("run `shardscope x_ *` on <b>"), "run `shardscope x_ *` on \\<b>");
+    // What is not closed is no code, and a longer row of backquotes closes none.
+    EXPECT_EQ(markdownSentence("a ` <b>"), "a \\` \\<b>");
+    EXPECT_EQ(markdownSentence("`a``<b>"), "\\`a\\`\\`\\<b>");
+    EXPECT_EQ(markdownSentence("``a`<b>``<c>"), "``a`<b>``\\<c>");
+}
+
 TEST(PlainText, RandomBytesNeverLeaveAControlCharacter) {
     std::minstd_rand random(20);
     for (int i = 0; i < 20'000; ++i) {

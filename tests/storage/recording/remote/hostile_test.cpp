@@ -194,7 +194,7 @@ TEST(StrangerWhoServes, SaysWhyThereIsNoConnection) {
                         saidFrame(FrameKind::kFailure, 0, {4, "no such host \x1b[31m"});
     const auto summary = summaryFrom(bytes);
     EXPECT_THAT(summary, FailsAs(ErrorCode::kLaunch));
-    EXPECT_THAT(summary, FailsWith("no such host ?[31m")) << "nothing that moves a terminal";
+    EXPECT_THAT(summary, FailsWith("no such host \\x1b[31m")) << "nothing that moves a terminal";
 }
 
 TEST(StrangerWhoServes, WithACodeThatIsNone) {
