@@ -1,5 +1,7 @@
 #include "app/cli/bench/plot.h"
 
+#include "storage/model/plain_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,16 +32,17 @@ constexpr double kSlantSine = 0.643;
 /// Okabe and Ito's, which most eyes distinguish.
 constexpr std::array kColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
 
+/// As XML takes it, which allows hardly any control character.
 std::string escaped(const std::string& text) {
     std::string safe;
-    for (const char c : text) {
+    for (const char c : printableLine(text)) {
         if (c == '&')
             safe += "&amp;";
         else if (c == '<')
             safe += "&lt;";
         else if (c == '>')
             safe += "&gt;";
-        else if (static_cast<unsigned char>(c) >= 0x20)
+        else
             safe += c;
     }
     return safe;

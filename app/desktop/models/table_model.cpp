@@ -1,6 +1,7 @@
 #include "app/desktop/models/table_model.h"
 
 #include "app/desktop/models/format.h"
+#include "storage/model/plain_text.h"
 
 #include <QStringList>
 #include <algorithm>
@@ -20,7 +21,8 @@ Match(Cases...) -> Match<Cases...>;
 
 QString tabbedLine(const QStringList& cells) {
     QStringList texts;
-    for (QString cell : cells) texts << cell.replace(u'\t', u' ').replace(u'\n', u' ');
+    for (const QString& cell : cells)
+        texts << QString::fromStdString(printableLine(cell.toStdString()));
     return texts.join(u'\t') + u'\n';
 }
 
@@ -308,10 +310,7 @@ QString csvLine(const QStringList& cells) {
         // what is written for eyes: programs read a hyphen as a sign, and plain spaces
         cell.replace(QChar(0x2212), u'-');
         for (const char16_t space : {u'\u00A0', u'\u2009', u'\u202F'}) cell.replace(space, u' ');
-        const bool plain = std::none_of(cell.cbegin(), cell.cend(), [](QChar c) {
-            return c == u',' || c == u'"' || c == u'\n' || c == u'\r';
-        });
-        quoted << (plain ? cell : u'"' + cell.replace(u"\""_s, u"\"\""_s) + u'"');
+        quoted << QString::fromStdString(csvField(cell.toStdString()));
     }
     return quoted.join(u',') + u"\r\n"_s;
 }

@@ -17,7 +17,6 @@
 #include <QFileInfo>
 #include <QPixmap>
 #include <QSettings>
-#include <QStyleFactory>
 #include <QTimer>
 #include <cstdio>
 #include <utility>
@@ -28,7 +27,7 @@ namespace {
 using namespace Qt::StringLiterals;
 
 int say(const Error& error) {
-    std::fprintf(stderr, "%s\n", printable(error.message).c_str());
+    std::fprintf(stderr, "%s\n", quotedLines(error.message).c_str());
     return exitStatus(error);
 }
 
@@ -58,7 +57,9 @@ Result<void> writeDashboard(MainWindow& window, const AppOptions& options) {
     Page* page = window.page(window.currentPage());
     auto written = writePicture(page->drawn(size, options.dark.value_or(false)), options.dashboard,
                                 options.paper, options.force);
-    if (written) std::printf("wrote %s\n", options.dashboard.toLocal8Bit().constData());
+    if (written)
+        std::printf("wrote %s\n",
+                    printableLine(options.dashboard.toLocal8Bit().toStdString()).c_str());
     return written;
 }
 
@@ -122,7 +123,7 @@ int runDesktop(int argc, char** argv) {
     const UserFolders folders = userFolders();
     QSettings settings(folders.settingsFile, QSettings::IniFormat);
     const bool dark = wantsDark(options, settings);
-    QApplication::setStyle(QStyleFactory::create(u"Fusion"_s));
+    QApplication::setStyle(applicationStyle());
     QApplication::setFont(textFont(kTextPixels));
     const bool shows = options.screenshot.isEmpty() && options.dashboard.isEmpty();
     MainWindow window(folders, shows);
@@ -148,7 +149,7 @@ ScreenshotJob::ScreenshotJob(MainWindow& window, Write write, QObject* parent)
     : QObject(parent), m_window(window), m_write(std::move(write)) {
     connect(&window.loader(), &RecordingLoader::openFailed, this,
             [this](const QString&, const QString& message) {
-                std::fprintf(stderr, "%s\n", printable(message.toStdString()).c_str());
+                std::fprintf(stderr, "%s\n", quotedLines(message.toStdString()).c_str());
                 m_done = true;
                 Q_EMIT done(static_cast<int>(ErrorCode::kUnreadable));
             });
@@ -171,7 +172,7 @@ void ScreenshotJob::settle() {
 void ScreenshotJob::finish() {
     m_done = true;
     const auto written = m_write(m_window);
-    if (!written) std::fprintf(stderr, "%s\n", printable(written.error().message).c_str());
+    if (!written) std::fprintf(stderr, "%s\n", quotedLines(written.error().message).c_str());
     Q_EMIT done(written ? 0 : exitStatus(written.error()));
 }
 

@@ -39,10 +39,7 @@ StatusLine::StatusLine(QWidget* parent)
       m_progress(new QProgressBar(this)),
       m_cancel(new QPushButton(tr("Cancel"), this)) {
     setFixedHeight(28);
-    for (QLabel* label : {m_left, m_right}) {
-        label->setWordWrap(false);
-        label->setTextFormat(Qt::PlainText);
-    }
+    for (QLabel* label : {m_left, m_right}) label->setWordWrap(false);
     m_left->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     m_left->setAccessibleName(tr("Under the pointer"));
     m_right->setAccessibleName(tr("Facts of the recording"));
@@ -112,8 +109,7 @@ void StatusLine::present() {
     const QString text = m_outcome.isEmpty() ? m_message : m_outcome.join(QStringLiteral("; "));
     m_left->setText(m_hover.isEmpty() ? text : m_hover);
     // what does not fit is said on hover
-    m_left->setToolTip(
-        m_outcome.join(u'\n').toHtmlEscaped().replace(u'\n', QStringLiteral("<br>")));
+    m_left->setToolTip(m_outcome.join(u'\n'));
 }
 
 void StatusLine::paintEvent(QPaintEvent*) {

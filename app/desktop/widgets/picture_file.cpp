@@ -2,6 +2,7 @@
 
 #include "app/desktop/widgets/theme.h"
 #include "app/manual/sheet_words.h"
+#include "storage/model/plain_text.h"
 
 #include <QAbstractScrollArea>
 #include <QBuffer>
@@ -87,7 +88,8 @@ QByteArray asSvg(const DrawnPicture& drawn) {
     QPainter painter(&svg);
     play(painter, drawn, QRectF({}, QSizeF(drawn.size)));
     painter.end();
-    return bytes;
+    // Qt writes control characters as they are, which XML does not allow.
+    return QByteArray::fromStdString(printable(bytes.toStdString()));
 }
 
 QByteArray asPdf(const DrawnPicture& drawn, const QString& paper) {

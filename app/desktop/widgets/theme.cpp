@@ -3,6 +3,8 @@
 #include <QFontDatabase>
 #include <QFontInfo>
 #include <QGuiApplication>
+#include <QLabel>
+#include <QProxyStyle>
 #include <algorithm>
 #include <cmath>
 
@@ -18,6 +20,17 @@ double luminance(const QColor& colour) {
     return 0.2126 * linear(colour.redF()) + 0.7152 * linear(colour.greenF()) +
            0.0722 * linear(colour.blueF());
 }
+
+/// Qt takes what looks like HTML for it. A tool tip is a label, polished before it has its text.
+class PlainTextStyle : public QProxyStyle {
+public:
+    PlainTextStyle() : QProxyStyle(u"Fusion"_s) {}
+    using QProxyStyle::polish;
+    void polish(QWidget* widget) override {
+        if (auto* label = qobject_cast<QLabel*>(widget)) label->setTextFormat(Qt::PlainText);
+        QProxyStyle::polish(widget);
+    }
+};
 
 Fill plainFill(Meaning meaning, const Theme& theme) {
     switch (meaning) {
@@ -306,6 +319,10 @@ QColor shadeFor(const QColor& base, const QString& name) {
     for (QChar character : name) hash = (hash ^ character.unicode()) * 16777619U;
     static constexpr int kShades[] = {78, 90, 100, 112, 126, 142};
     return base.lighter(kShades[hash % 6]);
+}
+
+QStyle* applicationStyle() {
+    return new PlainTextStyle;
 }
 
 QString themeStyleSheet(const Theme& theme) {

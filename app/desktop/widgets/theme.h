@@ -11,6 +11,7 @@
 #include <QString>
 #include <array>
 
+class QStyle;
 class QWidget;
 
 namespace shardscope::desktop {
@@ -70,6 +71,10 @@ inline constexpr int kValuePixels = 24;
 
 /// A shade of `base` that stays the same for a name in every recording.
 [[nodiscard]] QColor shadeFor(const QColor& base, const QString& name);
+
+/// Of the application, which takes it over. No text of labels and tool tips is taken for HTML:
+/// names of files and of what is in them may hold anything.
+[[nodiscard]] QStyle* applicationStyle();
 
 // The style sheet of standard controls: flat fields and buttons in the theme's colours.
 

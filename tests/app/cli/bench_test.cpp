@@ -198,10 +198,10 @@ TEST(BenchPlot, HasRoundTicksWithinItsRange) {
 
 TEST(BenchPlot, DrawsPointsWithTheirIntervalsAndEscapesNames) {
     Plot plot;
-    plot.title = "a < b & c";
+    plot.title = "a < b & c\x1b\n\xFF\uFFFE";
     plot.series = {{"one", {{1, 2, 1.5, 2.5}, {2, std::nan(""), {}, {}}}, false, true}};
     const std::string svg = toSvg(plot);
-    EXPECT_THAT(svg, HasSubstr("a &lt; b &amp; c"));
+    EXPECT_THAT(svg, HasSubstr("a &lt; b &amp; c\\x1b \\xff\\xef\\xbf\\xbe"));
     EXPECT_THAT(svg, Not(HasSubstr("nan")));
     // A point that is a number, and its place in the legend.
     std::size_t dots = 0;

@@ -16,6 +16,8 @@
 
 #include <QFile>
 #include <QImage>
+#include <QPainter>
+#include <QXmlStreamReader>
 #include <stdexcept>
 
 namespace shardscope::desktop {
@@ -143,6 +145,20 @@ TEST_F(DashboardTest, FilesHaveBarsOfHistograms) {
     const QRect tile(image.width() / 2, image.height() * 5 / 16, image.width() / 5,
                      image.height() * 3 / 16);
     EXPECT_GT(pixelsOf(image, Theme::light().fill(Meaning::kCompute).colour, tile), 1000);
+}
+
+TEST_F(DashboardTest, AnSvgFileIsXmlWhateverNamesHold) {
+    DrawnPicture drawn{{}, {200, 100}, u"a<b>\u001b&\uFFFE"_s};
+    QPainter painter(&drawn.picture);
+    painter.drawText(10, 20, u"]]><x \u001b[2J\u0001\uFFFE\"&amp;"_s);
+    painter.end();
+    QXmlStreamReader xml(fileOf(drawn, u"names.svg"_s));
+    QString texts;
+    while (!xml.atEnd())
+        if (xml.readNext() == QXmlStreamReader::Characters) texts += xml.text();
+    EXPECT_EQ(xml.error(), QXmlStreamReader::NoError) << xml.errorString().toStdString();
+    EXPECT_THAT(texts.toStdString(), HasSubstr("a<b>\\x1b&"));
+    EXPECT_THAT(texts.toStdString(), HasSubstr("\\x1b[2J\\x01"));
 }
 
 TEST_F(DashboardTest, WhatCannotBeWrittenSaysSoAndLeavesWhatWasThere) {

@@ -581,7 +581,7 @@ TEST_F(ExportTest, ShowsHowFarItIsAndCanBeCancelled) {
     saver().save(held.job());
     ASSERT_TRUE(ended.wait(10'000));
     EXPECT_EQ(status()->text(), u"Wrote /some/file: 12,345 events; no colours"_s);
-    EXPECT_EQ(status()->toolTip(), u"Wrote /some/file: 12,345 events<br>no colours"_s);
+    EXPECT_EQ(status()->toolTip(), u"Wrote /some/file: 12,345 events\nno colours"_s);
 }
 
 TEST_F(ExportTest, WhatIsSaidOfARecordingThatGrowsDoesNotHideHowItEnded) {

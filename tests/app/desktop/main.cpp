@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 
 #include <QApplication>
-#include <QStyleFactory>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QWidget>
@@ -29,7 +28,7 @@ int main(int argc, char** argv) {
     if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
     QApplication app(argc, argv);
     using namespace shardscope::desktop;
-    QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    QApplication::setStyle(applicationStyle());
     QApplication::setPalette(Theme::light().palette());
     app.setStyleSheet(themeStyleSheet(Theme::light()));
     QApplication::setFont(textFont(kTextPixels));

@@ -14,8 +14,11 @@
 #include <gtest/gtest.h>
 
 #include <QImage>
+#include <QLabel>
 #include <QMap>
 #include <QRegularExpression>
+#include <QToolTip>
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -224,6 +227,20 @@ TEST(Theme, ShadesOfANameNeverChange) {
     const QColor base = Theme::light().fill(Meaning::kCompute).colour;
     EXPECT_EQ(shadeFor(base, u"aten::mm"_s), shadeFor(base, u"aten::mm"_s));
     EXPECT_EQ(shadeFor(base, u"aten::mm"_s).hslHue(), base.hslHue());
+}
+
+TEST(ApplicationStyle, TakesNoNameForHtml) {
+    QWidget window;
+    QLabel label(u"<b>one</b><img src=\"file:///etc/hostname\">"_s, &window);
+    window.grab();
+    EXPECT_EQ(label.textFormat(), Qt::PlainText);
+    QToolTip::showText({}, u"<b>two</b>"_s, &window);
+    const auto shown = QApplication::topLevelWidgets();
+    const auto tip = std::find_if(shown.begin(), shown.end(),
+                                  [](const QWidget* each) { return each->inherits("QTipLabel"); });
+    ASSERT_NE(tip, shown.end());
+    EXPECT_EQ(qobject_cast<QLabel*>(*tip)->textFormat(), Qt::PlainText);
+    QToolTip::hideText();
 }
 
 // The window on screens that are scaled: ctest runs these at QT_SCALE_FACTOR 1, 1.5 and 2.

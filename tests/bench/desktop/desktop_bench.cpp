@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     using namespace shardscope::desktop;
     shareHeaps();
     const QApplication application(argc, argv);
-    QApplication::setStyle(QStringLiteral("Fusion"));
+    QApplication::setStyle(applicationStyle());
     QApplication::setPalette(Theme::light().palette());
     const QStringList words = QApplication::arguments().mid(1);
     const auto wants = [&words](const QString& word) {

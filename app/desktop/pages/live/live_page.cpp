@@ -211,7 +211,6 @@ QLayout* LivePage::buildRanks(QWidget* content) {
     column->addWidget(m_ranks, 1);
     m_hostsTitle = sectionLabel(tr("Hosts"), content);
     m_hosts = quietLabel({}, content);
-    m_hosts->setTextFormat(Qt::PlainText);
     column->addWidget(m_hostsTitle);
     column->addWidget(m_hosts);
     return column;

@@ -135,7 +135,6 @@ HostsPanel::HostsPanel(BoundField* hosts, BoundField* ssh, QWidget* parent)
     m_test = new QPushButton(tr("Test connection"), this);
     m_test->setToolTip(tr("Checks each host; starts and leaves nothing there"));
     m_status = quietLabel({}, this);
-    m_status->setTextFormat(Qt::PlainText);
     row->addWidget(m_test);
     row->addWidget(m_status, 1);
     layout->addLayout(row);
@@ -230,7 +229,6 @@ void HostsPanel::addRow(const HostCheck& host) {
     layout->addWidget(quietLabel(summaryOf(host), row));
     if (!host.problem.isEmpty()) {
         auto* problem = quietLabel(host.problem, row);
-        problem->setTextFormat(Qt::PlainText);
         problem->setForegroundRole(QPalette::BrightText);
         problem->setTextInteractionFlags(Qt::TextSelectableByMouse);
         layout->addWidget(problem);

@@ -108,7 +108,6 @@ QWidget* NewRunPage::buildPrediction(QWidget* parent) {
     m_traffic = new DetailList(panel);
     m_command = codeLabel({}, panel);
     m_command->setAccessibleName(tr("The same run on the command line"));
-    m_command->setTextFormat(Qt::PlainText);
     m_memoryTitle = sectionLabel(tr("Predicted memory per rank"), panel);
     layout->addWidget(m_memoryTitle);
     layout->addWidget(m_memory);
@@ -127,7 +126,6 @@ QWidget* NewRunPage::buildPrediction(QWidget* parent) {
 QLayout* NewRunPage::buildActions() {
     m_reason = quietLabel({}, this);
     m_reason->setForegroundRole(QPalette::BrightText);
-    m_reason->setTextFormat(Qt::PlainText);
     m_reason->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_reason->setAccessibleName(tr("Why the run cannot start"));
     auto* copy = new QPushButton(tr("Copy command"), this);

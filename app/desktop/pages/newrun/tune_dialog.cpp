@@ -122,7 +122,6 @@ void TuneDialog::buildUp() {
     layout->addWidget(hairline(this));
     m_state = new QLabel(this);
     m_state->setWordWrap(true);
-    m_state->setTextFormat(Qt::PlainText);
     m_state->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_state->setAccessibleName(tr("Progress of the tuning"));
     m_progress = new QProgressBar(this);

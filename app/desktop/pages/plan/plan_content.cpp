@@ -166,7 +166,6 @@ QWidget* PlanPage::buildParallelisms(QWidget* parent) {
                                            translated(words.when), translated(words.source)),
                                   section);
         QLabel* picture = codeLabel(fromUtf8(words.picture), section);
-        picture->setTextFormat(Qt::PlainText);
         picture->setAccessibleName(tr("Picture of %1").arg(translated(words.name)));
         section->add(text, FoldSection::kColumns);
         section->add(picture, FoldSection::kColumns);

@@ -3,6 +3,7 @@
 #include "app/desktop/models/answer_table.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/table_model.h"
+#include "storage/model/plain_text.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -118,21 +119,28 @@ QString asCsv(const ProblemsView& view) {
     return text;
 }
 
+QString markdown(const QString& sentence) {
+    return QString::fromStdString(markdownSentence(sentence.toStdString()));
+}
+
 QString asMarkdown(const ProblemsView& view, const SelectedPart& part) {
-    QString text = u"# %1\n\n%2 %3\n"_s.arg(part.recording->label(), problemsHeadline(view, part),
-                                            problemsSubline(view, part));
+    QString text = u"# %1\n\n%2 %3\n"_s.arg(markdown(part.recording->label()),
+                                            markdown(problemsHeadline(view, part)),
+                                            markdown(problemsSubline(view, part)));
     for (const ProblemGroup& group : problemGroups(view.findings, ProblemFilter::kEverything)) {
         text += u"\n## %1\n\n"_s.arg(group.title);
         for (const Finding& each : group.findings) {
-            text += u"- **%1**: %2"_s.arg(severityWord(each.severity), each.title);
+            text += u"- **%1**: %2"_s.arg(severityWord(each.severity), markdown(each.title));
             if (each.count > 1) text += u" (count %1)"_s.arg(formatCount(each.count));
-            if (const QString words = each.words(); !words.isEmpty()) text += u"\n  "_s + words;
+            if (const QString words = each.words(); !words.isEmpty())
+                text += u"\n  "_s + markdown(words);
             text += u'\n';
         }
     }
     text += u"\n## What was checked\n\n"_s;
     for (const CheckRow& each : view.checks)
-        text += u"- %1: **%2**, %3\n"_s.arg(each.what, stateWord(each.state), each.found);
+        text += u"- %1: **%2**, %3\n"_s.arg(markdown(each.what), stateWord(each.state),
+                                            markdown(each.found));
     return text;
 }
 

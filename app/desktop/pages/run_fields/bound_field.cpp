@@ -86,7 +86,6 @@ BoundField::BoundField(const run::RunOption& option, QWidget* parent)
     m_below = quietLabel({}, this);
     m_below->setFont(textFont(kSmallPixels - 1));
     m_below->setMinimumHeight(16);
-    m_below->setTextFormat(Qt::PlainText);
     layout->addWidget(m_below);
     layout->addStretch();
     m_note = optionText(m_option.note);

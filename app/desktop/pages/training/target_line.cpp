@@ -27,7 +27,6 @@ TargetLine::TargetLine(const Targets& targets, QWidget* parent) : QWidget(parent
         auto* column = new QVBoxLayout;
         column->setSpacing(kGapSmall);
         m_labels[i] = new QLabel(this);
-        m_labels[i]->setTextFormat(Qt::PlainText);
         m_labels[i]->setWordWrap(true);
         m_values[i] = new QDoubleSpinBox(this);
         m_values[i]->setRange(1, 100);
