@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
+#include <linux/filter.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -12,8 +13,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 namespace shardscope::network {
 namespace {
@@ -134,6 +138,25 @@ Result<Listener> listenOn(const std::string& address) {
     }
     // Both kinds of address hold the port at the same place.
     return Listener{fd, ntohs(reinterpret_cast<const sockaddr_in*>(any)->sin_port)};
+}
+
+std::vector<int> ownListeners() {
+    std::vector<int> listeners;
+    std::error_code error;
+    for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd", error)) {
+        const int fd = std::atoi(each.path().filename().c_str());
+        int listens = 0;
+        socklen_t size = sizeof listens;
+        if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0)
+            listeners.push_back(fd);
+    }
+    return listeners;
+}
+
+bool dropAllThatComes(int listener) {
+    sock_filter nothing[] = {{BPF_RET | BPF_K, 0, 0, 0}};
+    const sock_fprog program{1, nothing};
+    return ::setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
 }
 
 }  // namespace shardscope::network

@@ -30,4 +30,11 @@ struct Listener {
 };
 Result<Listener> listenOn(const std::string& address);
 
+/// Sockets of this process that listen for connections; not the caller's to close.
+[[nodiscard]] std::vector<int> ownListeners();
+/// From now on the kernel drops whatever comes to `listener` from outside; connections that it has
+/// given stay. For a listener that belongs to others, who cannot do without it. False: the kernel
+/// does not do that.
+bool dropAllThatComes(int listener);
+
 }  // namespace shardscope::network

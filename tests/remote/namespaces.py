@@ -11,6 +11,7 @@ import subprocess
 import time
 
 SSHD = "/usr/sbin/sshd"
+LISTENS = "0A"  # in /proc/net/tcp
 NETWORK = "10.77.31"
 
 
@@ -37,6 +38,18 @@ def why_not() -> str:
 def run(*words, check=True, **more):
     return subprocess.run([str(word) for word in words], check=check, text=True,
                           capture_output=True, **more)
+
+
+def listening(pid) -> list[str]:
+    """Where something listens in the process's network: "10.0.0.1:80"."""
+    places = []
+    for line in pathlib.Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
+        words = line.split()
+        if words[3] == LISTENS:
+            address, port = words[1].split(":")
+            numbers = reversed([int(address[i:i + 2], 16) for i in range(0, 8, 2)])
+            places.append(".".join(map(str, numbers)) + f":{int(port, 16)}")
+    return places
 
 
 class Host:

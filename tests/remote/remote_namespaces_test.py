@@ -142,6 +142,29 @@ class Remote(unittest.TestCase):
         self.assertEqual((end["status"], end["message"]), ("finished", ""))
         self.assertEqual(len(self.query(run, "SELECT 1 FROM steps")), 16)
 
+    def answering(self, places):
+        """Those that take a connection from the first host."""
+        program = ("import socket, sys\n"
+                   "for place in sys.argv[1:]:\n"
+                   "    address, port = place.split(':')\n"
+                   "    with socket.socket() as end:\n"
+                   "        end.settimeout(1)\n"
+                   "        if end.connect_ex((address, int(port))) == 0:\n"
+                   "            print(place)\n")
+        words = self.hosts.head.command([sys.executable, "-c", program, *places])
+        return set(subprocess.run(words, text=True, capture_output=True, check=True).stdout.split())
+
+    def test_only_ssh_servers_answer_while_ranks_train(self):
+        run = self.start("--model", "tiny", "--vocabulary", "256", "--steps", "1000000",
+                         "--no-calibrate", program=self.real())
+        run.read_until(lambda event: event["event"] == "step" and event["step"] >= 2)
+        places = {place for pid in run.pids() for place in namespaces.listening(pid)}
+        self.assertEqual(self.answering(places), {f"{node.address}:22" for node in self.hosts.nodes})
+        self.assertEqual(len(places), 6, "each rank's Gloo keeps its port, which does not answer")
+        run.process.send_signal(signal.SIGINT)
+        end = run.finish()
+        self.assertEqual(end["status"], "stopped")
+
     def measure(self, verb, *arguments):
         """What it prints, of real ranks on both hosts."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))

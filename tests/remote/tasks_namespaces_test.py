@@ -28,7 +28,6 @@ PATIENCE = 120
 PORT = 29500
 TOKEN = "a token of sixteen letters"
 ATTACKER = pathlib.Path(__file__).resolve().parent / "attacker.py"
-LISTENS = "0A"  # in /proc/net/tcp
 
 
 def alive(pid: int) -> bool:
@@ -56,18 +55,6 @@ def children(pid) -> list[int]:
     for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
         found += map(int, (task / "children").read_text().split())
     return found
-
-
-def listening(pid) -> list[str]:
-    """Where something listens in the process's network: "10.0.0.1:80"."""
-    places = []
-    for line in pathlib.Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
-        words = line.split()
-        if words[3] == LISTENS:
-            address, port = words[1].split(":")
-            numbers = reversed([int(address[i:i + 2], 16) for i in range(0, 8, 2)])
-            places.append(".".join(map(str, numbers)) + f":{int(port, 16)}")
-    return places
 
 
 class Tasks(unittest.TestCase):
@@ -169,12 +156,12 @@ class Tasks(unittest.TestCase):
         self.until(lambda: 0 in self.shardscopes())
         first = self.shardscopes()[0]
         # The namespace has an ssh server of the test.
-        ours = lambda: [place for place in listening(first) if not place.endswith(":22")]  # noqa: E731
+        ours = lambda: [place for place in namespaces.listening(first) if not place.endswith(":22")]  # noqa: E731
         self.until(ours)
         self.assertEqual(ours(), [f"{node.address}:{PORT}"])
         self.start([1, 2, 3], "--steps", "1000000")
         self.until(lambda: " steps  " in self.said())
-        self.assertNotIn(f"{node.address}:{PORT}", listening(first))
+        self.assertNotIn(f"{node.address}:{PORT}", namespaces.listening(first))
         os.kill(first, signal.SIGTERM)
         self.assertEqual(self.statuses(), [130] * 4)
 

@@ -1,9 +1,11 @@
 #include "engine/comm/gloo/gloo_meeting.h"
+#include "engine/comm/proved_mesh.h"
 #include "engine/network/network_interface.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <ATen/record_function.h>
 #include <c10/util/Logging.h>
 #include <fmt/format.h>
@@ -154,22 +156,54 @@ public:
     }
 };
 
+/// No ring's either.
+constexpr int kProofTag = ConnectionEnd::kTag - 1;
+
+at::Tensor tensorOf(const std::string& text) {
+    return at::from_blob(const_cast<char*>(text.data()), {static_cast<std::int64_t>(text.size())},
+                         at::kByte)
+        .clone();
+}
+
+struct ListeningDevice {
+    std::shared_ptr<gloo::transport::Device> device;
+    std::vector<int> listeners;  ///< what it listens on
+};
+
+/// One at a time, so that what it listens on is what is new.
+ListeningDevice makeDevice(const std::string& address) {
+    static std::mutex onlyOne;
+    const std::lock_guard lock(onlyOne);
+    const std::vector<int> before = network::ownListeners();
+    ListeningDevice made{c10d::ProcessGroupGloo::createDeviceForHostname(address),
+                         network::ownListeners()};
+    std::erase_if(made.listeners, [&](int each) {
+        return std::find(before.begin(), before.end(), each) != before.end();
+    });
+    return made;
+}
+
 class GlooMesh final : public Mesh {
 public:
     GlooMesh(RankTable table, const WorldMeeting& meeting, const std::string& address,
              std::chrono::milliseconds timeout)
         : m_rank(meeting.rank),
           m_size(meeting.size),
+          m_timeout(timeout),
           m_table(std::move(table)),
           m_watch(std::make_shared<WaitWatch>(
               timeout / 2,
               [table = m_table, rank = m_rank](int peer) { tellWait(table, rank, peer); })) {
+        const auto [device, listeners] = makeDevice(address);
         auto options = c10d::ProcessGroupGloo::Options::create(timeout);
         options->threads = 1;  // for Gloo's own collectives
-        options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(address));
+        options->devices.push_back(device);
         m_connections =
             c10::make_intrusive<Connections>(storeOf(m_table, timeout), m_rank, m_size, options);
         m_ends.resize(static_cast<std::size_t>(m_size));
+        proveRanks(meeting.key, m_rank, m_size, [this](const auto& texts) { return swap(texts); });
+        // Gloo can neither close its port nor bear that it is closed.
+        for (const int each : listeners) network::dropAllThatComes(each);
     }
 
     int rank() const override { return m_rank; }
@@ -205,6 +239,48 @@ public:
     }
 
 private:
+    /// Of ranks that have proved nothing. What is on its way holds its own memory.
+    std::vector<std::string> swap(const std::vector<std::string>& texts) {
+        std::vector<c10::intrusive_ptr<c10d::Work>> sent(texts.size()), received(texts.size());
+        std::vector<std::vector<at::Tensor>> heard(texts.size());
+        for (int i = 0; i < m_size; ++i) {
+            if (i == m_rank) continue;
+            const auto at = static_cast<std::size_t>(i);
+            std::vector<at::Tensor> said{tensorOf(texts[at])};
+            heard[at] = {at::zeros_like(said[0])};
+            received[at] = m_connections->recv(heard[at], i, kProofTag);
+            sent[at] = m_connections->send(said, i, kProofTag);
+        }
+        std::vector<std::string> all(texts.size());
+        for (int i = 0; i < m_size; ++i) {
+            if (i == m_rank) continue;
+            const auto at = static_cast<std::size_t>(i);
+            await(*received[at], i);
+            await(*sent[at], i);
+            all[at].assign(static_cast<const char*>(heard[at][0].const_data_ptr()),
+                           texts[at].size());
+        }
+        return all;
+    }
+
+    void await(c10d::Work& work, int peer) const {
+        try {
+            work.wait(m_timeout);
+        } catch (const std::exception& error) {
+            const std::string_view text = error.what();
+            if (isTimeout(text))
+                throw PeerError(
+                    fmt::format("what is connected to rank {} as rank {} has not "
+                                "proved for {:g} s that it knows the run's key",
+                                m_rank, peer, std::chrono::duration<double>(m_timeout).count()),
+                    peer);
+            throw PeerGone(fmt::format("rank {}, or what was connected to rank {} in its place, "
+                                       "has gone before it had proved the run's key",
+                                       peer, m_rank),
+                           peer);
+        }
+    }
+
     template <class Begin>
     std::unique_ptr<Transfer> begin(const Begin& call, void* memory, std::size_t bytes, int peer) {
         const at::DisableRecordFunctionGuard bookkeeping;
@@ -234,6 +310,7 @@ private:
     }
 
     const int m_rank, m_size;
+    const std::chrono::milliseconds m_timeout;
     const RankTable m_table;
     const std::shared_ptr<WaitWatch> m_watch;
     std::mutex m_mutex;
