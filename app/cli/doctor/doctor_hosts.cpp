@@ -81,7 +81,11 @@ std::vector<questions::Cell> rowOf(const LookedAt& each) {
 /// What a row has no room for, a line each.
 std::string remarksOf(const LookedAt& each) {
     std::string text;
-    if (!each.look.folder.empty())
+    if (each.look.programDamaged)
+        text += asLine(fmt::format(
+            "{}: this program in {} is damaged or incomplete; the next run sends it again",
+            each.name, each.look.folder));
+    else if (!each.look.folder.empty())
         text += asLine(fmt::format("{}: {} in {}", each.name,
                                    each.look.programThere ? "this program is" : "it would be put",
                                    each.look.folder));
@@ -134,6 +138,7 @@ Json jsonOf(const LookedAt& each) {
             {"free_disk_bytes", count(look.freeDisk)},
             {"folder", look.folder},
             {"program", look.programThere},
+            {"program_damaged", look.programDamaged},
             {"libtorch", look.libTorch.empty() ? Json() : Json(launch::libTorchVersion())},
             {"libtorch_cuda", look.torchCuda},
             {"libtorch_fetched_by_a_run", each.fetchesTorch},

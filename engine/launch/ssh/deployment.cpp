@@ -19,8 +19,9 @@ namespace {
 /// Of one turn of the loop, so that one host does not starve the others.
 constexpr std::int64_t kTurnBytes = 4 << 20;
 
-/// What was left by those that were cut off, and programs that were not started for a day but
-/// the last three. By time alone: on a network file system no process can be asked for.
+/// What was left by those that were cut off, damaged programs, and programs that were not started
+/// for a day but the last three. By time alone: on a network file system no process can be asked
+/// for.
 constexpr const char* kTidy =
     "{ cd \"$s\" && find . -maxdepth 1 -name '.new-*' -mtime +0 -exec rm -rf '{}' +; n=0; "
     "for u in $(ls -td [0-9a-f]*/.used); do n=$((n+1)); "
@@ -30,22 +31,38 @@ constexpr const char* kTidy =
 /// Sums of much data take long: that it goes on is to be heard.
 constexpr const char* kBusy = "( while sleep 5 >/dev/null 2>&1; do echo busy; done ) & a=$!; ";
 
+/// What is there and is not what was sent.
+std::string moveAwayLine(PackageKind kind) {
+    switch (kind) {
+        case PackageKind::kLibTorch:
+            return {};
+        case PackageKind::kData:
+            return fmt::format(
+                "if [ -e \"$d\" ] && ! ( same \"$d\" ); then rm -rf \"$d{0}\"; "
+                "mv \"$d\" \"$d{0}\"; fi; ",
+                kChangedFolder);
+        case PackageKind::kProgram:
+            break;
+    }
+    // A run may be using it: it is removed a day later. Hosts that share the folder mend it once:
+    // the next one finds another folder of that name than the one that it looked at.
+    return "i=$(ls -di \"$d\" 2>/dev/null); if [ -n \"$i\" ] && ! ( whole \"$d\" ) && "
+           "[ \"$i\" = \"$(ls -di \"$d\" 2>/dev/null)\" ]; then mv \"$d\" \"$f.damaged\" && "
+           "touch \"$f.damaged\"; fi; ";
+}
+
 /// $d is where it is going to be, $f where it is unpacked.
 std::string placeLine(const Package& package, PackageKind kind) {
     const std::string proof = shellWord(package.files.front().name);
-    const std::string changed =
-        kind != PackageKind::kData
-            ? ""
-            : fmt::format(
-                  "if [ -e \"$d\" ] && ! ( same \"$d\" ); then rm -rf \"$d{0}\"; "
-                  "mv \"$d\" \"$d{0}\"; fi; ",
-                  kChangedFolder);
     // What lacks its first file is in the way. A faster process has put the same there; mv then
     // moves ours into theirs, where it is removed.
-    return "cd /; " + changed + "if [ -e \"$d\" ] && [ ! -e \"$d\"/" + proof +
+    return "cd /; " + moveAwayLine(kind) + "if [ -e \"$d\" ] && [ ! -e \"$d\"/" + proof +
            " ]; then mv \"$d\" \"$f.old\"; rm -rf \"$f.old\"; fi; [ -e \"$d\"/" + proof +
            " ] || mv \"$f\" \"$d\" || " + exitWith(RemoteStatus::kNotUnpacked) +
-           "; rm -rf \"$d/${f##*/}\"; ";
+           "; rm -rf \"$d/${f##*/}\"; " +
+           (kind == PackageKind::kProgram
+                ? "( whole \"$d\" ) || " + exitWith(RemoteStatus::kNotUnpacked) + "; "
+                : "");
 }
 
 // POSIX.1-1988 ustar: blocks of 512 bytes, numbers in octal text, two empty blocks at the end.
@@ -91,7 +108,7 @@ std::string deploymentLine(const SshHost& host, const Token& token, const Packag
     return "LC_ALL=C; export LC_ALL; umask 077; " + folderWords(host) + "s=$b/shardscope; d=$s/" +
            folder + "; f=$s/.new-" + folder + "-$$-$(uname -n); " +
            "mkdir -p \"$s\" && mkdir \"$f\" || " + exitWith(RemoteStatus::kNoFolder) + "; " +
-           sameContents() + kBusy +
+           sameContents() + wholePackage() + kBusy +
            "trap 'kill $a 2>/dev/null; rm -rf \"$f\"' EXIT; trap 'exit 129' HUP INT TERM PIPE; " +
            token.printing() + "; cd \"$f\" && tar xof - || " +
            exitWith(RemoteStatus::kNotUnpacked) + "; sha256sum -c " + kSumsFile +

@@ -279,6 +279,17 @@ const Package* HostConnector::data() const {
     return m_payload.data && m_host.takesData ? &*m_payload.data : nullptr;
 }
 
+std::string HostConnector::whatIsSent(PackageKind kind) const {
+    if (kind == PackageKind::kLibTorch) return "LibTorch";
+    if (kind == PackageKind::kProgram)
+        return m_connection.look.programDamaged
+                   ? "the program again: what is there is damaged or incomplete"
+                   : "the program";
+    if (!m_connection.look.dataChanged) return "the data";
+    return "the data again: it was changed there, which is kept in " + m_sending->folder +
+           kChangedFolder;
+}
+
 void HostConnector::send() {
     const PackageKind kind = m_sending == &m_payload.program ? PackageKind::kProgram
                              : m_sending == data()           ? PackageKind::kData
@@ -286,12 +297,7 @@ void HostConnector::send() {
     auto deployment = Deployment::start(m_options, m_host, *m_master, *m_sending, kind);
     if (!deployment) return fail(deployment.error());
     m_deployment.emplace(std::move(*deployment));
-    enter(ConnectState::kSending, kind == PackageKind::kProgram    ? "the program"
-                                  : kind == PackageKind::kLibTorch ? "LibTorch"
-                                  : m_connection.look.dataChanged
-                                      ? "the data again: it was changed there, which is kept in " +
-                                            m_sending->folder + kChangedFolder
-                                      : "the data");
+    enter(ConnectState::kSending, whatIsSent(kind));
     m_progress.all = m_deployment->size();
 }
 
@@ -307,6 +313,7 @@ void HostConnector::awaitSending() {
     m_deployment.reset();
     if (m_sending == &m_payload.program) {
         m_connection.look.programThere = true;
+        m_connection.look.programDamaged = false;
     } else if (m_sending == data()) {
         m_connection.look.dataThere = true;
     } else {

@@ -55,6 +55,7 @@ private:
     void afterLook();
     /// What the host is to have besides, or null.
     [[nodiscard]] const Package* data() const;
+    [[nodiscard]] std::string whatIsSent(PackageKind kind) const;
     void send();
     void awaitSending();
     void fetch();

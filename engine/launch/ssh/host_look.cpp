@@ -30,7 +30,8 @@ constexpr const char* kFolder =
     "say disk \"$(df -Pk \"$d\" 2>/dev/null | tail -n 1)\"; "
     // Tried: root may write anywhere by its rights, and not into /proc.
     "t=$(mktemp -d \"$d/.shardscope-XXXXXX\" 2>/dev/null) && rmdir \"$t\" && say writable yes; "
-    "[ -x \"$b/shardscope/$h/bin/shardscope\" ] && say program yes; "
+    "if [ -e \"$b/shardscope/$h\" ] || [ -h \"$b/shardscope/$h\" ]; then "
+    "if ( whole \"$b/shardscope/$h\" ); then say program yes; else say program damaged; fi; fi; "
     "if [ -n \"$q\" ] && [ -e \"$b/shardscope/$q/.used\" ]; then "
     "( while sleep 5 >/dev/null 2>&1; do say busy yes; done ) & a=$!; "
     "if ( same \"$b/shardscope/$q\" ); then say data yes; else say data changed; fi; "
@@ -159,15 +160,25 @@ std::string sameContents() {
         kSumsFile);
 }
 
+std::string wholePackage() {
+    // Hidden names beside the package's are marks of ours, or another process's copy on its way.
+    return fmt::format(
+        "whole() {{ cd \"$1\" && [ \"$(sha256sum <{0} | cut -c 1-16)\" = \"${{1##*/}}\" ] && "
+        "[ -z \"$(find ./* ! -type d ! -type f; find ./bin -type f ! -perm -100)\" ] && "
+        "[ $(find ./* -type f | wc -l) -eq $(($(wc -l <{0}) + 1)) ] && "
+        "sha256sum -c {0} >/dev/null; }} 2>/dev/null; ",
+        kSumsFile);
+}
+
 std::string lookLine(const SshHost& host, const Token& token, const std::string& program,
                      const std::string& data) {
     return fmt::format(
-        "( LC_ALL=C; export LC_ALL; say() {{ printf '%s=%s\\n' \"$1\" \"$2\"; }}; {}{}{}; h={}; "
+        "( LC_ALL=C; export LC_ALL; say() {{ printf '%s=%s\\n' \"$1\" \"$2\"; }}; {}{}{}{}; h={}; "
         "q={}; v={}; "
         "p={}; w={}; {}{}{}{}{}say end yes ); IFS= read -r n || exit 0; eval \"$n\"",
-        sameContents(), folderWords(host), token.printing(), shellWord(program), shellWord(data),
-        libTorchVersion(), shellWord(fmt::format(kPython, libTorchVersion())), shellWord(kHasPip),
-        kSystem, kFolder, kLibTorch, kFetchLacks, kGpus);
+        sameContents(), wholePackage(), folderWords(host), token.printing(), shellWord(program),
+        shellWord(data), libTorchVersion(), shellWord(fmt::format(kPython, libTorchVersion())),
+        shellWord(kHasPip), kSystem, kFolder, kLibTorch, kFetchLacks, kGpus);
 }
 
 HostLook parseLook(const std::string& answer) {
@@ -186,6 +197,7 @@ HostLook parseLook(const std::string& answer) {
     look.writable = one(values, "writable") == "yes";
     look.inTheWay = one(values, "in_the_way");
     look.programThere = one(values, "program") == "yes";
+    look.programDamaged = one(values, "program") == "damaged";
     look.dataThere = one(values, "data") == "yes";
     look.dataChanged = one(values, "data") == "changed";
     look.libTorch = joined(values, "torch_lib");

@@ -408,6 +408,34 @@ TEST_F(Remote, DoctorSaysWhatHostsHaveAndLack) {
     EXPECT_THAT(bad->out(), HasSubstr("\"reached\": false"));
 }
 
+TEST_F(Remote, ADamagedProgramThereIsSaidAndSentAgain) {
+    ASSERT_EQ(start(onHosts("node1:1"))->wait(), 0);
+    fs::path program;
+    for (const auto& each :
+         fs::recursive_directory_iterator(fs::path(m_server->home()) / ".cache/shardscope"))
+        if (each.path().filename() == "shardscope-rank") program = each.path();
+    ASSERT_FALSE(program.empty());
+    fs::resize_file(program, fs::file_size(program) - 1);
+    const std::string ssh = "ssh -F " + m_server->clientConfiguration();
+    const std::vector<std::string> doctor{"doctor", "--hosts", "node1", "--ssh-command", ssh};
+    const auto said = start(doctor);
+    EXPECT_EQ(said->wait(), 0) << said->err();
+    EXPECT_THAT(said->out(), HasSubstr("is damaged or incomplete; the next run sends it again"));
+    std::vector<std::string> document = doctor;
+    document.emplace_back("--json");
+    const auto json = start(document);
+    EXPECT_EQ(json->wait(), 0) << json->err();
+    EXPECT_THAT(json->out(), HasSubstr("\"program_damaged\": true"));
+    fs::remove(output());
+    const auto mended = start(onHosts("node1:1"));
+    EXPECT_EQ(mended->wait(), 0) << mended->err();
+    EXPECT_THAT(mended->err(), HasSubstr("node1: sending the program again: what is there is "
+                                         "damaged or incomplete"));
+    const auto good = start(doctor);
+    EXPECT_EQ(good->wait(), 0);
+    EXPECT_THAT(good->out(), HasSubstr("node1: this program is in "));
+}
+
 TEST_F(Remote, AnUnknownKeyIsAcceptedByItsFingerprintOnly) {
     const std::string ssh = "ssh -F " + m_server->clientConfiguration();
     const auto look = [&](const std::vector<std::string>& more) {

@@ -78,13 +78,102 @@ TEST_F(DeploymentTest, IsNotDoneTwice) {
     EXPECT_FALSE(m_observer.saw(0, ConnectState::kSending));
 }
 
-TEST_F(DeploymentTest, IsDoneAgainWhereAFileIsMissing) {
+/// A way in which files of a program's folder change there; `path` is that folder.
+struct Damage {
+    const char* name;
+    void (*inflict)(const std::string& path);
+};
+std::ostream& operator<<(std::ostream& out, const Damage& damage) {
+    return out << damage.name;
+}
+
+class DamagedDeployment : public DeploymentTest, public testing::WithParamInterface<Damage> {};
+
+TEST_P(DamagedDeployment, IsSentAgain) {
     const Payload what = payload();
     ASSERT_TRUE(connect(what).agent.has_value());
-    std::filesystem::remove(folder() + "/shardscope/" + what.program.folder + "/bin/shardscope");
+    const std::string program = folder() + "/shardscope/" + what.program.folder;
+    GetParam().inflict(program);
+    const auto looked = lookAtHosts(nodes(1), options(), what, m_observer);
+    EXPECT_FALSE(looked.front().look.programThere);
+    EXPECT_TRUE(looked.front().look.programDamaged);
+    m_observer.notes.clear();
     const HostConnection again = connect(what);
     EXPECT_TRUE(again.agent.has_value()) << again.failure->message;
-    EXPECT_THAT(packagesThere(), ElementsAre(what.program.folder));
+    EXPECT_TRUE(m_observer.saw(0, ConnectState::kSending));
+    // The other one stays for a day: a run may be using it.
+    EXPECT_THAT(packagesThere(),
+                UnorderedElementsAre(
+                    what.program.folder,
+                    testing::MatchesRegex("\\.new-" + what.program.folder + "-.*\\.damaged")));
+    m_observer.notes.clear();
+    EXPECT_TRUE(connect(what).agent.has_value());
+    EXPECT_FALSE(m_observer.saw(0, ConnectState::kSending)) << "it is whole again";
+}
+
+constexpr const char* kLibrary = "/lib/libnothing.so.1";
+
+INSTANTIATE_TEST_SUITE_P(
+    All, DamagedDeployment,
+    testing::Values(
+        Damage{"AByteChanged",
+               [](const std::string& path) {
+                   std::fstream file(path + kLibrary, std::ios::in | std::ios::out);
+                   file.seekg(5000);
+                   const char old = static_cast<char>(file.get());
+                   file.seekp(5000);
+                   file.put(static_cast<char>(old ^ 1));
+               }},
+        Damage{
+            "CutOff",
+            [](const std::string& path) { std::filesystem::resize_file(path + kLibrary, 5000); }},
+        Damage{"AFileMissing",
+               [](const std::string& path) { std::filesystem::remove(path + "/bin/shardscope"); }},
+        Damage{"AFileAdded",
+               [](const std::string& path) {
+                   std::ofstream(path + "/lib/libc.so.6") << "not of ours";
+               }},
+        Damage{"TheSumsChangedToo",
+               [](const std::string& path) {
+                   std::ofstream(path + kLibrary) << "evil";
+                   EXPECT_TRUE(outputOf(
+                       {"sh", "-c", "cd '" + path + "' && sha256sum bin/* lib/* >SHA256SUMS"}));
+               }},
+        Damage{"NotExecutable",
+               [](const std::string& path) {
+                   std::filesystem::permissions(path + "/bin/shardscope",
+                                                std::filesystem::perms::owner_read);
+               }},
+        Damage{"ALinkInPlaceOfAFile",
+               [](const std::string& path) {
+                   const std::string file = path + kLibrary;
+                   std::filesystem::rename(file, path + "/.elsewhere");
+                   std::filesystem::create_symlink("../.elsewhere", file);
+               }}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST_F(DeploymentTest, IsNotStartedWhereADamagedOneStays) {
+    const Payload what = payload();
+    ASSERT_TRUE(connect(what).agent.has_value());
+    std::filesystem::resize_file(folder() + "/shardscope/" + what.program.folder + kLibrary, 5000);
+    std::filesystem::create_directory(m_files.file("bin"));
+    const std::string mv = m_files.file("bin/mv");
+    std::ofstream(mv) << "#!/bin/sh\ncase $2 in *.damaged) exit 1;; esac\nexec "
+                      << findProgram("mv") << " \"$@\"\n";
+    std::filesystem::permissions(mv, std::filesystem::perms::owner_all);
+    m_server->setLogin("PATH=" + m_files.file("bin") + ":$PATH; eval \"$SSH_ORIGINAL_COMMAND\"");
+    EXPECT_THAT(sentenceFor(what), HasSubstr("could not be stored in " + folder()));
+}
+
+TEST_F(DeploymentTest, OfManyHostsMendsADamagedOneOnce) {
+    const Payload what = payload(3'000'000);
+    ASSERT_TRUE(connect(what).agent.has_value());
+    const std::string program = folder() + "/shardscope/" + what.program.folder;
+    std::filesystem::resize_file(program + kLibrary, 5000);
+    auto found = connectHosts(nodes(6), options(), what, m_observer);
+    for (HostConnection& each : found) ASSERT_TRUE(each.agent.has_value()) << each.failure->message;
+    EXPECT_THAT(outputOf({"sh", "-c", "cd " + program + " && sha256sum -c SHA256SUMS"}),
+                test::IsOk());
 }
 
 TEST_F(DeploymentTest, TellsHowFarItIs) {

@@ -6,6 +6,7 @@
 #include "engine/launch/ssh/host_checks.h"
 #include "engine/launch/ssh/login_shell.h"
 #include "engine/launch/ssh/needed_libraries.h"
+#include "engine/launch/ssh/payload.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 
@@ -44,12 +45,13 @@ protected:
         std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     }
 
-    [[nodiscard]] HostLook look(const SshHost& host = {}) const {
+    [[nodiscard]] HostLook look(const SshHost& host = {},
+                                const std::string& program = "0123456789abcdef") const {
         const Token token;
         const auto answer = outputOf({"env", "-u", "XDG_CACHE_HOME", "HOME=" + home(),
                                       "SSH_CONNECTION=10.0.0.9 50 10.0.0.1 22",
                                       "PATH=" + m_folder.file("bin") + ":" + std::getenv("PATH"),
-                                      "/bin/sh", "-c", lookLine(host, token, "0123456789abcdef")});
+                                      "/bin/sh", "-c", lookLine(host, token, program)});
         EXPECT_THAT(answer, test::IsOk());
         return parseLook(answer.value_or(""));
     }
@@ -94,9 +96,22 @@ TEST_F(HostLookTest, TriesWhetherTheFolderMayBeWritten) {
 }
 
 TEST_F(HostLookTest, FindsTheVeryProgram) {
-    addFile(home() + "/.cache/shardscope/0123456789abcdef/bin/shardscope");
-    EXPECT_TRUE(look().programThere);
-    EXPECT_FALSE(look({"h", "elsewhere"}).programThere);
+    addFile(m_folder.file("program"));
+    const auto package = packageOf({{m_folder.file("program"), "bin/shardscope"}}, "");
+    ASSERT_THAT(package, test::IsOk());
+    const std::string place = home() + "/.cache/shardscope/" + package->folder;
+    EXPECT_FALSE(look({}, package->folder).programDamaged) << "there is none";
+    addFile(place + "/bin/shardscope");
+    EXPECT_TRUE(look({}, package->folder).programDamaged) << "it has no sums";
+    std::ofstream(place + "/SHA256SUMS") << package->sums();
+    const HostLook found = look({}, package->folder);
+    EXPECT_TRUE(found.programThere);
+    EXPECT_FALSE(found.programDamaged);
+    EXPECT_FALSE(look({"h", "elsewhere"}, package->folder).programThere);
+    // The sums are right, but not those of the name.
+    std::filesystem::rename(place, home() + "/.cache/shardscope/0123456789abcdef");
+    EXPECT_FALSE(look().programThere);
+    EXPECT_TRUE(look().programDamaged);
 }
 
 TEST_F(HostLookTest, FindsWhatFetchLibTorchHasPutThere) {
