@@ -19,7 +19,13 @@ constexpr std::size_t kLongestField = 255;
 
 /// Of a line that has fields, and may be shown to people.
 std::string field(std::string_view text) {
-    return printableLine(std::string(text.substr(0, kLongestField)));
+    std::string printed = printableLine(std::string(text.substr(0, kLongestField)));
+    if (printed.size() <= kLongestField) return printed;
+    // What is spelled is longer; a field that was cut is not cut again.
+    std::size_t end = kLongestField;
+    while (end > 0 && (static_cast<unsigned char>(printed[end]) & 0xC0) == 0x80) --end;
+    printed.resize(end);
+    return printed;
 }
 
 std::optional<std::int32_t> number(std::string_view text) {
