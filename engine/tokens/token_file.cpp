@@ -83,20 +83,19 @@ Result<TokenFileWriter> TokenFileWriter::create(const std::string& path, TokenFo
                                                 std::size_t width) {
     TokenFileWriter writer;
     writer.m_path = path;
-    writer.m_temporary = fmt::format("{}.part", path);
     writer.m_format = format;
     writer.m_width = width;
     // Through no link that is there already.
-    const int made = openNewFile(writer.m_temporary);
+    const int made = openNewFile(path);
     if (made >= 0) {
         ::close(made);
-        writer.m_file.open(writer.m_temporary, std::ios::binary | std::ios::in | std::ios::out);
+        writer.m_file.open(path, std::ios::binary | std::ios::in | std::ios::out);
     }
     if (made < 0 || !writer.m_file) {
         const auto error =
             failure(ErrorCode::kUsage, fmt::format("cannot write {}: {}; choose another --output",
-                                                   writer.m_temporary, std::strerror(errno)));
-        writer.m_temporary.clear();
+                                                   path, std::strerror(errno)));
+        writer.m_path.clear();
         return error;
     }
     if (format == TokenFormat::kLlmc) {
@@ -107,16 +106,16 @@ Result<TokenFileWriter> TokenFileWriter::create(const std::string& path, TokenFo
 }
 
 TokenFileWriter::~TokenFileWriter() {
-    if (m_temporary.empty()) return;
+    if (m_path.empty()) return;
     m_file.close();
     std::error_code ignored;
-    fs::remove(m_temporary, ignored);
+    fs::remove(m_path, ignored);
 }
 
 tl::unexpected<Error> TokenFileWriter::failed() const {
     return failure(ErrorCode::kFailure,
-                   fmt::format("cannot write {}: {}; make room, or choose another --output",
-                               m_temporary, std::strerror(errno)));
+                   fmt::format("cannot write {}: {}; make room, or choose another --output", m_path,
+                               std::strerror(errno)));
 }
 
 Result<void> TokenFileWriter::write(std::span<const std::uint32_t> tokens) {
@@ -148,7 +147,7 @@ Result<void> TokenFileWriter::moveTail(std::size_t count, TokenFileWriter& tail)
     }
     m_file.flush();
     std::error_code error;
-    fs::resize_file(m_temporary, header + keep * m_width, error);
+    fs::resize_file(m_path, header + keep * m_width, error);
     if (error) return failed();
     m_count = keep;
     tail.m_count += count;
@@ -173,14 +172,7 @@ Result<void> TokenFileWriter::finish() {
     }
     m_file.close();
     if (!m_file) return failed();
-    std::error_code error;
-    fs::rename(m_temporary, m_path, error);
-    if (error) {
-        return failure(
-            ErrorCode::kUsage,
-            fmt::format("cannot write {}: {}; choose another --output", m_path, error.message()));
-    }
-    m_temporary.clear();
+    m_path.clear();
     return {};
 }
 

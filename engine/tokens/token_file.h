@@ -31,10 +31,11 @@ struct TokenFile {
 /// or that announces other than follows.
 Result<TokenFile> openTokenFile(const std::string& path);
 
-/// Writes tokens as they come, to a temporary name until finish().
+/// Writes tokens as they come, to a file of its own that finish() makes whole.
 class TokenFileWriter {
 public:
-    /// `width` 2, or 4 for llm.c's wide tokens. Errors (kUsage): the file cannot be made.
+    /// `width` 2, or 4 for llm.c's wide tokens; what has the name is removed. Errors (kUsage): the
+    /// file cannot be made.
     static Result<TokenFileWriter> create(const std::string& path, TokenFormat format,
                                           std::size_t width);
     TokenFileWriter(TokenFileWriter&&) = default;
@@ -47,14 +48,14 @@ public:
     [[nodiscard]] std::size_t count() const { return m_count; }
     /// Moves the last `count` tokens to `tail`, a writer of the same width.
     Result<void> moveTail(std::size_t count, TokenFileWriter& tail);
-    /// Header, and the name asked for; replaces what had it.
+    /// Its header, and it stays.
     Result<void> finish();
 
 private:
     TokenFileWriter() = default;
     [[nodiscard]] tl::unexpected<Error> failed() const;
 
-    std::string m_path, m_temporary;
+    std::string m_path;  ///< empty once finished
     std::fstream m_file;
     TokenFormat m_format = TokenFormat::kNanoGpt;
     std::size_t m_width = 2;

@@ -13,8 +13,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -75,14 +77,12 @@ bool isPeer(const std::string& path) {
 }
 constexpr storage::Replaceable kPeerTimes{"what PyTorch took", isPeer};
 
-/// Standard output and error into files of these names.
+/// Standard output into a new file of this name.
 Result<launch::ProcessEnd> runToTheEnd(const std::vector<std::string>& arguments,
-                                       const std::string& out, const std::string& err) {
-    const auto open = [](const std::string& path) {
-        return launch::FileDescriptor(openNewFile(path));
-    };
+                                       const std::string& out,
+                                       const launch::FileDescriptor& toErr) {
     const launch::FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    const launch::FileDescriptor toOut = open(out), toErr = open(err);
+    const launch::FileDescriptor toOut(openNewFile(out));
     if (!input.valid() || !toOut.valid() || !toErr.valid())
         return failure(ErrorCode::kFailure, fmt::format("{} cannot be written", out));
     launch::SpawnRequest request;
@@ -100,11 +100,14 @@ Result<launch::ProcessEnd> runToTheEnd(const std::vector<std::string>& arguments
     }
 }
 
-std::string lastLineOfFile(const std::string& path) {
-    std::ifstream file(path);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return launch::lastLineOf(text.str());
+/// Of its last bytes.
+std::string lastLineIn(const launch::FileDescriptor& file) {
+    std::string text(4096, '\0');
+    const off_t size = ::lseek(file.get(), 0, SEEK_END);
+    const off_t from = std::max<off_t>(0, size - static_cast<off_t>(text.size()));
+    const ssize_t count = ::pread(file.get(), text.data(), text.size(), from);
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, count)));
+    return launch::lastLineOf(text);
 }
 
 }  // namespace
@@ -129,23 +132,24 @@ Result<void> measurePeer(const run::RunConfig& asked, const std::string& path) {
         return failure(ErrorCode::kFailure,
                        fmt::format("there is no python3; {} names another", kPython));
     // What lies there is none of ours, or it would have been read.
-    if (auto fine = storage::settleOutput({path, false, kPeerTimes}); !fine) return failure(fine);
-    const std::string partial = path + ".partial", errors = path + ".err";
-    const auto end = runToTheEnd(argumentsOf(config, *plan), partial, errors);
-    const std::string why = lastLineOfFile(errors);
-    std::error_code ignored;
-    fs::remove(errors, ignored);
-    if (end && end->code == 0 && readPeer(partial)) fs::rename(partial, path, ignored);
-    fs::remove(partial, ignored);
+    auto file = storage::OutputFile::reserve({path, false, kPeerTimes});
+    if (!file) return failure(file);
+    const launch::FileDescriptor errors(::memfd_create("errors", MFD_CLOEXEC));
+    const auto end = runToTheEnd(argumentsOf(config, *plan), file->part(), errors);
+    const std::string why = lastLineIn(errors);
     if (!end) return failure(end);
     if (InterruptGuard::interrupted()) return failure(ErrorCode::kInterrupted, "interrupted");
-    if (end->code == 0) return {};
+    if (end->code == 0) return readPeer(file->part()) ? file->commit() : Result<void>();
     return failure(ErrorCode::kFailure,
                    why.empty() ? "Python ended without a message"
                                : fmt::format("{}; {} names another Python", why, kPython));
 }
 
 Result<PeerTimes> readPeer(const std::string& path) {
+    std::error_code error;
+    // A FIFO would be waited for.
+    if (!fs::is_regular_file(path, error))
+        return failure(ErrorCode::kUnreadable, path + " is no regular file");
     std::ifstream file(path);
     const Json json = Json::parse(file, nullptr, false);
     try {

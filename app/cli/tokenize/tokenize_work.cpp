@@ -8,6 +8,8 @@
 #include "engine/tokens/tokenizer.h"
 #include "storage/interchange/output_kind.h"
 #include "storage/model/new_file.h"
+#include "storage/model/plain_text.h"
+#include "storage/recording/file/output_file.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,8 +19,10 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <limits>
+#include <utility>
 
 namespace shardscope::cli {
 namespace {
@@ -40,6 +44,26 @@ public:
 private:
     std::chrono::steady_clock::time_point m_start = std::chrono::steady_clock::now();
 };
+
+struct Texts {
+    std::vector<std::string> files;
+    std::int64_t bytes = 0;
+};
+
+/// The text files that `inputs`, files and folders, name. Errors as tokens::findTextFiles().
+Result<Texts> findTexts(const std::vector<std::string>& inputs) {
+    Texts texts;
+    for (const std::string& input : inputs) {
+        const auto files = tokens::findTextFiles(input);
+        if (!files) return failure(files);
+        texts.files.insert(texts.files.end(), files->begin(), files->end());
+    }
+    for (const std::string& file : texts.files) {
+        std::error_code ignored;
+        texts.bytes += static_cast<std::int64_t>(fs::file_size(file, ignored));
+    }
+    return texts;
+}
 
 tl::unexpected<Error> stopped() {
     return failure(ErrorCode::kCancelled, "stopped");
@@ -77,14 +101,24 @@ std::int64_t countTokens(const Tokenizer& tokenizer, const PieceCounts& pieces) 
     return total;
 }
 
-/// The token files to write, and what goes where.
+/// The path to write, which is none of the files `read`.
+storage::OutputRequest outputOf(const fs::path& path, const TokenizeOptions& options,
+                                std::vector<std::string> read, const storage::Replaceable& kind) {
+    read.push_back(options.tokenizer);
+    return {path.string(), options.overwrite, kind, std::move(read)};
+}
+
+/// The files to write, and what goes where.
 struct Outputs {
-    fs::path training, validation, tokenizer;  ///< the latter two empty for a single file
+    storage::OutputRequest training, validation, tokenizer;  ///< no path: not written
     double heldBack = 0;
 };
 
 Result<Outputs> chooseOutputs(const TokenizeOptions& options, const Texts& texts) {
     const fs::path output(options.output);
+    const auto request = [&](const fs::path& path) {
+        return outputOf(path, options, texts.files, interchange::kTokenFile);
+    };
     Outputs chosen;
     if (output.extension() == ".bin") {
         if (options.heldBack.value_or(0) > 0) {
@@ -93,10 +127,12 @@ Result<Outputs> chooseOutputs(const TokenizeOptions& options, const Texts& texts
                                        "a folder with --output, or give --held-back 0",
                                        options.output));
         }
-        chosen.training = output;
+        chosen.training = request(output);
     } else {
-        chosen = {output / "train.bin", output / "val.bin", output / "tokenizer.json",
-                  options.heldBack.value_or(kHeldBackOfAFolder)};
+        chosen = {
+            request(output / "train.bin"), request(output / "val.bin"),
+            outputOf(output / "tokenizer.json", options, texts.files, interchange::kTokenizerFile),
+            options.heldBack.value_or(kHeldBackOfAFolder)};
         std::error_code error;
         fs::create_directories(output, error);
         if (error) {
@@ -107,16 +143,12 @@ Result<Outputs> chooseOutputs(const TokenizeOptions& options, const Texts& texts
     }
     // The very tokenizer that is used need not be written again.
     std::error_code ignored;
-    if (!chosen.tokenizer.empty() && fs::equivalent(chosen.tokenizer, options.tokenizer, ignored))
-        chosen.tokenizer.clear();
-    for (fs::path* path : {&chosen.training, &chosen.validation, &chosen.tokenizer}) {
-        if (path->empty()) continue;
-        const bool tokens = path != &chosen.tokenizer;
-        auto checked = checkOutput(*path, options, texts.files,
-                                   tokens ? interchange::kTokenFile : interchange::kTokenizerFile);
-        if (!checked) return failure(checked);
-        *path = *checked;
-    }
+    if (fs::equivalent(chosen.tokenizer.path, options.tokenizer, ignored))
+        chosen.tokenizer.path.clear();
+    for (const storage::OutputRequest* each :
+         {&chosen.training, &chosen.validation, &chosen.tokenizer})
+        if (!each->path.empty())
+            if (auto fine = storage::settleOutput(*each); !fine) return failure(fine);
     return chosen;
 }
 
@@ -153,7 +185,20 @@ Result<void> encodeAll(const Texts& texts, const Tokenizer& tokenizer,
     return {};
 }
 
-/// Parts the tail off, and gives all files their names.
+/// The last `count` tokens of `training` as another file.
+Result<void> partOff(std::size_t count, TokenFileWriter& training,
+                     const storage::OutputRequest& request, TokenFormat format, std::size_t width) {
+    auto file = storage::OutputFile::reserve(request);
+    if (!file) return failure(file);
+    auto validation = TokenFileWriter::create(file->part(), format, width);
+    if (!validation) return file->failed(validation.error());
+    auto done = training.moveTail(count, *validation);
+    if (done) done = validation->finish();
+    if (!done) return file->failed(done.error());
+    return file->commit();
+}
+
+/// Parts the tail off, and gives all files but that of training their names.
 Result<void> finishOutputs(const Outputs& outputs, const Tokenizer& tokenizer,
                            TokenFileWriter& training, TokenFormat format, std::size_t width,
                            TokenizeAccount& account) {
@@ -162,18 +207,17 @@ Result<void> finishOutputs(const Outputs& outputs, const Tokenizer& tokenizer,
     account.tokens = static_cast<std::int64_t>(training.count());
     account.heldBackTokens = static_cast<std::int64_t>(held);
     if (held > 0) {
-        auto validation = TokenFileWriter::create(outputs.validation.string(), format, width);
-        if (!validation) return failure(validation);
-        if (auto moved = training.moveTail(held, *validation); !moved) return moved;
-        if (auto finished = validation->finish(); !finished) return finished;
-        account.outputs.push_back(outputs.validation.string());
+        auto parted = partOff(held, training, outputs.validation, format, width);
+        if (!parted) return parted;
+        account.outputs.push_back(outputs.validation.path);
     }
-    if (!outputs.tokenizer.empty()) {
-        auto written = writeText(outputs.tokenizer.string(), tokenizerJson(tokenizer.vocabulary()));
+    if (!outputs.tokenizer.path.empty()) {
+        auto written =
+            storage::writeOutput(outputs.tokenizer, tokenizerJson(tokenizer.vocabulary()));
         if (!written) return written;
-        account.outputs.push_back(outputs.tokenizer.string());
+        account.outputs.push_back(outputs.tokenizer.path);
     }
-    account.outputs.insert(account.outputs.begin(), outputs.training.string());
+    account.outputs.insert(account.outputs.begin(), outputs.training.path);
     return training.finish();
 }
 
@@ -183,21 +227,52 @@ Result<void> decodeFile(const std::string& path, const Tokenizer& tokenizer,
     const auto stream = openTokenFiles({path});
     if (!stream) return failure(stream);
     std::vector<std::int64_t> tokens;
+    const bool onTerminal = &out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
     for (std::int64_t at = 0; at < stream->size() && out;) {
         if (!options.progress(static_cast<double>(at) / static_cast<double>(stream->size())))
             return stopped();
         tokens.resize(std::min(kDecodedAtOnce, static_cast<std::size_t>(stream->size() - at)));
         stream->read(at, tokens);
         const std::vector<std::uint32_t> ids(tokens.begin(), tokens.end());
-        const auto text = tokenizer.decode(ids, static_cast<std::size_t>(at));
+        auto text = tokenizer.decode(ids, static_cast<std::size_t>(at));
         if (!text) return failure(text, path);
-        out.write(text->data(), static_cast<std::streamsize>(text->size()));
         account.textBytes += static_cast<std::int64_t>(text->size());
+        if (onTerminal) text = printable(std::move(*text));
+        out.write(text->data(), static_cast<std::streamsize>(text->size()));
         at += static_cast<std::int64_t>(tokens.size());
     }
     account.tokens += stream->size();
     return {};
 }
+
+/// Text that comes piece by piece.
+class WholeFile {
+public:
+    explicit WholeFile(storage::OutputFile output) : m_output(std::move(output)) {
+        // Through no link that is there already.
+        const int made = openNewFile(m_output.part());
+        if (made >= 0) {
+            ::close(made);
+            m_out.open(m_output.part(), std::ios::binary | std::ios::in);
+        } else {
+            m_out.setstate(std::ios::failbit);
+        }
+    }
+
+    [[nodiscard]] std::ostream& out() { return m_out; }
+    Result<void> finish() {
+        m_out.close();
+        if (m_out) return m_output.commit();
+        return m_output.failed(
+            {ErrorCode::kFailure, fmt::format("cannot write {}: {}; make room, or choose another "
+                                              "--output",
+                                              m_output.part(), std::strerror(errno))});
+    }
+
+private:
+    storage::OutputFile m_output;
+    std::ofstream m_out;
+};
 
 }  // namespace
 
@@ -205,9 +280,9 @@ Result<TokenizeAccount> trainTokenizer(const TokenizeOptions& options) {
     const Stopwatch watch;
     const auto texts = findTexts(options.inputs);
     if (!texts) return failure(texts);
-    const auto target =
-        checkOutput(options.output, options, texts->files, interchange::kTokenizerFile);
-    if (!target) return failure(target);
+    const auto output =
+        outputOf(options.output, options, texts->files, interchange::kTokenizerFile);
+    if (auto fine = storage::settleOutput(output); !fine) return failure(fine);
     PieceCounts pieces;
     if (auto counted = countPieces(*texts, options, pieces); !counted) return failure(counted);
     const auto progress = [&](std::size_t tokens) {
@@ -217,7 +292,7 @@ Result<TokenizeAccount> trainTokenizer(const TokenizeOptions& options) {
     };
     auto vocabulary = trainBpe(pieces, {options.vocabulary, options.leastCount, progress});
     if (!vocabulary) return failure(vocabulary);
-    const auto written = writeText(*target, tokenizerJson(*vocabulary));
+    const auto written = storage::writeOutput(output, tokenizerJson(*vocabulary));
     if (!written) return failure(written);
     const auto tokenizer = Tokenizer::make(std::move(*vocabulary), options.output);
     if (!tokenizer) return failure(tokenizer);
@@ -242,12 +317,15 @@ Result<TokenizeAccount> encodeTexts(const TokenizeOptions& options) {
     if (!texts) return failure(texts);
     const auto outputs = chooseOutputs(options, *texts);
     if (!outputs) return failure(outputs);
-    auto writer = TokenFileWriter::create(outputs->training.string(), options.format, *width);
-    if (!writer) return failure(writer);
+    auto file = storage::OutputFile::reserve(outputs->training);
+    if (!file) return failure(file);
+    auto writer = TokenFileWriter::create(file->part(), options.format, *width);
+    if (!writer) return file->failed(writer.error());
     TokenizeAccount account;
     auto done = encodeAll(*texts, *tokenizer, options, *writer);
     if (done) done = finishOutputs(*outputs, *tokenizer, *writer, options.format, *width, account);
-    if (!done) return failure(done);
+    if (!done) return file->failed(done.error());
+    if (done = file->commit(); !done) return failure(done);
     account.tokenizer = options.tokenizer;
     account.vocabulary = tokenizer->size();
     account.files = static_cast<std::int64_t>(texts->files.size());
@@ -262,10 +340,10 @@ Result<TokenizeAccount> decodeTokens(const TokenizeOptions& options) {
     if (!tokenizer) return failure(tokenizer);
     std::optional<WholeFile> file;
     if (!options.output.empty()) {
-        const auto target =
-            checkOutput(options.output, options, options.inputs, interchange::kTextFile);
-        if (!target) return failure(target);
-        file.emplace(*target);
+        auto reserved = storage::OutputFile::reserve(
+            outputOf(options.output, options, options.inputs, interchange::kTextFile));
+        if (!reserved) return failure(reserved);
+        file.emplace(std::move(*reserved));
     }
     std::ostream& out = file ? file->out() : std::cout;
     TokenizeAccount account;
@@ -285,63 +363,6 @@ Result<TokenizeAccount> decodeTokens(const TokenizeOptions& options) {
     account.files = static_cast<std::int64_t>(options.inputs.size());
     account.seconds = watch.seconds();
     return account;
-}
-
-namespace fs = std::filesystem;
-
-Result<Texts> findTexts(const std::vector<std::string>& inputs) {
-    Texts texts;
-    for (const std::string& input : inputs) {
-        const auto files = tokens::findTextFiles(input);
-        if (!files) return failure(files);
-        texts.files.insert(texts.files.end(), files->begin(), files->end());
-    }
-    for (const std::string& file : texts.files) {
-        std::error_code ignored;
-        texts.bytes += static_cast<std::int64_t>(fs::file_size(file, ignored));
-    }
-    return texts;
-}
-
-Result<std::string> checkOutput(const fs::path& path, const TokenizeOptions& options,
-                                std::vector<std::string> read, const storage::Replaceable& kind) {
-    read.push_back(options.tokenizer);
-    return storage::settleOutput({path.string(), options.overwrite, kind, std::move(read)});
-}
-
-WholeFile::WholeFile(std::string path)
-    : m_path(std::move(path)), m_part(fmt::format("{}.part", m_path)) {
-    // Through no link that is there already.
-    const int made = openNewFile(m_part);
-    if (made >= 0) {
-        ::close(made);
-        m_out.open(m_part, std::ios::binary | std::ios::in);
-    } else {
-        m_out.setstate(std::ios::failbit);
-    }
-}
-
-WholeFile::~WholeFile() {
-    std::error_code ignored;
-    if (!m_finished) fs::remove(m_part, ignored);
-}
-
-Result<void> WholeFile::finish() {
-    m_out.close();
-    std::error_code error;
-    const std::string cause = m_out ? "" : std::strerror(errno);
-    if (m_out) fs::rename(m_part, m_path, error);
-    m_finished = m_out && !error;
-    if (m_finished) return {};
-    return failure(ErrorCode::kFailure,
-                   fmt::format("cannot write {}: {}; make room, or choose another --output", m_path,
-                               error ? error.message() : cause));
-}
-
-Result<void> writeText(const std::string& path, std::string_view text) {
-    WholeFile file(path);
-    file.out().write(text.data(), static_cast<std::streamsize>(text.size()));
-    return file.finish();
 }
 
 }  // namespace shardscope::cli

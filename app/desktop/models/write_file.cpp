@@ -3,7 +3,6 @@
 #include "storage/recording/file/output_file.h"
 
 #include <QFile>
-#include <QFileInfo>
 
 namespace shardscope::desktop {
 namespace {
@@ -26,13 +25,6 @@ Result<void> writeFile(const storage::OutputRequest& may, const QByteArray& byte
 }
 
 Result<void> writeText(const QString& path, const QByteArray& text) {
-    const QFileInfo file(path);
-    const QFileInfo target(file.canonicalFilePath());
-    if (file.isSymLink() && target.exists() && target.suffix() != file.suffix())
-        return failure(ErrorCode::kUsage,
-                       path.toStdString() + " is a symbolic link to " +
-                           target.filePath().toStdString() +
-                           ", which is another kind of file: choose another name");
     return writeFile({systemPath(path), true, {"text", isText}}, text);
 }
 

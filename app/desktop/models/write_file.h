@@ -19,7 +19,7 @@ namespace shardscope::desktop {
 Result<void> writeFile(const storage::OutputRequest& may, const QByteArray& bytes);
 
 /// Text into a file whose name a dialog has asked for, and which it has asked to replace. Neither a
-/// device nor what is not text is replaced, nor through a symbolic link a file with another ending.
+/// device nor what is not text is replaced, nor anything through a symbolic link.
 Result<void> writeText(const QString& path, const QByteArray& text);
 
 }  // namespace shardscope::desktop

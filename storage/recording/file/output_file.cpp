@@ -72,33 +72,34 @@ std::string writerText(const std::string& path) {
 }
 
 /// Of something that is there.
-Result<void> checkThere(const OutputRequest& request, const std::string& target,
-                        const struct stat& facts) {
+Result<void> checkThere(const OutputRequest& request, const struct stat& facts) {
     const std::string& path = request.path;
+    std::error_code error;
+    if (S_ISLNK(facts.st_mode))
+        return refused(path + " is a symbolic link to " + fs::read_symlink(path, error).string() +
+                       ", and nothing is written through a link: name the file itself, or remove "
+                       "the link");
     if (S_ISDIR(facts.st_mode)) return refused(path + " is a folder: name a file inside it");
     if (!S_ISREG(facts.st_mode))
         return refused(path + " is " + kindOf(facts.st_mode) +
                        ", which is never replaced: name a file");
-    if (std::any_of(request.inputs.begin(), request.inputs.end(),
-                    [&](const std::string& input) { return reads(input, facts); }))
-        return refused(path + " is what this command reads and never changes: choose another name");
-    const bool ours = facts.st_size == 0 || request.replaces.isOne(target);
+    const bool ours = facts.st_size == 0 || request.replaces.isOne(path);
     if (!ours)
         return refused(path + " already exists and is not " + request.replaces.what +
                        (request.overwrite ? ", and nothing else is replaced"
                                           : ", which is all that --force replaces") +
                        ": choose another name, or remove it yourself");
-    if (isBeingWritten(target))
-        return refused(path + " is being written by " + writerText(target) +
+    if (isBeingWritten(path))
+        return refused(path + " is being written by " + writerText(path) +
                        ": let it end, or choose another name");
     if (!request.overwrite)
         return refused(path + " already exists: choose another name, or replace it with --force");
     return {};
 }
 
-Result<void> checkFolder(const std::string& path, const std::string& target) {
+Result<void> checkFolder(const std::string& path) {
     std::error_code error;
-    const fs::path folder = fs::absolute(target, error).parent_path();
+    const fs::path folder = fs::absolute(path, error).parent_path();
     if (error)
         return refused("cannot write " + path + ": the current folder is gone (" + error.message() +
                        "), change to another or name a whole path");
@@ -114,24 +115,20 @@ Result<void> checkFolder(const std::string& path, const std::string& target) {
 }  // namespace
 
 Result<OutputFile> OutputFile::reserve(const OutputRequest& request, int tries) {
-    auto target = settleOutput(request);
-    if (!target) return failure(target);
-    removeDeadParts(*target);
-    std::string part = partName(*target, "part");
+    if (auto fine = settleOutput(request); !fine) return failure(fine);
+    removeDeadParts(request.path);
+    std::string part = partName(request.path, "part");
     if (tries > 0) part += "-again" + std::to_string(tries);
-    OutputFile file(request, std::move(*target), std::move(part));
+    OutputFile file(request, std::move(part));
     file.discard();
     return file;
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
-    : m_request(std::move(other.m_request)),
-      m_path(std::move(other.m_path)),
-      m_part(std::exchange(other.m_part, {})) {}
+    : m_request(std::move(other.m_request)), m_part(std::exchange(other.m_part, {})) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
     std::swap(m_request, other.m_request);
-    std::swap(m_path, other.m_path);
     std::swap(m_part, other.m_part);
     return *this;
 }
@@ -146,25 +143,25 @@ void OutputFile::discard() const {
 }
 
 tl::unexpected<Error> OutputFile::failed(const Error& error) const {
-    return failure(error.code, withoutPart(error.message, m_part, m_path));
+    return failure(error.code, withoutPart(error.message, m_part, m_request.path));
 }
 
 Result<void> OutputFile::commit() {
+    const std::string& path = m_request.path;
     if (m_request.overwrite)
         if (auto still = settleOutput(m_request); !still) return failure(still);
     // A journal of a file that is replaced, or was removed, must never be applied to the new one.
-    if (m_request.overwrite || access(m_path.c_str(), F_OK) != 0)
+    if (m_request.overwrite || access(path.c_str(), F_OK) != 0)
         for (const char* suffix : kSidecars)
-            if (*suffix != '\0') unlink((m_path + suffix).c_str());
+            if (*suffix != '\0') unlink((path + suffix).c_str());
     if (m_request.overwrite) {
-        if (std::rename(m_part.c_str(), m_path.c_str()) != 0)
-            return cannotWrite(m_path, std::strerror(errno));
-    } else if (renameat2(AT_FDCWD, m_part.c_str(), AT_FDCWD, m_path.c_str(), RENAME_NOREPLACE) !=
-               0) {
+        if (std::rename(m_part.c_str(), path.c_str()) != 0)
+            return cannotWrite(path, std::strerror(errno));
+    } else if (renameat2(AT_FDCWD, m_part.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
         // Some file systems know no RENAME_NOREPLACE; a hard link does not replace either.
-        if (errno == EEXIST) return alreadyExists(m_path);
-        if (errno != EINVAL || link(m_part.c_str(), m_path.c_str()) != 0)
-            return cannotWrite(m_path, std::strerror(errno));
+        if (errno == EEXIST) return alreadyExists(path);
+        if (errno != EINVAL || link(m_part.c_str(), path.c_str()) != 0)
+            return cannotWrite(path, std::strerror(errno));
         unlink(m_part.c_str());
     }
     m_part.clear();
@@ -185,23 +182,17 @@ bool isRecording(const std::string& path) {
     return claimedFileSize(path).has_value();
 }
 
-Result<std::string> settleOutput(const OutputRequest& request) {
-    if (request.path.empty()) return refused("no output file: name one with --output");
-    std::string target = request.path;
-    std::error_code error;
-    if (fs::is_symlink(fs::symlink_status(target, error))) {
-        target = fs::canonical(request.path, error).string();
-        if (error)
-            return refused(request.path +
-                           " is a symbolic link that leads to no file: remove it, or choose "
-                           "another name");
-    }
+Result<void> settleOutput(const OutputRequest& request) {
+    const std::string& path = request.path;
+    if (path.empty()) return refused("no output file: name one with --output");
     struct stat facts {};
-    if (lstat(target.c_str(), &facts) == 0) {
-        if (auto fine = checkThere(request, target, facts); !fine) return failure(fine);
-    }
-    if (auto fine = checkFolder(request.path, target); !fine) return failure(fine);
-    return target;
+    if (stat(path.c_str(), &facts) == 0 &&
+        std::any_of(request.inputs.begin(), request.inputs.end(),
+                    [&](const std::string& input) { return reads(input, facts); }))
+        return refused(path + " is what this command reads and never changes: choose another name");
+    if (lstat(path.c_str(), &facts) == 0)
+        if (auto fine = checkThere(request, facts); !fine) return fine;
+    return checkFolder(path);
 }
 
 }  // namespace shardscope::storage

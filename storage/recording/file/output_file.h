@@ -12,8 +12,8 @@ namespace shardscope::storage {
 // Whether a command may write its output under a name: the one rule of every verb.
 //
 // With --force only a regular file is ever replaced that is what the verb writes: never a device,
-// a FIFO, a socket or a folder, not what the same command reads, under whatever name, and no
-// recording that is being written.
+// a FIFO, a socket, a folder or a symbolic link, nor what a link leads to; not what the same
+// command reads, under whatever name, and no recording that is being written.
 
 /// What a verb writes, and so may replace.
 struct Replaceable {
@@ -31,9 +31,8 @@ struct OutputRequest {
     std::vector<std::string> inputs{};  ///< files and folders that the command reads
 };
 
-/// The path to write: that of the target where a symbolic link leads to a file that may be
-/// replaced. kUsage with a sentence where nothing may be written. Changes nothing.
-Result<std::string> settleOutput(const OutputRequest& request);
+/// kUsage with a sentence where nothing may be written. Changes nothing.
+Result<void> settleOutput(const OutputRequest& request);
 
 class OutputFile {
 public:
@@ -53,12 +52,11 @@ public:
     Result<void> commit();
 
 private:
-    OutputFile(OutputRequest request, std::string path, std::string part)
-        : m_request(std::move(request)), m_path(std::move(path)), m_part(std::move(part)) {}
+    OutputFile(OutputRequest request, std::string part)
+        : m_request(std::move(request)), m_part(std::move(part)) {}
     void discard() const;
 
     OutputRequest m_request;
-    std::string m_path;
     std::string m_part;  ///< empty once committed
 };
 

@@ -203,10 +203,10 @@ Result<void> checkRecordingFile(const std::string& path) {
 
 Result<RecordingFile> createRecordingFile(const std::string& path, const RunFacts& run,
                                           bool overwrite, const std::vector<std::string>& inputs) {
-    const auto target = settleOutput({path, overwrite, kRecording, inputs});
-    if (!target) return failure(target);
-    removeDeadParts(*target);
-    const std::string fresh = partName(*target, "new");
+    if (auto fine = settleOutput({path, overwrite, kRecording, inputs}); !fine)
+        return failure(fine);
+    removeDeadParts(path);
+    const std::string fresh = partName(path, "new");
     unlink(fresh.c_str());
     {
         auto connection = Connection::open(fresh, Connection::Mode::kCreate);
@@ -219,18 +219,18 @@ Result<RecordingFile> createRecordingFile(const std::string& path, const RunFact
     // Before it has its name, so that no moment exists in which it seems to have no writer.
     auto lock = WriterLock::take(fresh);
     if (!lock) return failure(lock);
-    if (auto moved = moveIntoPlace(fresh, *target, overwrite); !moved) {
+    if (auto moved = moveIntoPlace(fresh, path, overwrite); !moved) {
         unlink(fresh.c_str());
         return failure(moved);
     }
-    auto connection = Connection::open(*target, Connection::Mode::kCreate);
+    auto connection = Connection::open(path, Connection::Mode::kCreate);
     if (!connection) return failure(connection);
     // secure_delete is on in Debian's build and would write every freed page twice.
     auto set = connection->execute(
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=OFF;"
         "PRAGMA wal_autocheckpoint=4000");
     if (!set) return failure(set);
-    return RecordingFile{std::move(*lock), std::move(*connection), *target};
+    return RecordingFile{std::move(*lock), std::move(*connection), path};
 }
 
 }  // namespace shardscope::storage

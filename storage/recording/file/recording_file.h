@@ -23,7 +23,7 @@ inline constexpr std::string_view kWriterKey = "writer";
 struct RecordingFile {
     WriterLock lock;
     Connection connection;
-    std::string path;  ///< of the file itself, where the name asked for was a symbolic link
+    std::string path;
 };
 
 /// A new recording with all tables and its run row, open in WAL mode. It appears under `path`

@@ -285,18 +285,23 @@ Result<void> salvageChunks(SalvageContext& context, ChunkWriter& writer) {
 Result<Salvage> salvageRecording(const std::string& input, const std::string& output,
                                  bool overwrite, const std::function<bool()>& goOn) {
     std::error_code ignored;
-    const auto target = settleOutput({output, overwrite, kRecording, {input}});
-    if (!target) return failure(target);
-    removeDeadParts(*target);
-    const std::string stem = partName(*target, "part");
+    const OutputRequest request{output, overwrite, kRecording, {input}};
+    if (auto fine = settleOutput(request); !fine) return failure(fine);
+    removeDeadParts(output);
+    const std::string stem = partName(output, "part");
     auto damaged = DamagedFile::open(input, stem + "-in");
     if (!damaged) return failure(damaged);
     auto salvaged = salvageInto(*damaged, stem, goOn);
     if (salvaged) {
+        // It took a while.
+        if (auto still = settleOutput(request); !still) {
+            removeAll(stem);
+            return failure(still);
+        }
         std::error_code error;
         for (const char* suffix : {"-wal", "-shm", "-journal"})
-            fs::remove(*target + suffix, ignored);
-        fs::rename(stem, *target, error);
+            fs::remove(output + suffix, ignored);
+        fs::rename(stem, output, error);
         if (!error) return salvaged;
         removeAll(stem);
         return failure(ErrorCode::kFailure, "cannot write " + output + ": " + error.message());

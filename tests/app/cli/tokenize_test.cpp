@@ -48,7 +48,7 @@ protected:
     bool leftNothing() const {
         const fs::path folder = fs::path(path("x")).parent_path();
         for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-            if (entry.path().extension() == ".part") return false;
+            if (entry.path().filename().string().find(".part-") != std::string::npos) return false;
         }
         return true;
     }

@@ -189,7 +189,7 @@ TEST_F(TokenBin, WhatCannotBeWrittenIsASentence) {
     if (written) written = writer->finish();
     setrlimit(RLIMIT_FSIZE, &before);
     std::signal(SIGXFSZ, handler);
-    EXPECT_THAT(written, test::FailsWith("t.bin.part: File too large; make room"));
+    EXPECT_THAT(written, test::FailsWith("t.bin: File too large; make room"));
     EXPECT_THAT(written, test::FailsAs(ErrorCode::kFailure));
 }
 

@@ -5,8 +5,7 @@
 #include "storage/interchange/output_kind.h"
 #include "storage/model/result.h"
 #include "storage/recording/file/output_file.h"
-
-#include <unistd.h>
+#include "storage/recording/file/part_files.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -45,8 +44,8 @@ std::string rankFileName(std::uint32_t rank) {
 /// The folder an export of several ranks makes: under another name until all files are whole.
 class OutputFolder {
 public:
-    /// kUsage when the path is a file, or a folder that is not empty and `overwrite` is not set;
-    /// traces in it may be replaced as storage::settleOutput() says.
+    /// kUsage when the path is a file or a symbolic link, or a folder that is not empty and
+    /// `overwrite` is not set; traces in it may be replaced as storage::settleOutput() says.
     static Result<OutputFolder> reserve(const storage::OutputRequest& request);
     OutputFolder(OutputFolder&& other) noexcept;
     OutputFolder& operator=(OutputFolder&& other) noexcept;
@@ -74,13 +73,16 @@ Result<OutputFolder> OutputFolder::reserve(const storage::OutputRequest& request
     std::string name = request.path;
     while (name.size() > 1 && name.back() == '/') name.pop_back();
     if (name.empty()) return failure(ErrorCode::kUsage, "no output: name a folder with --output");
+    if (fs::is_symlink(name, error))
+        return cannotWrite(name, "it is a symbolic link to " + fs::read_symlink(name).string() +
+                                     ", and nothing is written through a link");
     if (fs::exists(name, error) && !fs::is_directory(name, error))
         return cannotWrite(name, "it is a file, and several ranks need a folder");
     if (fs::is_directory(name, error) && !fs::is_empty(name, error) && !request.overwrite)
         return failure(ErrorCode::kUsage, name +
                                               " is not empty: choose another folder, or write "
                                               "into it with --force");
-    OutputFolder folder(request, name, name + ".part-" + std::to_string(getpid()));
+    OutputFolder folder(request, name, storage::partName(name, "part"));
     fs::remove_all(folder.m_part, error);
     if (!fs::create_directory(folder.m_part, error))
         return cannotWrite(name, error ? error.message() : "its folder cannot be made");
@@ -130,7 +132,7 @@ Result<std::vector<std::string>> OutputFolder::commit() {
     for (const std::string& name : m_names) {
         storage::OutputRequest request = m_request;
         request.path = m_path + "/" + name;
-        if (auto target = storage::settleOutput(request); !target) return failure(target);
+        if (auto fine = storage::settleOutput(request); !fine) return failure(fine);
     }
     for (const std::string& name : m_names) {
         fs::rename(m_part + "/" + name, m_path + "/" + name, error);
