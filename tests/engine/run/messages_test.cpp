@@ -149,8 +149,8 @@ TEST(Messages, EveryFieldIsNeeded) {
 }
 
 constexpr const char* kEvil = "\x1b]0;title\x07 \x1b[31m\r\n\x7f\xC2\x9B[2J";
-constexpr const char* kTame = "?]0;title? ?[31m  ??[2J";
-constexpr const char* kTameLines = "?]0;title? ?[31m?\n??[2J";
+constexpr const char* kTame = "\\x1b]0;title\\x07 \\x1b[31m  \\x7f\\xc2\\x9b[2J";
+constexpr const char* kTameLines = "\\x1b]0;title\\x07 \\x1b[31m\\x0d\n\\x7f\\xc2\\x9b[2J";
 
 /// Whatever message a rank may send: every text of it, at whatever depth.
 void makeEvil(nlohmann::json& json) {
