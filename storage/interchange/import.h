@@ -3,8 +3,10 @@
 
 #include "storage/interchange/account.h"
 #include "storage/interchange/trace_builder.h"
+#include "storage/model/input_file.h"
 #include "storage/model/result.h"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,6 +25,10 @@ struct ImportOptions {
     bool strict = false;  ///< any rejected event fails the import
     /// Share of the input read, now and then; returns false to cancel (kCancelled).
     std::function<bool(double)> progress;
+    /// Of a pipe that has given nothing for pipePatience, each time: a sentence about what is
+    /// waited for. One that no program writes to is given up then.
+    std::function<void(const std::string& sentence)> waits{};
+    std::chrono::seconds pipePatience = kPipePatience;
     /// Called at most once, as soon as the recording can be opened at `part` with events of a lane
     /// in it. It grows there like one that is being recorded, and is gone at the end, when it has
     /// its name, and when the import fails. Own recordings are copied without this call.

@@ -111,7 +111,8 @@ Result<std::vector<StreamCopy>> copyStreams(std::vector<Input>& inputs,
         auto copy = StreamCopy::of(
             input.path,
             storage::partName(options.output, "part") + "-in" + std::to_string(copies.size()),
-            [&] { return !options.progress || options.progress(0); });
+            [&] { return !options.progress || options.progress(0); },
+            {options.pipePatience, options.waits});
         if (!copy) return failure(copy);
         input.path = copy->file();
         copies.push_back(std::move(*copy));

@@ -1,6 +1,7 @@
 #include "storage/interchange/stream_copy.h"
 
 #include "storage/interchange/formats.h"
+#include "storage/model/input_file.h"
 #include "storage/model/new_file.h"
 
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -40,11 +42,15 @@ private:
 };
 
 class Copying {
+    using Clock = std::chrono::steady_clock;
+
 public:
-    Copying(const std::string& path, const std::string& file, const std::function<bool()>& goOn)
+    Copying(const std::string& path, const std::string& file, const std::function<bool()>& goOn,
+            const PipeStall& stall)
         : m_title(titleOf(path)),
           m_file(file),
           m_goOn(goOn),
+          m_stall(stall),
           // Opening a FIFO would wait for its writer.
           m_in(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
           m_out(openNewFile(file, 0600)) {}
@@ -65,14 +71,32 @@ public:
 private:
     /// 0 at the end.
     Result<std::size_t> read(std::vector<char>& block) {
-        while (m_goOn()) {
+        const auto until = Clock::now() + m_stall.patience;
+        for (bool stalled = false; m_goOn();) {
             pollfd waits{m_in.number(), POLLIN, 0};
-            if (poll(&waits, 1, kPatienceMs) <= 0) continue;
+            if (poll(&waits, 1, kPatienceMs) <= 0) {
+                if (stalled || Clock::now() < until) continue;
+                stalled = true;
+                if (auto fine = noteStall(); !fine) return failure(fine);
+                continue;
+            }
             const ssize_t count = ::read(m_in.number(), block.data(), block.size());
             if (count >= 0) return static_cast<std::size_t>(count);
             if (errno != EINTR && errno != EAGAIN) return cannotRead();
         }
         return failure(ErrorCode::kCancelled, "the import was stopped");
+    }
+    /// Without a writer there is no end of it either.
+    Result<void> noteStall() {
+        struct stat facts {};
+        const bool pipe = fstat(m_in.number(), &facts) == 0 && S_ISFIFO(facts.st_mode);
+        if (pipe && !hasWriter(m_in.number()))
+            return failure(ErrorCode::kUnreadable, withoutWriter(m_title, m_stall.patience));
+        if (m_stall.say)
+            m_stall.say("waiting for " + m_title + ": nothing has come for " +
+                        std::to_string(m_stall.patience.count()) + " s after " +
+                        std::to_string(m_copied) + " bytes");
+        return {};
     }
     Result<void> write(const std::vector<char>& block, std::size_t count) {
         for (std::size_t at = 0; at < count;) {
@@ -103,6 +127,7 @@ private:
     std::string m_title;
     const std::string& m_file;
     const std::function<bool()>& m_goOn;
+    const PipeStall& m_stall;
     Descriptor m_in, m_out;
     std::uint64_t m_copied = 0;
     bool m_looked = false;
@@ -117,9 +142,9 @@ bool StreamCopy::isStream(const std::string& path) {
 }
 
 Result<StreamCopy> StreamCopy::of(const std::string& path, const std::string& file,
-                                  const std::function<bool()>& goOn) {
+                                  const std::function<bool()>& goOn, const PipeStall& stall) {
     StreamCopy copy(file);
-    if (auto done = Copying(path, file, goOn).run(); !done) return failure(done);
+    if (auto done = Copying(path, file, goOn, stall).run(); !done) return failure(done);
     return copy;
 }
 

@@ -14,18 +14,6 @@
 namespace shardscope {
 namespace {
 
-/// What is in a pipe is looked at by a copy of a byte of it: reading nothing from one that is empty
-/// and has no writer gives its end.
-bool hasWriter(int pipe) {
-    std::array<int, 2> copy{};
-    if (::pipe2(copy.data(), O_CLOEXEC | O_NONBLOCK) != 0) return true;
-    const ssize_t count = ::tee(pipe, copy[1], 1, SPLICE_F_NONBLOCK);
-    const int error = errno;
-    ::close(copy[0]);
-    ::close(copy[1]);
-    return count > 0 || (count < 0 && error == EAGAIN);
-}
-
 /// An interruption ends the wait as a writer would.
 bool awaitWriter(int pipe, std::chrono::seconds patience) {
     const auto deadline = std::chrono::steady_clock::now() + patience;
@@ -49,15 +37,31 @@ struct Opened {
 
 }  // namespace
 
+bool hasWriter(int pipe) {
+    // What is in it is looked at by a copy of a byte of it: reading nothing from one that is empty
+    // and has no writer gives its end.
+    std::array<int, 2> copy{};
+    if (::pipe2(copy.data(), O_CLOEXEC | O_NONBLOCK) != 0) return true;
+    const ssize_t count = ::tee(pipe, copy[1], 1, SPLICE_F_NONBLOCK);
+    const int error = errno;
+    ::close(copy[0]);
+    ::close(copy[1]);
+    return count > 0 || (count < 0 && error == EAGAIN);
+}
+
+std::string withoutWriter(const std::string& path, std::chrono::seconds patience) {
+    return fmt::format(
+        "{} is a pipe, and no program has written to it in {} s; give a file, or start what "
+        "writes to it",
+        path, patience.count());
+}
+
 Result<std::string> readInput(const std::string& path, std::chrono::seconds patience) {
     const Opened file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     struct stat facts {};
     if (file.number < 0 || ::fstat(file.number, &facts) != 0) return unreadable(path);
     if (S_ISFIFO(facts.st_mode) && !awaitWriter(file.number, patience))
-        return failure(ErrorCode::kUnreadable,
-                       fmt::format("{} is a pipe, and no program has written to it in {} s; give "
-                                   "a file, or start what writes to it",
-                                   path, patience.count()));
+        return failure(ErrorCode::kUnreadable, withoutWriter(path, patience));
     // What was waited for comes at its own pace.
     ::fcntl(file.number, F_SETFL, 0);
     std::string text;

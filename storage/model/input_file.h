@@ -17,6 +17,12 @@ inline constexpr std::chrono::seconds kPipePatience{10};
 Result<std::string> readInput(const std::string& path,
                               std::chrono::seconds patience = kPipePatience);
 
+/// Of a named pipe that is open for reading: whether a program has it open for writing, or has left
+/// bytes in it.
+[[nodiscard]] bool hasWriter(int pipe);
+/// Of one that had none for `patience`: what is wrong and what to do.
+[[nodiscard]] std::string withoutWriter(const std::string& path, std::chrono::seconds patience);
+
 /// Opens a file that has to be a regular one, never waiting. -1, and errno says why: EISDIR, or
 /// ESPIPE of what is no regular file.
 [[nodiscard]] int openRegularFile(const std::string& path);

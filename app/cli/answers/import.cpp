@@ -58,6 +58,9 @@ int run(ImportCommandOptions options) {
             line.show(share);
             return !InterruptGuard::interrupted();
         };
+        options.import.waits = [](const std::string& sentence) {
+            tellError(sentence + "; Ctrl-C ends the import");
+        };
         account = interchange::importTraces(options.inputs, options.import);
     }
     if (!account && account.error().code == ErrorCode::kCancelled) {

@@ -4,11 +4,16 @@
 #include "storage/recording/verify/verify_recording.h"
 #include "tests/storage/interchange/kineto_samples.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
+#include <vector>
 
 namespace shardscope {
 namespace {
@@ -385,6 +390,31 @@ TEST_F(ImportTest, CancellingLeavesNoFile) {
     EXPECT_THAT(importTraces({file("in", trace)}, imported.options),
                 FailsAs(ErrorCode::kCancelled));
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(imported.folder.path()), {}), 1);
+}
+
+TEST_F(ImportTest, APipeThatStallsIsSaidAndOneWithoutAWriterGivenUp) {
+    const std::string pipe = imported.folder.file("pipe");
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    imported.options.pipePatience = std::chrono::seconds(0);
+    std::vector<std::string> said;
+    imported.options.waits = [&](const std::string& sentence) { said.push_back(sentence); };
+    EXPECT_THAT(importTraces({pipe}, imported.options),
+                AllOf(FailsAs(ErrorCode::kUnreadable),
+                      FailsWith(pipe + " is a pipe, and no program has written to it in 0 s")));
+    EXPECT_TRUE(said.empty());
+    // A writer that goes on only once the stall is said.
+    const int writer = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_GE(writer, 0);
+    ASSERT_EQ(::write(writer, trace.data(), 20), 20);
+    imported.options.waits = [&](const std::string& sentence) {
+        said.push_back(sentence);
+        const std::string rest = trace.substr(20);
+        EXPECT_EQ(::write(writer, rest.data(), rest.size()), static_cast<ssize_t>(rest.size()));
+        ::close(writer);
+    };
+    EXPECT_THAT(importTraces({pipe}, imported.options), IsOk());
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_EQ(said[0], "waiting for " + pipe + ": nothing has come for 0 s after 20 bytes");
 }
 
 TEST_F(ImportTest, TheInputIsNeverOverwritten) {
