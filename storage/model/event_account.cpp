@@ -15,8 +15,9 @@ EventAccount eventAccount(const RecordingSummary& summary) {
     }
     for (const DetailFacts& facts : summary.detail) account.removed += facts.removed.value_or(0);
     account.stored = summary.events.total();
-    account.lost = account.emitted -
-                   std::min(account.emitted, account.stored + account.removed + account.dropped);
+    account.uncounted = summary.uncounted;
+    const std::uint64_t counted = account.emitted + account.uncounted;
+    account.lost = counted - std::min(counted, account.stored + account.removed + account.dropped);
     return account;
 }
 

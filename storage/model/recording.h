@@ -143,6 +143,7 @@ struct RecordingSummary {
     std::vector<Diagnostic> diagnostics;
     std::vector<DetailFacts> detail;  ///< by rank, first step; none: nothing was left out
     EventCounts events;               ///< stored
+    std::uint64_t uncounted = 0;      ///< of them, what ranks had not counted when they were ended
     TimeRange bounds;                 ///< of everything stored
     Bytes fileSize;                   ///< main file and WAL
     Bytes chunkBytes;                 ///< compressed event data
@@ -158,7 +159,7 @@ struct RecordingSummary {
     ~RecordingSummary();
 };
 template <>
-inline constexpr std::size_t kStatedMembers<RecordingSummary> = 18;
+inline constexpr std::size_t kStatedMembers<RecordingSummary> = 19;
 
 /// What analyses read: everything of one rank that is not an operator.
 struct RankEvents {

@@ -98,6 +98,40 @@ Result<void> readBounds(Connection& connection, const ChunkDirectory& chunks,
     return {};
 }
 
+/// What is stored of ranks beyond what they had counted, by rank: one that was ended after its last
+/// word may have more, and that is no part of what others lack. Rows of collectives are gone
+/// through only where the sums differ.
+Result<std::uint64_t> readUncounted(Connection& connection, const ChunkDirectory& chunks,
+                                    const RecordingSummary& summary) {
+    std::map<std::uint32_t, std::uint64_t> known, emitted;
+    std::uint64_t allKnown = summary.events.total(), allEmitted = 0;
+    for (const DetailFacts& facts : summary.detail) {
+        known[facts.rank.value] += facts.removed.value_or(0);
+        allKnown += facts.removed.value_or(0);
+    }
+    for (const RankFacts& rank : summary.ranks) {
+        known[rank.rank.value] += rank.dropped;
+        allKnown += rank.dropped;
+        emitted[rank.rank.value] += rank.emitted;
+        allEmitted += rank.emitted;
+    }
+    if (allEmitted == 0 || allEmitted == allKnown) return 0;
+    for (const ChunkDirectory::Lane& lane : chunks.lanes())
+        for (const ChunkEntry& chunk : *lane.chunks) known[lane.rank.value] += chunk.count;
+    auto select = connection.prepare("SELECT rank, count(*) FROM collectives GROUP BY rank");
+    if (!select) return failure(select);
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (!*row) break;
+        known[static_cast<std::uint32_t>(select->integer(0))] +=
+            static_cast<std::uint64_t>(select->integer(1));
+    }
+    std::uint64_t uncounted = 0;
+    for (const auto& [rank, count] : known) uncounted += count - std::min(count, emitted[rank]);
+    return uncounted;
+}
+
 Bytes sizeOf(const std::string& path) {
     std::error_code missing;
     const auto size = std::filesystem::file_size(path, missing);
@@ -304,6 +338,9 @@ Result<RecordingSummary> readSummary(Connection& connection, const ChunkDirector
     summary.events = chunks.counts();
     summary.chunkBytes = chunks.bytes();
     if (auto done = readBounds(connection, chunks, summary); !done) return failure(done);
+    const auto uncounted = readUncounted(connection, chunks, summary);
+    if (!uncounted) return failure(uncounted);
+    summary.uncounted = *uncounted;
     // A file whose checksums cannot be read has none to hold it to; `info --verify` says so.
     // Whether rows of collectives were lost shows only in reading all of them.
     const std::map<std::string, std::uint64_t> known{{"collectives", summary.events.collectives},

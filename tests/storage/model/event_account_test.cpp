@@ -33,5 +33,15 @@ TEST(EventAccount, OfARankThatStoredMoreThanItHadCountedLacksNothing) {
     EXPECT_EQ(eventAccount(summaryOf(100, 7, 120, 5)).lost, 0u);
 }
 
+/// What one stored beyond its count does not make up for what another lacks.
+TEST(EventAccount, IsOfEachRank) {
+    RecordingSummary summary = summaryOf(100, 7, 60, 5);
+    summary.uncounted = 20;
+    const EventAccount account = eventAccount(summary);
+    EXPECT_EQ(account.lost, 48u);
+    EXPECT_EQ(account.emitted, account.stored - account.uncounted + account.removed +
+                                   account.dropped + account.lost);
+}
+
 }  // namespace
 }  // namespace shardscope

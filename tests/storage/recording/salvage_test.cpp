@@ -1,5 +1,6 @@
 // Damage of every sort, and what is saved of it: the result is always sound.
 #include "storage/columns/chunk.h"
+#include "storage/model/event_account.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
@@ -21,6 +22,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 namespace shardscope::storage {
 namespace {
@@ -339,6 +341,39 @@ TEST_F(SalvageTest, OfAnUnfinishedFileWhatNeverReachedItIsNotCalledDropped) {
     ASSERT_FALSE(summary->diagnostics.empty());
     EXPECT_NE(summary->diagnostics.back().message.find("900 that its ranks counted"),
               std::string::npos);
+}
+
+/// As every command counts: what one rank stored beyond its count, having been ended after its last
+/// word, does not make up for what another lacks.
+TEST_F(SalvageTest, CountsWhatIsLackingByRank) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    {
+        auto writer = RecordingWriter::create(path, {}, false);
+        ASSERT_THAT(writer, IsOk());
+        ASSERT_THAT(writer->addHost({}), IsOk());
+        for (const auto& [number, emitted] : {std::pair(0U, 100U), std::pair(1U, 50U)}) {
+            RankFacts rank;
+            rank.rank = {number};
+            rank.emitted = emitted;
+            rank.dropped = 10;
+            ASSERT_THAT(writer->putRank(rank), IsOk());
+            ASSERT_THAT(writer->addLane({{number}, {0}, LaneRole::kHost, "operators", "", 0}),
+                        IsOk());
+            const std::vector<SpanEvent> spans(60);
+            ASSERT_THAT(writer->addChunk(columns::encodeSpans({number}, spans)), IsOk());
+        }
+        ASSERT_THAT(writer->finalise(RunStatus::kFailed, {1}), IsOk());
+    }
+    const auto whole = openRecording(path).value()->summary();
+    ASSERT_THAT(whole, IsOk());
+    const EventAccount account = eventAccount(*whole);
+    EXPECT_EQ(account.stored, 120u);
+    EXPECT_EQ(account.uncounted, 20u);
+    EXPECT_EQ(account.lost, 30u);
+    const auto saved = salvage(contentsOf(path), "a run of which a rank was killed");
+    ASSERT_TRUE(saved);
+    EXPECT_EQ(saved->missed, account.lost);
 }
 
 }  // namespace
