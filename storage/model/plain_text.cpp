@@ -101,6 +101,10 @@ std::string replaced(std::string text, Stays stays, Replace replace) {
     return out;
 }
 
+bool endsLine(const Unprintable& found) {
+    return found.value == '\r' && found.behind.starts_with('\n');
+}
+
 void spellBytes(const Unprintable& found, std::string& out) {
     for (const char c : found.bytes)
         fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(c));
@@ -127,7 +131,10 @@ std::string literalMarkdown(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const bool within =
             i > 0 && i + 1 < text.size() && isWordLetter(text[i - 1]) && isWordLetter(text[i + 1]);
-        if (kMarkup.find(text[i]) != kMarkup.npos || (text[i] == '_' && !within)) out += '\\';
+        const bool alone = i > 0 && text[i - 1] == ' ' &&
+                           (i + 1 == text.size() || text[i + 1] == ' ') && text[i] == '*';
+        const bool isMarkup = text[i] == '_' ? !within : kMarkup.find(text[i]) != kMarkup.npos;
+        if (isMarkup && !alone) out += '\\';
         out += text[i];
     }
     return out;
@@ -177,7 +184,7 @@ std::string printableDocument(std::string text) {
     constexpr std::uint32_t kReplacement = 0xFFFD;
     return replaced(std::move(text), isNewlineOrTab,
                     [](const Unprintable& found, std::string& out) {
-                        if (found.value == '\r' && found.behind.starts_with('\n'))
+                        if (endsLine(found))
                             out += '\r';
                         else
                             spellValue(found.isText ? found.value : kReplacement, out);
@@ -209,7 +216,13 @@ std::string markdownText(std::string text) {
 }
 
 std::string csvField(std::string text) {
-    text = printable(std::move(text));
+    text =
+        replaced(std::move(text), isNewlineOrTab, [](const Unprintable& found, std::string& out) {
+            if (endsLine(found))
+                out += '\r';
+            else
+                spellBytes(found, out);
+        });
     if (text.find_first_of(",\"\n") == text.npos) return text;
     std::string field = "\"";
     for (const char c : text) {

@@ -31,11 +31,11 @@ namespace shardscope {
 /// what is left of control characters becomes `\u001b`. Line ends stay, "\r\n" too.
 [[nodiscard]] std::string printableDocument(std::string text);
 
-/// A field of CSV as RFC 4180 has it, quoted where needed; else as printable().
+/// A field of CSV as RFC 4180 has it, quoted where needed; but for "\r\n" as printable().
 [[nodiscard]] std::string csvField(std::string text);
 
 /// A name as one line of Markdown: nothing in it is markup, HTML or the end of a cell. An
-/// underscore within a word is none, and stays.
+/// underscore within a word is none, nor is an asterisk between blanks.
 [[nodiscard]] std::string markdownText(std::string text);
 /// The same of a sentence, in which what stands in backquotes stays code.
 [[nodiscard]] std::string markdownSentence(std::string text);

@@ -20,7 +20,9 @@ std::string dollarWord(std::string_view text) {
     std::string quoted = "$'";
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte >= 0x7F || c == '\'' || c == '\\')
+        if (c == '\n')
+            quoted += "\\n";
+        else if (byte < 0x20 || byte >= 0x7F || c == '\'' || c == '\\')
             quoted += fmt::format("\\x{:02x}", byte);
         else
             quoted += c;

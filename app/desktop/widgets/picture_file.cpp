@@ -83,11 +83,13 @@ QByteArray asSvg(const DrawnPicture& drawn) {
     svg.setOutputDevice(&buffer);
     svg.setSize(drawn.size);
     svg.setViewBox(QRect({}, drawn.size));
-    svg.setTitle(drawn.title);
     svg.setResolution(kDots);
     QPainter painter(&svg);
     play(painter, drawn, QRectF({}, QSizeF(drawn.size)));
     painter.end();
+    // Not all versions of Qt escape it.
+    bytes.insert(bytes.indexOf('>', bytes.indexOf("<svg")) + 1,
+                 "\n<title>" + drawn.title.toHtmlEscaped().toUtf8() + "</title>");
     // Qt writes control characters as they are, which XML does not allow.
     return QByteArray::fromStdString(printable(bytes.toStdString()));
 }

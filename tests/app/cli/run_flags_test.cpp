@@ -44,12 +44,16 @@ RunConfig anyRun(std::mt19937& random) {
     return config;
 }
 
-/// Single quotes are all that these lines have.
+/// Single quotes are all that these lines have, but for a line break.
 std::vector<std::string> wordsOf(const std::string& line) {
     std::vector<std::string> words(1);
     bool quoted = false;
-    for (const char c : line) {
-        if (c == '\'') {
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        const char c = line[i];
+        if (line.compare(i, 5, "$'\\n'") == 0) {
+            words.back() += '\n';
+            i += 4;
+        } else if (c == '\'') {
             quoted = !quoted;
         } else if (c == ' ' && !quoted) {
             words.emplace_back();

@@ -158,7 +158,8 @@ TEST_F(DashboardTest, AnSvgFileIsXmlWhateverNamesHold) {
         if (xml.readNext() == QXmlStreamReader::Characters) texts += xml.text();
     EXPECT_EQ(xml.error(), QXmlStreamReader::NoError) << xml.errorString().toStdString();
     EXPECT_THAT(texts.toStdString(), HasSubstr("a<b>\\x1b&"));
-    EXPECT_THAT(texts.toStdString(), HasSubstr("\\x1b[2J\\x01"));
+    // Where the font of a letter changes Qt begins another text.
+    EXPECT_THAT(texts.remove(u'\n').toStdString(), HasSubstr("]]><x \\x1b[2J\\x01"));
 }
 
 TEST_F(DashboardTest, WhatCannotBeWrittenSaysSoAndLeavesWhatWasThere) {

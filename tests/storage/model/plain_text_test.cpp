@@ -92,12 +92,13 @@ TEST(PlainText, ADocumentOfJsonKeepsItsMeaning) {
 TEST(PlainText, AFieldOfCsvIsQuotedWhereItMustBe) {
     EXPECT_EQ(csvField("aten::mm"), "aten::mm");
     EXPECT_EQ(csvField("a,\"b\""), "\"a,\"\"b\"\"\"");
-    EXPECT_EQ(csvField("a\r\nb\x1b"), "\"a\\x0d\nb\\x1b\"");
+    EXPECT_EQ(csvField("a\r\nb\r\x1b"), "\"a\r\nb\\x0d\\x1b\"");
 }
 
 TEST(PlainText, NoNameIsMarkup) {
     EXPECT_EQ(markdownText("a|b <img> [x](y) *z* `c` \\ ~d~ &lt;"),
               "a\\|b \\<img> \\[x](y) \\*z\\* \\`c\\` \\\\ \\~d\\~ \\&lt;");
+    EXPECT_EQ(markdownText("yes * or * no *"), "yes * or * no *");
     EXPECT_EQ(markdownText("all_gather _x_\n# y"), "all_gather \\_x\\_ # y");
     EXPECT_EQ(markdownSentence("run `shardscope x_ *` on <b>"), "run `shardscope x_ *` on \\<b>");
     // What is not closed is no code, and a longer row of backquotes closes none.

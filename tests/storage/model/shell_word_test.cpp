@@ -52,7 +52,7 @@ TEST(TypedWord, IsWhatAShellReadsAndOneLineOfText) {
 TEST(TypedWord, HasNoQuotesWhereItNeedsNone) {
     EXPECT_EQ(typedWord("runs/a-1.sscope"), "runs/a-1.sscope");
     EXPECT_EQ(typedWord("it's"), R"('it'\''s')");
-    EXPECT_EQ(typedWord("it's\n"), R"($'it\x27s\x0a')");
+    EXPECT_EQ(typedWord("it's\n"), R"($'it\x27s\n')");
 }
 
 }  // namespace
