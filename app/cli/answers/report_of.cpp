@@ -78,6 +78,7 @@ std::string infoJson(const RecordingSummary& summary, bool running) {
                                  {"dropped", rank.dropped}});
     const EventAccount account = eventAccount(summary);
     json["events_counted"] = account.emitted;
+    json["events_uncounted"] = account.uncounted;
     json["events_dropped"] = account.dropped;
     json["events_lost"] = running ? 0 : account.lost;
     json["hosts"] = Json::array();

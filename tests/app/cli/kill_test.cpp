@@ -1,5 +1,6 @@
 // kill -9 of each process of a run at several moments: the file opens with what was received,
 // and no process of the run is left.
+#include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "tests/app/cli/program.h"
@@ -148,13 +149,18 @@ TEST_P(Kill, OfTheAgentIsCountedAlikeByAllThatCount) {
     const auto lost = info.at("events_lost").get<std::uint64_t>();
     const auto stored = report.at("events").get<std::uint64_t>();
     EXPECT_EQ(report.at("lost"), lost);
-    EXPECT_GE(stored + lost + report.at("dropped").get<std::uint64_t>(),
-              info.at("events_counted").get<std::uint64_t>());
+    EXPECT_EQ(stored + lost + report.at("dropped").get<std::uint64_t>(),
+              info.at("events_counted").get<std::uint64_t>() +
+                  info.at("events_uncounted").get<std::uint64_t>());
     const bool said = read({"report", output()}).find("lost events") != std::string::npos;
     EXPECT_EQ(said, lost > 0);
     EXPECT_EQ(
         read({"analyze", output(), "trust"}).find("were lost on their way") != std::string::npos,
         lost > 0);
+    const std::string repaired = read({"repair", output(), "-o", path("saved.sscope")});
+    EXPECT_THAT(repaired, HasSubstr(lost > 0 ? "lost        " + countText(lost) +
+                                                   " events that ranks had counted never came"
+                                             : "nothing was lost"));
 }
 
 TEST_P(Kill, OfTheRecorderLeavesAFileThatOpensAndNoProcess) {
