@@ -79,7 +79,7 @@ private:
 /// Why a transfer came to nothing.
 class TransferError : public std::runtime_error {
 public:
-    enum class Kind : std::uint8_t { kTimeout, kLost };
+    enum class Kind : std::uint8_t { kTimeout, kLost, kAltered };
     TransferError(Kind kind, const std::string& what) : std::runtime_error(what), m_kind(kind) {}
     [[nodiscard]] Kind kind() const { return m_kind; }
 

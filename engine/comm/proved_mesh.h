@@ -25,4 +25,11 @@ using SwapTexts = std::function<std::vector<std::string>(const std::vector<std::
 std::vector<PairKeys> proveRanks(const network::Key& key, int rank, int size,
                                  const SwapTexts& swap);
 
+/// The same messages, each encrypted and authenticated (AES-256-GCM) by keys of its direction, and
+/// numbered by its tag: what was changed, repeated, left out, moved or given back is
+/// TransferError::Kind::kAltered. The mesh outlives its transfers; each holds a copy of its
+/// message.
+[[nodiscard]] std::shared_ptr<Mesh> encrypted(std::shared_ptr<Mesh> mesh,
+                                              const std::vector<PairKeys>& keys);
+
 }  // namespace shardscope::comm

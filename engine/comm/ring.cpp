@@ -258,6 +258,12 @@ void Ring::fail(const TransferError& error, int peer, const char* what) const {
                         std::chrono::duration<double>(m_timeout).count()),
             meshRank(peer));
     }
+    if (error.kind() == TransferError::Kind::kAltered) {
+        throw CommunicationError(
+            fmt::format("rank {} gives up {}: {}; it was changed, or put in, "
+                        "on its way",
+                        meshRank(own()), describe(m_call), error.what()));
+    }
     throw PeerGone(
         fmt::format("rank {} is out of reach of rank {} in {}: it has ended, given up, or the "
                     "network between them is down ({})",

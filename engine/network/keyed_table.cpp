@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -196,9 +195,11 @@ Result<std::optional<std::unique_ptr<KeyedTable>>> introduce(Line line, const Ke
 
 }  // namespace
 
-std::unique_ptr<KeyedTable> KeyedTable::serve(Listener listener, const Key& key, int ranks) {
+Result<std::unique_ptr<KeyedTable>> KeyedTable::serve(Listener listener, const Key& key,
+                                                      int ranks) {
     std::array<int, 2> own{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, own.data()) != 0) std::abort();
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, own.data()) != 0)
+        return tl::unexpected(unreached(std::strerror(errno)));
     const Key there = drawKey(), back = drawKey();
     auto server = std::make_unique<TableServer>(listener, key, ranks, Socket(own[0]),
                                                 SealPair{Seal(back), Seal(there)});

@@ -19,8 +19,7 @@ class KeyedTable {
 public:
     /// Rank 0's: keeps the texts, on a thread of its own, until it is destroyed. `listener` is
     /// closed once `ranks` ranks are there, or then.
-    [[nodiscard]] static std::unique_ptr<KeyedTable> serve(Listener listener, const Key& key,
-                                                           int ranks);
+    static Result<std::unique_ptr<KeyedTable>> serve(Listener listener, const Key& key, int ranks);
     /// Of another rank. Blocks for `patience` at most; kLaunch: rank 0 is not reached, or what
     /// answers does not know the key.
     static Result<std::unique_ptr<KeyedTable>> join(const std::string& address, int port,

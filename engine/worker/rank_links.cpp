@@ -56,7 +56,8 @@ RankLinks onOneHost(const run::RankStart& start, SegmentPointer segment, bool gp
                                                      .interface = config.interface,
                                                      .observer = reportTo,
                                                      .memory = &observer,
-                                                     .timeout = timeoutOf(start)});
+                                                     .timeout = timeoutOf(start),
+                                                     .encrypt = config.encrypt});
     } else {
         links.training = overMemory(start, std::move(segment), reportTo);
     }
@@ -71,7 +72,8 @@ comm::GlooSetup meetingOf(const run::RankStart& start) {
     return {.interface = start.address,
             .world = comm::WorldMeeting{start.rank, start.worldSize(), at.address, at.port,
                                         start.meetingFd, *key},
-            .timeout = timeoutOf(start)};
+            .timeout = timeoutOf(start),
+            .encrypt = start.config.encrypt};
 }
 
 /// Hosts of one rank each are a ring by themselves.

@@ -154,9 +154,9 @@ class Remote(unittest.TestCase):
         words = self.hosts.head.command([sys.executable, "-c", program, *places])
         return set(subprocess.run(words, text=True, capture_output=True, check=True).stdout.split())
 
-    def test_only_ssh_servers_answer_while_ranks_train(self):
+    def expect_only_ssh_servers_answer(self, *arguments):
         run = self.start("--model", "tiny", "--vocabulary", "256", "--steps", "1000000",
-                         "--no-calibrate", program=self.real())
+                         "--no-calibrate", *arguments, program=self.real())
         run.read_until(lambda event: event["event"] == "step" and event["step"] >= 2)
         places = {place for pid in run.pids() for place in namespaces.listening(pid)}
         self.assertEqual(self.answering(places), {f"{node.address}:22" for node in self.hosts.nodes})
@@ -164,6 +164,12 @@ class Remote(unittest.TestCase):
         run.process.send_signal(signal.SIGINT)
         end = run.finish()
         self.assertEqual(end["status"], "stopped")
+
+    def test_only_ssh_servers_answer_while_ranks_train(self):
+        self.expect_only_ssh_servers_answer()
+
+    def test_only_ssh_servers_answer_while_ranks_encrypt(self):
+        self.expect_only_ssh_servers_answer("--encrypt")
 
     def measure(self, verb, *arguments):
         """What it prints, of real ranks on both hosts."""

@@ -60,7 +60,8 @@ bool isOffered(const run::RunOption& option) {
                                std::string_view("device"),     std::string_view("share_device"),
                                std::string_view("transport"),  std::string_view("interface"),
                                std::string_view("hosts"),      std::string_view("ssh_command"),
-                               std::string_view("host_lease"), std::string_view("deploy_libtorch")};
+                               std::string_view("host_lease"), std::string_view("deploy_libtorch"),
+                               std::string_view("encrypt")};
     return std::find(kKeys.begin(), kKeys.end(), option.key) != kKeys.end();
 }
 

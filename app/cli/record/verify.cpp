@@ -83,7 +83,7 @@ bool leftOpen(const run::RunOption& field) {
                                                 "kept_fraction",   "recompute_every",
                                                 "loss_scale",      "link_latency_us",
                                                 "link_gb_per_s",   "vocabulary_pieces",
-                                                "offload"};
+                                                "offload",         "encrypt"};
     return kKeys.contains(field.key);
 }
 

@@ -36,6 +36,7 @@ struct GlooSetup {
     control::Observer* observer = nullptr;  ///< hears of collectives
     control::Observer* memory = nullptr;    ///< hears of the communicator's own buffers
     std::chrono::milliseconds timeout{60'000};
+    bool encrypt = false;  ///< messages, on all ranks
 };
 
 [[nodiscard]] bool hasGloo();

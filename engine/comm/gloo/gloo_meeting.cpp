@@ -88,13 +88,12 @@ WorldMeeting agreeOnMeeting(Communicator& host, const std::string& address) {
 }
 
 RankTable meetAt(const WorldMeeting& meeting, std::chrono::milliseconds timeout) {
-    if (meeting.rank == 0)
-        return network::KeyedTable::serve({meeting.listenFd, meeting.port}, meeting.key,
-                                          meeting.size);
-    auto joined = network::KeyedTable::join(meeting.address, meeting.port, meeting.key,
-                                            meeting.rank, timeout);
-    if (!joined) throw std::runtime_error(joined.error().message);
-    return std::move(*joined);
+    auto met = meeting.rank == 0 ? network::KeyedTable::serve({meeting.listenFd, meeting.port},
+                                                              meeting.key, meeting.size)
+                                 : network::KeyedTable::join(meeting.address, meeting.port,
+                                                             meeting.key, meeting.rank, timeout);
+    if (!met) throw std::runtime_error(met.error().message);
+    return std::move(*met);
 }
 
 void tellWait(const RankTable& table, int rank, int waitsFor) {

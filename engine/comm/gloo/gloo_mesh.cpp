@@ -201,13 +201,15 @@ public:
         m_connections =
             c10::make_intrusive<Connections>(storeOf(m_table, timeout), m_rank, m_size, options);
         m_ends.resize(static_cast<std::size_t>(m_size));
-        proveRanks(meeting.key, m_rank, m_size, [this](const auto& texts) { return swap(texts); });
+        m_keys = proveRanks(meeting.key, m_rank, m_size,
+                            [this](const auto& texts) { return swap(texts); });
         // Gloo can neither close its port nor bear that it is closed.
         for (const int each : listeners) network::dropAllThatComes(each);
     }
 
     int rank() const override { return m_rank; }
     int size() const override { return m_size; }
+    [[nodiscard]] const std::vector<PairKeys>& keys() const { return m_keys; }
 
     std::unique_ptr<Transfer> send(const void* from, std::size_t bytes, int to,
                                    std::uint32_t tag) override {
@@ -313,6 +315,7 @@ private:
     const std::chrono::milliseconds m_timeout;
     const RankTable m_table;
     const std::shared_ptr<WaitWatch> m_watch;
+    std::vector<PairKeys> m_keys;  ///< by rank
     std::mutex m_mutex;
     bool m_closed = false;  // guarded by m_mutex
     c10::intrusive_ptr<Connections> m_connections;
@@ -340,8 +343,9 @@ std::shared_ptr<Mesh> makeGlooMesh(const GlooSetup& setup) {
     if (!address) throw CommunicationError(address.error().message);
     const WorldMeeting meeting = setup.world ? *setup.world : agreeOnMeeting(*setup.host, *address);
     try {
-        return std::make_shared<GlooMesh>(meetAt(meeting, setup.timeout), meeting, *address,
-                                          setup.timeout);
+        const auto mesh = std::make_shared<GlooMesh>(meetAt(meeting, setup.timeout), meeting,
+                                                     *address, setup.timeout);
+        return setup.encrypt ? encrypted(mesh, mesh->keys()) : mesh;
     } catch (const CommunicationError&) {
         throw;
     } catch (const std::exception& error) {

@@ -114,6 +114,8 @@ struct RunConfig {
     Transport transport = Transport::kAuto;
     /// A network interface's name or address: of Gloo, and of all hosts that name none.
     std::string interface;
+    /// What ranks say over TCP; all of them.
+    bool encrypt = false;
     /// A link that every collective is slowed down to; no bandwidth: none.
     double linkLatencyMicroseconds = 0;
     double linkGigabytesPerSecond = 0;

@@ -340,6 +340,9 @@ std::vector<RunOption> ofCommunication() {
                               "network interface, by name or address, of the ranks' connections: "
                               "of Gloo, and on hosts that name none")
             .seldom(),
+        option<&C::encrypt>("encrypt", "--encrypt", "", S::kCommunication, "Encrypt",
+                            "encrypt what CPU ranks send over a network (AES-256-GCM)")
+            .seldom(),
         option<&C::linkGigabytesPerSecond>("link_gb_per_s", "--link-gb-per-s", "X",
                                            S::kCommunication, "Modelled link",
                                            "bandwidth of a modelled link that collectives are "

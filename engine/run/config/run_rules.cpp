@@ -130,6 +130,11 @@ const std::vector<Condition>& conditions() {
          [](const RunConfig& c) { return !onGpu(c); },
          "CPU ranks only",
          "{0} is about CPU ranks; GPU ranks talk over NCCL: leave it out, or use {device} cpu"},
+        {{"encrypt"},
+         [](const RunConfig& c) { return !onGpu(c); },
+         "CPU ranks only",
+         "{0} is about CPU ranks; GPU ranks talk over NCCL, which neither authenticates nor "
+         "encrypts: leave it out, or use {device} cpu"},
         {{"link_latency_us"},
          [](const RunConfig& c) { return c.linkGigabytesPerSecond != 0; },
          "needs a modelled link",

@@ -49,13 +49,16 @@ public:
         return comm::makeRingCommunicator(
             {setup.mesh, setup.observer, setup.memory, setup.protocol, setup.timeout, false});
     }
+    /// Messages between hosts from now on.
+    void encrypt() { m_encrypt = true; }
     /// The connections alone.
     [[nodiscard]] std::shared_ptr<comm::Mesh> mesh(int rank,
                                                    std::chrono::milliseconds timeout) const {
         const int fd = rank == 0 ? m_listener.fd : -1;
         return comm::makeGlooMesh(
             {.world = comm::WorldMeeting{rank, size(), "127.0.0.1", m_listener.port, fd},
-             .timeout = timeout});
+             .timeout = timeout,
+             .encrypt = m_encrypt});
     }
     [[nodiscard]] std::size_t hostOf(int rank) const {
         std::size_t host = 0;
@@ -65,6 +68,7 @@ public:
 
 private:
     const std::vector<int> m_perHost;
+    bool m_encrypt = false;
     const network::Listener m_listener;  ///< rank 0 closes it
     std::vector<std::shared_ptr<comm::Segment>> m_segments;
 };

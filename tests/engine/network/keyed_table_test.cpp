@@ -37,7 +37,9 @@ protected:
         const auto listener = listenOn("127.0.0.1");
         EXPECT_TRUE(listener);
         m_port = listener->port;
-        return KeyedTable::serve(*listener, m_key, ranks);
+        auto served = KeyedTable::serve(*listener, m_key, ranks);
+        EXPECT_TRUE(served);
+        return std::move(*served);
     }
     [[nodiscard]] auto join(int rank, const Key& key, std::chrono::milliseconds patience = kLong) {
         return KeyedTable::join("127.0.0.1", m_port, key, rank, patience);

@@ -136,6 +136,7 @@ TEST(RunRules, WhatNeedsSomethingElseIsOffWithoutIt) {
 TEST(RunRules, WhatSomethingElseRulesOutIsOffWithIt) {
     const Case cases[] = {
         {"ranks", [](RunConfig& c) { c.strategy = Strategy::kSingle; }},
+        {"encrypt", [](RunConfig& c) { c.device = Device::kCuda; }},
         {"prefetch", [](RunConfig& c) { c.strategy = Strategy::kZero2; }},
         {"reshard_after_forward", [](RunConfig& c) { c.strategy = Strategy::kZero2; }},
         {"keep_gathered", [](RunConfig& c) { c.strategy = Strategy::kZero1; }},
