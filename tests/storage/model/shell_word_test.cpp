@@ -18,8 +18,8 @@ namespace {
 /// Any bytes but NUL, which no word of a shell can hold.
 std::vector<std::string> words() {
     std::minstd_rand random(7);
-    std::vector<std::string> all{"", "plain-1.sscope", "it's", "a\nb", "a\x1b[2Jb", "-\xFF", "\\x1b",
-                                 "\u202E", "语 ä"};
+    std::vector<std::string> all{"",      "plain-1.sscope", "it's",   "a\nb", "a\x1b[2Jb",
+                                 "-\xFF", "\\x1b",          "\u202E", "语 ä"};
     for (int i = 0; i < 300; ++i) {
         std::string& word = all.emplace_back();
         for (auto left = random() % 20; left > 0; --left)
