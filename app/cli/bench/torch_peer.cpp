@@ -146,9 +146,9 @@ Result<void> measurePeer(const run::RunConfig& asked, const std::string& path) {
 }
 
 Result<PeerTimes> readPeer(const std::string& path) {
-    std::error_code error;
+    std::error_code ignored;
     // A FIFO would be waited for.
-    if (!fs::is_regular_file(path, error))
+    if (!fs::is_regular_file(path, ignored))
         return failure(ErrorCode::kUnreadable, path + " is no regular file");
     std::ifstream file(path);
     const Json json = Json::parse(file, nullptr, false);

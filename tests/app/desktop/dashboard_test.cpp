@@ -148,7 +148,7 @@ TEST_F(DashboardTest, FilesHaveBarsOfHistograms) {
 }
 
 TEST_F(DashboardTest, AnSvgFileIsXmlWhateverNamesHold) {
-    DrawnPicture drawn{{}, {200, 100}, u"a<b>\u001b&\uFFFE"_s};
+    DrawnPicture drawn{QPicture(), {200, 100}, u"a<b>\u001b&\uFFFE"_s};
     QPainter painter(&drawn.picture);
     painter.drawText(10, 20, u"]]><x \u001b[2J\u0001\uFFFE\"&amp;"_s);
     painter.end();
