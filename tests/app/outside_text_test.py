@@ -96,7 +96,7 @@ class OutsideText(unittest.TestCase):
         return Said(words, done)
 
     def trace(self, rank):
-        """Two steps of a rank that has a device, every text of which is from outside."""
+        """One rank with a device and two steps; every text in it comes from outside."""
         name = itertools.cycle(NAMES).__next__
 
         def event(cat, ts, dur, what=None, pid=10 + rank, tid=11, **arguments):

@@ -194,10 +194,11 @@ class Remote(unittest.TestCase):
         rows = found["collectives"]
         self.assertEqual({row["hosts"] for row in rows}, {2})
         self.assertEqual({row["ranks"] for row in rows}, {2})
-        # On a busy machine the hosts' clocks are further apart than a small payload takes: it has no time then.
-        self.assertIn(256_000, {row["size_bytes"] for row in rows})
-        self.assertLessEqual({row["size_bytes"] for row in rows}, {4_000, 256_000})
-        self.assertTrue(all(row["time_ns"] > 0 for row in rows), rows)
+        self.assertEqual({row["size_bytes"] for row in rows}, {4_000, 256_000})
+        # Unknown where the hosts' clocks are further apart than it took, as on a busy machine.
+        known = [row["time_ns"] for row in rows if row["rounds"] > 0]
+        self.assertTrue(known and all(time > 0 for time in known), rows)
+        self.assertTrue(all(row["time_ns"] is None for row in rows if row["rounds"] == 0), rows)
 
     def test_hosts_are_calibrated_together(self):
         found = self.measure(("calibrate",), "--quick")

@@ -102,11 +102,12 @@ struct Measured {
 void addTo(Rows& rows, std::size_t repetition, const planning::MeasuredRecording& recording) {
     rows.ranks = recording.config.ranks;
     for (const analysis::Transfer& each : recording.transfers) {
+        if (!moves(each.operation)) continue;
         const auto time = each.completion();
-        if (!time || time->ns <= 0 || !moves(each.operation)) continue;
         auto& repetitions = rows.nanoseconds[{each.operation, each.size.count}];
         repetitions.resize(std::max(repetitions.size(), repetition + 1));
-        repetitions[repetition].push_back(static_cast<double>(time->ns));
+        // Unknown where hosts' clocks are further apart than it took.
+        if (time && time->ns > 0) repetitions[repetition].push_back(static_cast<double>(time->ns));
     }
 }
 
@@ -236,9 +237,9 @@ std::vector<Cell> rowOf(const Measured& measured, CollectiveOp operation, std::i
                           time ? Cell(time->mean) : Cell(),
                           time ? cellOf(time->deviation) : Cell(),
                           halfOf(time),
-                          least,
-                          rate,
-                          factor ? Cell(rate * *factor) : Cell()};
+                          time ? Cell(least) : Cell(),
+                          time ? Cell(rate) : Cell(),
+                          time && factor ? Cell(rate * *factor) : Cell()};
     const auto peer = peers.byRanks.find(config.ranks);
     std::optional<MeanInterval> theirs, ratio;
     if (peer != peers.byRanks.end() && hasPeer(config))
