@@ -1,5 +1,7 @@
 #include "engine/launch/rank_watch.h"
 
+#include <algorithm>
+#include <map>
 #include <vector>
 
 namespace shardscope::launch {
@@ -51,6 +53,25 @@ std::optional<std::size_t> findCulprit(Ranks ranks, std::size_t first) {
     if (end && *end != first && (idle(ranks[*end]) || !ranks[*end].seen)) return end;
     if (const auto found = longest(ranks, idle)) return found;
     return end && *end != first ? end : std::nullopt;
+}
+
+std::vector<std::size_t> findSeveredHosts(Ranks ranks, std::span<const std::size_t> hostOf,
+                                          std::size_t first) {
+    std::map<std::size_t, std::size_t> waits;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        const RankEvidence& rank = ranks[i];
+        if (rank.hearsay || !rank.waitedFor || *rank.waitedFor >= ranks.size()) continue;
+        if (const std::size_t other = hostOf[*rank.waitedFor]; other != hostOf[i])
+            waits.emplace(hostOf[i], other);
+    }
+    std::vector<std::size_t> way;
+    auto at = first < ranks.size() ? waits.find(hostOf[first]) : waits.end();
+    for (; at != waits.end(); at = waits.find(at->second)) {
+        const auto met = std::find(way.begin(), way.end(), at->first);
+        if (met != way.end()) return {met, way.end()};
+        way.push_back(at->first);
+    }
+    return {};
 }
 
 }  // namespace shardscope::launch

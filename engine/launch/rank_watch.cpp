@@ -78,10 +78,11 @@ void RankWatch::note(RankId rank, const run::RankLooked& looked, Time now) {
         seen.cores = std::chrono::duration<double>(lengthOf(looked.processor) -
                                                    lengthOf(seen.look->processor)) /
                      (now - seen.lookedAt);
-    if (!isHeldUp(looked))
-        seen.heldSince.reset();
-    else if (!seen.heldSince)
+    if (!isHeldUp(looked)) {
+        if (std::exchange(seen.heldSince, std::nullopt)) seen.heldUntil = now;
+    } else if (!seen.heldSince) {
         seen.heldSince = now - lengthOf(looked.silent);
+    }
     seen.look = looked;
     seen.lookedAt = now;
 }
@@ -158,7 +159,9 @@ std::optional<RankId> RankWatch::overdue() const {
 RankEvidence RankWatch::evidence(RankId rank) const {
     const Seen& seen = seenOf(rank);
     RankEvidence evidence;
-    evidence.held = seen.heldSince.has_value();
+    // One that goes on just when others give up was at fault all the same.
+    evidence.held =
+        seen.heldSince || (seen.heldUntil && seen.lookedAt - *seen.heldUntil < kSilence);
     evidence.seen = seen.activity && !seen.activity->queues;
     evidence.waits = seen.activity && isWait(seen.activity->phase);
     evidence.standsFor = still(seen);

@@ -26,7 +26,9 @@ struct RankEvidence {
     /// And only since it heard that another rank gave up or is gone.
     bool hearsay = false;
     bool gaveUp = false;  ///< with or without a word on whom it waited for
-    bool held = false;  ///< its process cannot run: stopped, traced, frozen, or stuck in the kernel
+    /// Its process cannot run, or could not a moment ago: stopped, traced, frozen, or stuck in the
+    /// kernel.
+    bool held = false;
     bool waits = false;                    ///< what it was last at is waiting for other ranks
     bool seen = false;                     ///< it has said what it is at
     std::chrono::nanoseconds standsFor{};  ///< in that for so long
@@ -37,6 +39,12 @@ struct RankEvidence {
 /// without waiting. Nothing where no rank stands out. `first`: the rank that gave up first.
 [[nodiscard]] std::optional<std::size_t> findCulprit(std::span<const RankEvidence> ranks,
                                                      std::size_t first);
+
+/// Hosts whose ranks waited for each other in a circle, in the order of their waits, found from
+/// `first` on: between two of them nothing gets through. `hostOf`: of each rank. Empty: no circle.
+[[nodiscard]] std::vector<std::size_t> findSeveredHosts(std::span<const RankEvidence> ranks,
+                                                        std::span<const std::size_t> hostOf,
+                                                        std::size_t first);
 
 struct StandstillLimits {
     std::chrono::seconds tell{10};         ///< of a rank that uses no processor
@@ -83,6 +91,7 @@ private:
         Time startedAt, lookedAt;
         Time idleSince;                 ///< it has used next to no processor time since
         std::optional<Time> heldSince;  ///< its process could not run ever since
+        std::optional<Time> heldUntil;  ///< and before
         Duration idleProcessor;         ///< what it had used then
         double cores = 0;               ///< that it used between the last two looks
         bool over = false;

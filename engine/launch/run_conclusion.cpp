@@ -4,6 +4,7 @@
 #include "storage/model/host_facts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -64,10 +65,7 @@ bool RunSupervisor::lostItsPeer(RankId rank) const {
     return waitedInVain(rank) && m_ranks[rank.value].failed->code == "peer-lost";
 }
 
-/// Of ranks that waited for another one in vain, the one that they waited for in the end.
-std::optional<RankId> RunSupervisor::culprit() const {
-    if (m_heldUp) return m_heldUp;
-    if (!m_firstFailed || !waitedInVain(*m_firstFailed)) return std::nullopt;
+std::vector<RankEvidence> RunSupervisor::evidence() const {
     std::vector<RankEvidence> evidence;
     for (std::uint32_t i = 0; i < m_ranks.size(); ++i) {
         RankEvidence& each = evidence.emplace_back(m_rankWatch.evidence(RankId{i}));
@@ -77,9 +75,43 @@ std::optional<RankId> RunSupervisor::culprit() const {
         if (failed && failed->waitedFor >= 0)
             each.waitedFor = static_cast<std::size_t>(failed->waitedFor);
     }
-    const auto found = findCulprit(evidence, m_firstFailed->value);
+    return evidence;
+}
+
+/// Of ranks that waited for another one in vain, the one that they waited for in the end.
+std::optional<RankId> RunSupervisor::culprit() const {
+    if (m_heldUp) return m_heldUp;
+    if (!m_firstFailed || !waitedInVain(*m_firstFailed)) return std::nullopt;
+    const auto found = findCulprit(evidence(), m_firstFailed->value);
     if (!found || *found >= m_ranks.size()) return std::nullopt;
     return RankId{static_cast<std::uint32_t>(*found)};
+}
+
+/// Of hosts that the recorder reaches and that do not reach each other; no rank is at fault.
+std::optional<Error> RunSupervisor::severedError() const {
+    if (!m_firstFailed || !waitedInVain(*m_firstFailed)) return std::nullopt;
+    std::vector<std::size_t> hostOf;
+    for (std::int32_t i = 0; i < m_request.launch.places.ranks(); ++i)
+        hostOf.push_back(static_cast<std::size_t>(m_request.launch.places.hostOf(i)));
+    const auto hosts = findSeveredHosts(evidence(), hostOf, m_firstFailed->value);
+    if (hosts.empty()) return std::nullopt;
+    const auto waitedAcross = [&](std::size_t rank) {
+        const auto& failed = m_ranks[rank].failed;
+        return failed && failed->code == "peer-late" && failed->waitedFor >= 0 &&
+               hostOf[static_cast<std::size_t>(failed->waitedFor)] != hostOf[rank];
+    };
+    std::vector<std::string> names, words;
+    for (const std::size_t host : hosts) {
+        names.push_back(m_agents[host].name());
+        for (std::size_t i = 0; i < m_ranks.size() && words.size() < names.size(); ++i)
+            if (hostOf[i] == host && waitedAcross(i))
+                words.push_back(fmt::format("rank {}: {}", i, m_ranks[i].failed->message));
+    }
+    return Error{
+        ErrorCode::kRank,
+        fmt::format("the network between {} is down in at least one direction, although the "
+                    "recorder reaches each of them; {}",
+                    fmt::join(names, " and "), fmt::join(words, "; "))};
 }
 
 /// What it is seen to do, and the first words of a rank that waited for it.
@@ -121,6 +153,7 @@ void RunSupervisor::concludeRanks() {
         m_outcome.failedRank = found;
         m_outcome.failure = culpritError(*found);
     }
+    if (!m_outcome.failure) m_outcome.failure = severedError();
     if (m_firstFailed && !m_outcome.failure) {
         m_outcome.failedRank = m_firstFailed;
         m_outcome.failure = rankError(*m_firstFailed);

@@ -107,7 +107,9 @@ private:
     void watchRanks();
     [[nodiscard]] bool isEnding() const;
     void endFor(RankId rank);
+    [[nodiscard]] std::vector<RankEvidence> evidence() const;
     [[nodiscard]] std::optional<RankId> culprit() const;
+    [[nodiscard]] std::optional<Error> severedError() const;
     [[nodiscard]] Error culpritError(RankId culprit) const;
     [[nodiscard]] std::optional<std::size_t> witness(RankId culprit) const;
     void agentLost(AgentLink& link, const std::string& how);

@@ -153,6 +153,17 @@ class Hosts:
     def cut(self, node):
         run("ip", "-n", self.head.namespace, "link", "set", node.link, "down")
 
+    @staticmethod
+    def _neighbour(what, node, other, *more):
+        run("ip", "-n", node.namespace, "neigh", what, other.address, "dev", "eth0", *more)
+
+    def lose(self, node, other):
+        """What `node` sends to `other` goes nowhere: a link that is half open."""
+        self._neighbour("replace", node, other, "lladdr", "02:00:00:00:00:99", "nud", "permanent")
+
+    def find(self, node, other):
+        self._neighbour("del", node, other)
+
     def slow(self, node, rate):
         """What it sends from now on; False where the kernel has no token bucket."""
         words = ("tc", "-n", node.namespace, "qdisc", "replace", "dev", "eth0", "root", "tbf", "rate",

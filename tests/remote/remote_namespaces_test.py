@@ -272,6 +272,24 @@ class Remote(unittest.TestCase):
         self.assertIn("node-b was lost", end["message"])
         self.assertGreater(len(self.query(run, "SELECT 1 FROM steps")), 20)
 
+    def test_a_link_that_is_lost_one_way_between_two_hosts_is_named(self):
+        for node, other in (self.hosts.nodes, self.hosts.nodes[::-1]):
+            run = self.start("--steps", "1000000", "--model", "tiny", "--vocabulary", "256",
+                             "--threads", "1", "--no-calibrate", "--collective-timeout", "5",
+                             program=self.real())
+            run.read_until(lambda event: event["event"] == "step" and event["step"] >= 10)
+            pids = run.pids()
+            self.hosts.lose(node, other)
+            try:
+                end = run.finish()
+            finally:
+                self.hosts.find(node, other)
+            self.expect_gone(pids, 30)
+            self.assertEqual((end["status"], end["exit_code"]), ("failed", 5))
+            self.assertRegex(end["message"], "^the network between node-[ab] and node-[ab] is down")
+            rows = self.query(run, "SELECT code, rank FROM diagnostics WHERE severity = 3")
+            self.assertEqual(rows, [["run-failed", None]])
+
     def test_a_killed_recorder_leaves_nothing_anywhere(self):
         run = self.start("--steps", "1000000")
         run.read_until(lambda event: event["event"] == "step" and event["step"] >= 10)

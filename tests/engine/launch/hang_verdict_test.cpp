@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shardscope::launch {
@@ -95,6 +97,40 @@ TEST(HangVerdict, NamesNoneWhereRanksWaitForEachOther) {
     EXPECT_FALSE(findCulprit({}, 0));
 }
 
+/// Two ranks on each host; those of `waits` gave up waiting for a rank of another host.
+std::vector<RankEvidence> acrossHosts(
+    std::size_t hosts, const std::vector<std::pair<std::size_t, std::size_t>>& waits) {
+    std::vector<RankEvidence> ranks(2 * hosts);
+    for (const auto& [rank, other] : waits) {
+        ranks[rank].gaveUp = true;
+        ranks[rank].waitedFor = other;
+    }
+    return ranks;
+}
+constexpr std::array<std::size_t, 6> kHostOf{0, 0, 1, 1, 2, 2};
+using Hosts = std::vector<std::size_t>;
+
+TEST(SeveredHosts, AreThoseWhoseRanksWaitForEachOther) {
+    EXPECT_EQ(findSeveredHosts(acrossHosts(2, {{0, 2}, {1, 2}, {2, 0}, {3, 1}}), kHostOf, 1),
+              (Hosts{0, 1}));
+    EXPECT_EQ(findSeveredHosts(acrossHosts(3, {{1, 2}, {3, 4}, {5, 0}}), kHostOf, 3),
+              (Hosts{1, 2, 0}));
+    // The third host waits for one of the two, and is not part of it.
+    EXPECT_EQ(findSeveredHosts(acrossHosts(3, {{4, 0}, {0, 2}, {2, 0}}), kHostOf, 4),
+              (Hosts{0, 1}));
+}
+
+TEST(SeveredHosts, AreNoneWhereARankIsAtTheRootOrWaitsStayOnAHost) {
+    EXPECT_EQ(findSeveredHosts(acrossHosts(2, {{0, 2}, {1, 2}, {3, 2}}), kHostOf, 0), Hosts{});
+    EXPECT_EQ(findSeveredHosts(acrossHosts(1, {{0, 1}, {1, 0}}), kHostOf, 0), Hosts{});
+    EXPECT_EQ(findSeveredHosts(acrossHosts(2, {{0, 2}, {2, 9}}), kHostOf, 0), Hosts{});
+    EXPECT_EQ(findSeveredHosts({}, kHostOf, 0), Hosts{});
+    // Rank 2 only heard that rank 0 had given up.
+    auto ranks = acrossHosts(2, {{0, 2}, {2, 0}});
+    ranks[2].hearsay = true;
+    EXPECT_EQ(findSeveredHosts(ranks, kHostOf, 0), Hosts{});
+}
+
 // RankWatch: time is given, so that no test waits.
 
 class RankWatchTest : public testing::Test {
@@ -127,6 +163,16 @@ protected:
 };
 
 using run::ProcessHold;
+
+TEST_F(RankWatchTest, ARankThatGoesOnAgainIsHeldToItForAMoment) {
+    at(2, Phase::kForward, 0, ProcessHold::kStopped, 2);
+    EXPECT_TRUE(m_watch.evidence(RankId{0}).held);
+    at(4, Phase::kForward, 0, ProcessHold::kNone, 0);
+    at(5, Phase::kForward, 0, ProcessHold::kNone, 0);
+    EXPECT_TRUE(m_watch.evidence(RankId{0}).held);
+    at(8, Phase::kForward, 0, ProcessHold::kNone, 0);
+    EXPECT_FALSE(m_watch.evidence(RankId{0}).held);
+}
 
 TEST_F(RankWatchTest, SaysOnceThatARankIsStoppedAndEndsTheRunForItLater) {
     at(2, Phase::kForward, 0, ProcessHold::kNone, 0, 2);
