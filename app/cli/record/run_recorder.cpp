@@ -372,6 +372,15 @@ void RunRecorder::noteEnd(const launch::RunOutcome& outcome, RunEnd& end) {
     }
 }
 
+/// A run that was stopped has failed as well, where its recording lacks something.
+void RunRecorder::noteWriteError(const Error& error, RunEnd& end) {
+    if (end.message.find(error.message) != std::string::npos) return;
+    end.message += (end.message.empty() ? "" : "; ") + error.message;
+    if (end.status == RunStatus::kFailed) return;
+    end.status = RunStatus::kFailed;
+    end.exitStatus = exitStatus(error);
+}
+
 /// Of the file itself: what was sent or begun may have been lost since.
 void RunRecorder::countKept(RunEnd& end) {
     end.kept = m_writer.isInPlace();
@@ -395,12 +404,8 @@ RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome) {
     tick();
     // Tried even after a failure: a disk may have been full for a moment only.
     const auto finalised = m_writer.finalise(end.status, now());
-    if (!m_writeError) wrote(finalised);
-    if (m_writeError && end.exitStatus == 0) {
-        end.status = RunStatus::kFailed;
-        end.exitStatus = exitStatus(*m_writeError);
-        end.message = m_writeError->message;
-    }
+    if (!finalised && !m_writeError) m_writeError = finalised.error();
+    if (m_writeError) noteWriteError(*m_writeError, end);
     end.stepsDone = m_tally.stepsDone();
     end.lossFirst = m_tally.lossFirst();
     end.lossLast = m_tally.lossLast();

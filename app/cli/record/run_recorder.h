@@ -81,6 +81,7 @@ private:
     void noteDrops();
     void noteSetClock(const ClockFacts& clock);
     void noteEnd(const launch::RunOutcome& outcome, RunEnd& end);
+    static void noteWriteError(const Error& error, RunEnd& end);
     void countKept(RunEnd& end);
 
     run::RunConfig m_config;

@@ -235,7 +235,7 @@ Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path,
     account.events.collectives = 0;
     for (const SalvagedTable& table : account.tables)
         if (table.name == "collectives") account.events.collectives = table.copied;
-    settleIntoOneFile(*output);
+    if (done = settleIntoOneFile(*output); !done) return failure(done);
     return account;
 }
 

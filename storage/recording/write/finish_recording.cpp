@@ -289,18 +289,19 @@ namespace {
 /// Each waits for readers as long as a connection does.
 constexpr int kCheckpoints = 12;
 
-/// Whether all of the log is in the file.
-bool emptyLog(Connection& connection) {
+/// All of the log into the file.
+Result<void> emptyLog(Connection& connection) {
     for (int i = 0; i < kCheckpoints; ++i) {
         const auto busy = connection.integer("PRAGMA wal_checkpoint(TRUNCATE)");
-        if (!busy || *busy == 0) return busy.has_value();
+        if (!busy) return failure(busy);
+        if (*busy == 0) return {};
     }
-    return false;
+    return failure(ErrorCode::kFailure, "another program reads on in it");
 }
 
 }  // namespace
 
-bool settleIntoOneFile(Connection& connection, bool room) {
+Result<void> settleIntoOneFile(Connection& connection, bool room) {
     // Merging leaves free pages. A vacuum is atomic by itself: before, during and after it the file
     // is complete.
     const auto free = connection.integer("SELECT freelist_count FROM pragma_freelist_count");
@@ -310,7 +311,7 @@ bool settleIntoOneFile(Connection& connection, bool room) {
     const bool small = bytes && *bytes < kSmallFile;
     if (room && !small && free && bytes && pages && *free * 10 > *pages && *bytes < kSettleUpTo)
         static_cast<void>(connection.execute("VACUUM"));
-    const bool whole = emptyLog(connection);
+    auto whole = emptyLog(connection);
     // Fails while a reader has the file open. Nothing is lost then: the file is complete and only
     // keeps an empty -wal beside it until its last reader closes.
     const auto plain = connection.execute("PRAGMA journal_mode=DELETE");

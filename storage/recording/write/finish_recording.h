@@ -19,10 +19,10 @@ Result<void> thinPyramids(Connection& connection);
 /// (packed_rows.h). Within the open transaction.
 Result<void> packSmall(Connection& connection);
 
-/// Outside a transaction: gives free pages back, ends WAL mode. What fails here (a reader has the
-/// file open, the disk is full) costs bytes only. Whether everything is in the file itself: false
-/// where a reader holds an older state of it for more than a minute. Free pages stay where there is
-/// no `room` for a second copy.
-bool settleIntoOneFile(Connection& connection, bool room = true);
+/// Outside a transaction: brings everything into the file itself, gives free pages back, ends WAL
+/// mode. The latter two cost bytes only where they fail. Errors (kFailure, the cause without the
+/// path): a reader holds an older state of it for more than a minute, the disk is full; what is
+/// lacking is in the -wal. Free pages stay where there is no `room` for a second copy.
+Result<void> settleIntoOneFile(Connection& connection, bool room = true);
 
 }  // namespace shardscope::storage

@@ -273,7 +273,10 @@ Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended, Pyrami
     }
     if (!done) return done;
     const bool whole = !m_state->lost;
-    const bool room = m_state->hasRoomToMerge();
+    // Into the file first: merging fills the log, and on a full disk what is left of it would take
+    // the place that the file needs.
+    const bool room =
+        m_state->hasRoomToMerge() && m_state->connection->execute("PRAGMA wal_checkpoint(PASSIVE)");
     const auto finish = [&] { return m_state->rows.finishRun(status, ended, false); };
     // Readers look at the chunks anew once the status is no longer that of a run that goes on.
     // Where the disk is too full for making the recording smaller it stays as it is.
@@ -289,15 +292,14 @@ Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended, Pyrami
     });
     if (!merged)
         if (done = m_state->inTransaction(finish); !done) return done;
-    const bool settled = settleIntoOneFile(*m_state->connection, m_state->hasRoomToMerge());
+    const auto settled = settleIntoOneFile(*m_state->connection, room && m_state->hasRoomToMerge());
     // Only a whole recording becomes a finalised one, and last: with the mark in a log beside a
     // file that lacks most of what the mark vouches for, a copy without the log would be trusted.
     if (!whole) return {};
     if (!settled)
-        return failure(ErrorCode::kFailure,
-                       m_state->path +
-                           " is not finalised, since another program reads on in it; all is there "
-                           "together with the -wal beside it");
+        return failure(ErrorCode::kFailure, m_state->path + " is not finalised (" +
+                                                settled.error().message +
+                                                "); all is there together with the -wal beside it");
     done = m_state->inTransaction([&]() -> Result<void> {
         if (auto marked = m_state->connection->execute("UPDATE run SET finalised=1"); !marked)
             return marked;
