@@ -20,6 +20,7 @@
 
 #include "engine/checkpoint/safetensors.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 #include "storage/model/words.h"
 
@@ -69,20 +70,20 @@ Result<std::string> tryFolder(const std::string& folder);
 /// Otherwise removed with it; what cannot be removed stays. Of one thread.
 class Partial {
 public:
-    Partial(Partial&& other) noexcept;
+    Partial(Partial&&) noexcept = default;
     Partial& operator=(Partial&&) = delete;
     ~Partial();
 
 private:
     friend Result<Partial> prepare(const std::string& folder, std::int32_t nextStep);
     friend Result<std::string> commit(Partial partial, const Manifest& manifest, std::int32_t keep);
-    Partial(std::string folder, std::string path, int mark)
-        : m_folder(std::move(folder)), m_path(std::move(path)), m_mark(mark) {}
+    Partial(std::string folder, std::string path, FileDescriptor mark)
+        : m_folder(std::move(folder)), m_path(std::move(path)), m_mark(std::move(mark)) {}
 
     std::string m_folder;
     std::string m_path;
-    int m_mark;            ///< descriptor that holds the lock
-    bool m_whole = false;  ///< it has its name
+    FileDescriptor m_mark;  ///< holds the lock
+    bool m_whole = false;   ///< it has its name
 };
 
 /// Steps of writing one; `folder` holds the run's checkpoints. See the order above: prepare and

@@ -1,6 +1,7 @@
 // Whose a partial folder is, and what is removed of what was left behind.
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/checkpoint_files.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/new_file.h"
 
 #include <fcntl.h>
@@ -32,21 +33,6 @@ struct Mark {
     std::string host;
     pid_t pid = 0;
     bool locked = false;
-};
-
-class Descriptor {
-public:
-    explicit Descriptor(int number) : m_number(number) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (m_number >= 0) ::close(m_number);
-    }
-    [[nodiscard]] int get() const { return m_number; }
-    [[nodiscard]] int release() { return std::exchange(m_number, -1); }
-
-private:
-    int m_number;
 };
 
 std::string hostName() {
@@ -94,12 +80,12 @@ bool isStill(int file, const std::string& path) {
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/// A descriptor, which holds the lock where the file system has locks; -1, and errno says why.
-int markAsOurs(const std::string& folder) {
+/// Holds the lock where the file system has locks; not valid: errno says why.
+FileDescriptor markAsOurs(const std::string& folder) {
     // Under its name only once it is locked: one without a lock is taken for one that was left.
     const std::string draft = fmt::format("{}/.writer-{}", folder, ::getpid());
-    Descriptor file(openNewFile(draft));
-    if (file.get() < 0) return -1;
+    FileDescriptor file(openNewFile(draft));
+    if (!file.valid()) return file;
     const bool locked = lockWhole(file.get());
     const Json json{
         {"schema", kMarkSchema}, {"host", hostName()}, {"process", ::getpid()}, {"locked", locked}};
@@ -108,11 +94,12 @@ int markAsOurs(const std::string& folder) {
     if (written >= 0 && written < static_cast<ssize_t>(text.size())) errno = ENOSPC;
     const bool named = written == static_cast<ssize_t>(text.size()) &&
                        std::rename(draft.c_str(), (folder + "/" + kMarkName).c_str()) == 0;
-    if (named) return file.release();
+    if (named) return file;
     const int error = errno;
     ::unlink(draft.c_str());
+    file.reset();
     errno = error;
-    return -1;
+    return file;
 }
 
 enum class Writer : std::uint8_t { kUnknown, kAlive, kDead };
@@ -132,7 +119,7 @@ bool isFolder(const std::string& path) {
 PartialFolder removeIfDead(const std::string& path) {
     if (!isFolder(path)) return {path, Writer::kUnknown, {}};
     const std::string name = path + "/" + kMarkName;
-    const Descriptor file(::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const FileDescriptor file(::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     const auto mark = markIn(file.get());
     if (mark && isAlive(*mark, file.get())) return {path, Writer::kAlive, *mark};
     const bool dead = mark ? isStill(file.get(), name) : isCheckpoint(path);
@@ -205,15 +192,8 @@ std::string removeDeadAndNameOthers(const std::string& folder) {
         folder, names);
 }
 
-Partial::Partial(Partial&& other) noexcept
-    : m_folder(std::move(other.m_folder)),
-      m_path(std::move(other.m_path)),
-      m_mark(std::exchange(other.m_mark, -1)) {}
-
 Partial::~Partial() {
-    if (m_mark < 0) return;
-    if (!m_whole) removeOurs(m_path);
-    ::close(m_mark);
+    if (m_mark.valid() && !m_whole) removeOurs(m_path);
 }
 
 Result<Partial> prepare(const std::string& folder, std::int32_t nextStep) {
@@ -229,7 +209,8 @@ Result<Partial> prepare(const std::string& folder, std::int32_t nextStep) {
         fs::create_directory(path, error);
     }
     if (!error) {
-        if (const int mark = markAsOurs(path); mark >= 0) return Partial(folder, path, mark);
+        if (FileDescriptor mark = markAsOurs(path); mark.valid())
+            return Partial(folder, path, std::move(mark));
         error.assign(errno, std::generic_category());
         std::error_code ignored;
         fs::remove(path, ignored);

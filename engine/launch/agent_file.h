@@ -7,7 +7,7 @@
 // recorder, its content the lease in seconds.
 #pragma once
 
-#include "engine/launch/file_descriptor.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
 #include <sys/types.h>

@@ -4,9 +4,9 @@
 // Lives in the agent's poll loop. To a recorder on the same host all goes in order, as it comes.
 #pragma once
 
-#include "engine/launch/file_descriptor.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/run/protocol/messages.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
 #include <algorithm>

@@ -6,10 +6,10 @@
 // Over a network each frame is sealed (network/sealed_records.h).
 #pragma once
 
-#include "engine/launch/file_descriptor.h"
 #include "engine/network/sealed_records.h"
 #include "engine/run/protocol/frame.h"
 #include "engine/run/protocol/messages.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
 #include <poll.h>

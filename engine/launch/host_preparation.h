@@ -5,9 +5,9 @@
 // Lives in the agent's poll loop; never waits.
 #pragma once
 
-#include "engine/launch/file_descriptor.h"
 #include "engine/network/peer_check.h"
 #include "engine/run/protocol/messages.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
 #include <chrono>

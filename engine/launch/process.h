@@ -4,7 +4,7 @@
 // thread that forked ends. The calling process should have no other threads.
 #pragma once
 
-#include "engine/launch/file_descriptor.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
 #include <sys/types.h>

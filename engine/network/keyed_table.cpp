@@ -32,10 +32,11 @@ Error unreached(const std::string& why) {
 /// What is read and written until a deadline.
 class Line {
 public:
-    Line(Socket socket, Clock::time_point until) : m_socket(std::move(socket)), m_until(until) {}
+    Line(FileDescriptor socket, Clock::time_point until)
+        : m_socket(std::move(socket)), m_until(until) {}
 
     [[nodiscard]] bool await(short what) const {
-        pollfd ready{m_socket.fd(), what, 0};
+        pollfd ready{m_socket.get(), what, 0};
         while (true) {
             const int count = ::poll(&ready, 1, millisecondsUntil(m_until));
             if (count > 0) return true;
@@ -45,7 +46,7 @@ public:
     [[nodiscard]] bool send(std::span<const std::byte> bytes) const {
         while (!bytes.empty()) {
             const ssize_t count =
-                ::send(m_socket.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+                ::send(m_socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
             if (count >= 0) {
                 bytes = bytes.subspan(static_cast<std::size_t>(count));
             } else if ((errno != EAGAIN && errno != EINTR) || !await(POLLOUT)) {
@@ -57,27 +58,29 @@ public:
     /// Nothing: the connection has ended, or it took too long.
     [[nodiscard]] std::size_t receive(std::span<std::byte> buffer) const {
         while (await(POLLIN)) {
-            const ssize_t count = ::recv(m_socket.fd(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+            const ssize_t count =
+                ::recv(m_socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
             if (count >= 0) return static_cast<std::size_t>(count);
             if (errno != EAGAIN && errno != EINTR) break;
         }
         return 0;
     }
-    [[nodiscard]] Socket release() { return std::move(m_socket); }
+    [[nodiscard]] FileDescriptor release() { return std::move(m_socket); }
 
 private:
-    Socket m_socket;
+    FileDescriptor m_socket;
     Clock::time_point m_until;
 };
 
 class TableUser final : public KeyedTable {
 public:
-    TableUser(Socket socket, const SealPair& seals, std::unique_ptr<TableServer> server = nullptr)
+    TableUser(FileDescriptor socket, const SealPair& seals,
+              std::unique_ptr<TableServer> server = nullptr)
         : m_socket(std::move(socket)), m_seals(seals), m_server(std::move(server)) {
         if (m_server) m_thread = std::thread([this] { m_server->run(); });
     }
     ~TableUser() override {
-        m_socket.close();
+        m_socket.reset();
         if (m_thread.joinable()) m_thread.join();
     }
     TableUser(const TableUser&) = delete;
@@ -103,7 +106,7 @@ public:
 private:
     Result<std::optional<std::string>> ask(const TableRequest& request, milliseconds patience) {
         const std::lock_guard lock(m_mutex);
-        if (!m_socket.isOpen()) return tl::unexpected(unreached("rank 0 is out of reach"));
+        if (!m_socket.valid()) return tl::unexpected(unreached("rank 0 is out of reach"));
         Line line(std::move(m_socket), Clock::now() + patience + kAnswerPatience);
         auto answer = exchange(line, request);
         if (answer) m_socket = line.release();  // else what comes may be of another question
@@ -130,14 +133,14 @@ private:
     }
 
     std::mutex m_mutex;
-    Socket m_socket;  // all guarded by m_mutex
+    FileDescriptor m_socket;  // all guarded by m_mutex
     SealPair m_seals;
     SealedRecords m_records{TableGuest::kLongestMessage};
     std::unique_ptr<TableServer> m_server;
     std::thread m_thread;  // last: uses m_server
 };
 
-Result<Socket> connectTo(const std::string& address, int port, Clock::time_point until) {
+Result<FileDescriptor> connectTo(const std::string& address, int port, Clock::time_point until) {
     addrinfo hints{}, *found = nullptr;
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
@@ -146,17 +149,18 @@ Result<Socket> connectTo(const std::string& address, int port, Clock::time_point
         error != 0)
         return tl::unexpected(unreached(::gai_strerror(error)));
     const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, &::freeaddrinfo);
-    Socket socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (socket.isOpen() && ::connect(socket.fd(), found->ai_addr, found->ai_addrlen) == 0)
+    FileDescriptor socket(
+        ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (socket.valid() && ::connect(socket.get(), found->ai_addr, found->ai_addrlen) == 0)
         return socket;
-    if (!socket.isOpen() || errno != EINPROGRESS)
+    if (!socket.valid() || errno != EINPROGRESS)
         return tl::unexpected(unreached(std::strerror(errno)));
     Line line(std::move(socket), until);
     if (!line.await(POLLOUT)) return tl::unexpected(unreached("timeout: nothing answers"));
     socket = line.release();
     int error = 0;
     socklen_t size = sizeof error;
-    ::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
+    ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
     if (error != 0) return tl::unexpected(unreached(std::strerror(error)));
     return socket;
 }
@@ -201,9 +205,9 @@ Result<std::unique_ptr<KeyedTable>> KeyedTable::serve(Listener listener, const K
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, own.data()) != 0)
         return tl::unexpected(unreached(std::strerror(errno)));
     const Key there = drawKey(), back = drawKey();
-    auto server = std::make_unique<TableServer>(listener, key, ranks, Socket(own[0]),
+    auto server = std::make_unique<TableServer>(listener, key, ranks, FileDescriptor(own[0]),
                                                 SealPair{Seal(back), Seal(there)});
-    return std::make_unique<TableUser>(Socket(own[1]), SealPair{Seal(there), Seal(back)},
+    return std::make_unique<TableUser>(FileDescriptor(own[1]), SealPair{Seal(there), Seal(back)},
                                        std::move(server));
 }
 
@@ -215,7 +219,7 @@ Result<std::unique_ptr<KeyedTable>> KeyedTable::join(const std::string& address,
     while (true) {
         auto socket = connectTo(address, port, until);
         if (!socket) return failure(socket);
-        sendAtOnce(socket->fd());
+        sendAtOnce(socket->get());
         auto made = introduce(Line(std::move(*socket), until), key, rank);
         if (!made) return failure(made);
         if (made->has_value()) return std::move(**made);

@@ -20,10 +20,10 @@ constexpr std::size_t kReadSize = 64 * 1024;
 
 }  // namespace
 
-TableServer::TableServer(Listener listener, const Key& key, int ranks, Socket own,
+TableServer::TableServer(Listener listener, const Key& key, int ranks, FileDescriptor own,
                          const SealPair& seals)
     : m_listener(listener.fd), m_key(key), m_ranks(ranks) {
-    ::fcntl(m_listener.fd(), F_SETFL, O_NONBLOCK);
+    ::fcntl(m_listener.get(), F_SETFL, O_NONBLOCK);
     m_guests.push_back({std::move(own), TableGuest(seals)});
 }
 
@@ -32,29 +32,30 @@ void TableServer::run() {
         poll();
         acceptAll();
         for (Guest& guest : m_guests) serve(guest);
-        if (!m_guests.front().socket.isOpen()) return;
+        if (!m_guests.front().socket.valid()) return;
         closeDoor();
-        std::erase_if(m_guests, [](const Guest& guest) { return !guest.socket.isOpen(); });
+        std::erase_if(m_guests, [](const Guest& guest) { return !guest.socket.valid(); });
     }
 }
 
 void TableServer::poll() const {
     std::vector<pollfd> polls;
     Clock::time_point next = Clock::now() + std::chrono::minutes(1);
-    if (m_listener.isOpen()) polls.push_back({m_listener.fd(), POLLIN, 0});
+    if (m_listener.valid()) polls.push_back({m_listener.get(), POLLIN, 0});
     for (const Guest& guest : m_guests) {
         const short output = guest.talk.output().empty() ? 0 : POLLOUT;
-        polls.push_back({guest.socket.fd(), static_cast<short>(POLLIN | output), 0});
+        polls.push_back({guest.socket.get(), static_cast<short>(POLLIN | output), 0});
         if (guest.waits) next = std::min(next, guest.until);
     }
     ::poll(polls.data(), polls.size(), millisecondsUntil(next));
 }
 
 void TableServer::acceptAll() {
-    while (m_listener.isOpen()) {
-        Socket socket(::accept4(m_listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (!socket.isOpen()) return;
-        sendAtOnce(socket.fd());
+    while (m_listener.valid()) {
+        FileDescriptor socket(
+            ::accept4(m_listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!socket.valid()) return;
+        sendAtOnce(socket.get());
         makeRoom();
         m_guests.push_back({std::move(socket), TableGuest(m_key)});
     }
@@ -76,12 +77,12 @@ void TableServer::serve(Guest& guest) {
         handle(guest, std::move(**request));
     }
     if (guest.waits && Clock::now() >= guest.until) answer(guest, std::nullopt);
-    if (!write(guest) || !goesOn) guest.socket.close();
+    if (!write(guest) || !goesOn) guest.socket.reset();
 }
 
 bool TableServer::read(Guest& guest) const {
     std::array<std::byte, kReadSize> buffer;
-    const ssize_t count = ::recv(guest.socket.fd(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    const ssize_t count = ::recv(guest.socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (count < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
     if (count == 0) return false;
     return guest.talk.take(std::span(buffer).first(static_cast<std::size_t>(count)),
@@ -92,7 +93,7 @@ bool TableServer::write(Guest& guest) {
     std::string& output = guest.talk.output();
     if (output.empty()) return true;
     const ssize_t count =
-        ::send(guest.socket.fd(), output.data(), output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        ::send(guest.socket.get(), output.data(), output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (count < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
     output.erase(0, static_cast<std::size_t>(count));
     return true;
@@ -126,19 +127,19 @@ void TableServer::handle(Guest& guest, TableRequest request) {
 void TableServer::answer(Guest& guest, const std::optional<std::string>& value) {
     guest.waits.reset();
     guest.talk.answer(value);
-    if (!write(guest)) guest.socket.close();
+    if (!write(guest)) guest.socket.reset();
 }
 
 /// Once all ranks are there; strangers go with it.
 void TableServer::closeDoor() {
-    if (!m_listener.isOpen()) return;
+    if (!m_listener.valid()) return;
     const auto proven = [](const Guest& guest) {
-        return guest.socket.isOpen() && guest.talk.proven();
+        return guest.socket.valid() && guest.talk.proven();
     };
     if (std::count_if(m_guests.begin(), m_guests.end(), proven) < m_ranks) return;
-    m_listener.close();
+    m_listener.reset();
     for (Guest& guest : m_guests)
-        if (!guest.talk.proven()) guest.socket.close();
+        if (!guest.talk.proven()) guest.socket.reset();
 }
 
 int millisecondsUntil(std::chrono::steady_clock::time_point deadline) {

@@ -4,6 +4,7 @@
 #include "engine/network/keyed_handshake.h"
 #include "engine/network/network_interface.h"
 #include "engine/network/sealed_records.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
 #include <unistd.h>
@@ -21,25 +22,6 @@
 #include <vector>
 
 namespace shardscope::network {
-
-class Socket {
-public:
-    explicit Socket(int fd = -1) : m_fd(fd) {}
-    Socket(Socket&& other) noexcept : m_fd(std::exchange(other.m_fd, -1)) {}
-    Socket& operator=(Socket&& other) noexcept {
-        std::swap(m_fd, other.m_fd);
-        return *this;
-    }
-    ~Socket() { close(); }
-    void close() {
-        if (m_fd >= 0) ::close(std::exchange(m_fd, -1));
-    }
-    [[nodiscard]] int fd() const { return m_fd; }
-    [[nodiscard]] bool isOpen() const { return m_fd >= 0; }
-
-private:
-    int m_fd;
-};
 
 struct TableRequest {
     enum class Kind : std::uint8_t { kSet = 1, kGet = 2, kSetFirst = 3 };
@@ -93,7 +75,8 @@ private:
 class TableServer {
 public:
     /// `own` is rank 0's own connection.
-    TableServer(Listener listener, const Key& key, int ranks, Socket own, const SealPair& seals);
+    TableServer(Listener listener, const Key& key, int ranks, FileDescriptor own,
+                const SealPair& seals);
 
     /// Until rank 0 closes the other end of its own.
     void run();
@@ -101,7 +84,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     struct Guest {
-        Socket socket;
+        FileDescriptor socket;
         TableGuest talk;
         std::optional<TableRequest> waits{};  ///< for a text that is not there yet
         Clock::time_point until{};
@@ -118,7 +101,7 @@ private:
     static void answer(Guest& guest, const std::optional<std::string>& value);
     void closeDoor();
 
-    Socket m_listener;
+    FileDescriptor m_listener;
     const Key m_key;
     const int m_ranks;
     std::vector<Guest> m_guests;  ///< rank 0 first

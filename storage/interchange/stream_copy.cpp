@@ -1,6 +1,7 @@
 #include "storage/interchange/stream_copy.h"
 
 #include "storage/interchange/formats.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/input_file.h"
 #include "storage/model/new_file.h"
 
@@ -27,20 +28,6 @@ std::string titleOf(const std::string& path) {
     return path == "-" ? "standard input" : path;
 }
 
-class Descriptor {
-public:
-    explicit Descriptor(int number) : m_number(number) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (m_number > STDERR_FILENO) close(m_number);
-    }
-    [[nodiscard]] int number() const { return m_number; }
-
-private:
-    int m_number;
-};
-
 class Copying {
     using Clock = std::chrono::steady_clock;
 
@@ -52,12 +39,13 @@ public:
           m_goOn(goOn),
           m_stall(stall),
           // Opening a FIFO would wait for its writer.
-          m_in(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+          m_in(path == "-" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                           : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
           m_out(openNewFile(file, 0600)) {}
 
     Result<void> run() {
-        if (m_in.number() < 0) return cannotRead();
-        if (m_out.number() < 0) return cannotWrite();
+        if (!m_in.valid()) return cannotRead();
+        if (!m_out.valid()) return cannotWrite();
         std::vector<char> block(kBlock);
         while (true) {
             auto count = read(block);
@@ -73,14 +61,14 @@ private:
     Result<std::size_t> read(std::vector<char>& block) {
         const auto until = Clock::now() + m_stall.patience;
         for (bool stalled = false; m_goOn();) {
-            pollfd waits{m_in.number(), POLLIN, 0};
+            pollfd waits{m_in.get(), POLLIN, 0};
             if (poll(&waits, 1, kPatienceMs) <= 0) {
                 if (stalled || Clock::now() < until) continue;
                 stalled = true;
                 if (auto fine = noteStall(); !fine) return failure(fine);
                 continue;
             }
-            const ssize_t count = ::read(m_in.number(), block.data(), block.size());
+            const ssize_t count = ::read(m_in.get(), block.data(), block.size());
             if (count >= 0) return static_cast<std::size_t>(count);
             if (errno != EINTR && errno != EAGAIN) return cannotRead();
         }
@@ -89,8 +77,8 @@ private:
     /// Without a writer there is no end of it either.
     Result<void> noteStall() {
         struct stat facts {};
-        const bool pipe = fstat(m_in.number(), &facts) == 0 && S_ISFIFO(facts.st_mode);
-        if (pipe && !hasWriter(m_in.number()))
+        const bool pipe = fstat(m_in.get(), &facts) == 0 && S_ISFIFO(facts.st_mode);
+        if (pipe && !hasWriter(m_in.get()))
             return failure(ErrorCode::kUnreadable, withoutWriter(m_title, m_stall.patience));
         if (m_stall.say)
             m_stall.say("waiting for " + m_title + ": nothing has come for " +
@@ -100,7 +88,7 @@ private:
     }
     Result<void> write(const std::vector<char>& block, std::size_t count) {
         for (std::size_t at = 0; at < count;) {
-            const ssize_t done = ::write(m_out.number(), block.data() + at, count - at);
+            const ssize_t done = ::write(m_out.get(), block.data() + at, count - at);
             if (done < 0 && errno != EINTR) return cannotWrite();
             at += done > 0 ? static_cast<std::size_t>(done) : 0;
         }
@@ -128,7 +116,7 @@ private:
     const std::string& m_file;
     const std::function<bool()>& m_goOn;
     const PipeStall& m_stall;
-    Descriptor m_in, m_out;
+    FileDescriptor m_in, m_out;
     std::uint64_t m_copied = 0;
     bool m_looked = false;
 };

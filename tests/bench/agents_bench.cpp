@@ -52,7 +52,7 @@ struct Replay {
 /// One of the agents. All of them live in one process and one loop.
 class FakeAgent {
 public:
-    FakeAgent(launch::FileDescriptor socket, const Size& size)
+    FakeAgent(FileDescriptor socket, const Size& size)
         : m_recorder(std::move(socket)), m_size(size) {
         run::AgentHello hello;
         hello.protocol = run::kProtocolVersion;
@@ -142,9 +142,9 @@ private:
     std::minstd_rand m_random;
 };
 
-int replayAll(std::vector<launch::FileDescriptor> sockets, const Size& size) {
+int replayAll(std::vector<FileDescriptor> sockets, const Size& size) {
     std::vector<std::unique_ptr<FakeAgent>> agents;
-    for (launch::FileDescriptor& socket : sockets)
+    for (FileDescriptor& socket : sockets)
         agents.push_back(std::make_unique<FakeAgent>(std::move(socket), size));
     for (bool open = true; open;) {
         open = false;
@@ -159,7 +159,7 @@ int replayAll(std::vector<launch::FileDescriptor> sockets, const Size& size) {
 /// The recorder's end of one of them.
 class SocketAgent final : public launch::AgentTransport {
 public:
-    explicit SocketAgent(launch::FileDescriptor socket) : m_channel(std::move(socket)) {}
+    explicit SocketAgent(FileDescriptor socket) : m_channel(std::move(socket)) {}
     launch::FrameChannel takeChannel() override { return std::move(m_channel); }
     std::string endText() override { return "it ended"; }
     void end() override {}
@@ -193,7 +193,7 @@ double processorSeconds(const rusage& usage) {
 }
 
 int measure(const Size& size, const std::string& output) {
-    std::vector<launch::FileDescriptor> ours, theirs;
+    std::vector<FileDescriptor> ours, theirs;
     for (int i = 0; i < size.agents; ++i) {
         auto ends = launch::socketPair().value();
         ours.push_back(std::move(ends.first));
@@ -219,7 +219,7 @@ int measure(const Size& size, const std::string& output) {
         launch::HostRun host;
         host.name = fmt::format("node-{}", i);
         const auto socket =
-            std::make_shared<launch::FileDescriptor>(std::move(ours[static_cast<std::size_t>(i)]));
+            std::make_shared<FileDescriptor>(std::move(ours[static_cast<std::size_t>(i)]));
         host.start = [socket]() -> Result<std::unique_ptr<launch::AgentTransport>> {
             return std::unique_ptr<launch::AgentTransport>(
                 std::make_unique<SocketAgent>(std::move(*socket)));

@@ -4,11 +4,11 @@
 #include "app/cli/interruptible.h"
 #include "app/cli/record/data_path.h"
 #include "app/cli/version.h"
-#include "engine/launch/file_descriptor.h"
 #include "engine/launch/host_facts.h"
 #include "engine/launch/process.h"
 #include "engine/run/config/run_commands.h"
 #include "engine/run/config/run_option.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/file/output_file.h"
@@ -119,7 +119,7 @@ class Child {
 public:
     static Result<Child> start(const std::vector<std::string>& arguments) {
         Child child;
-        launch::FileDescriptor out, err, input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        FileDescriptor out, err, input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
         if (!pipeInto(child.m_out, out) || !pipeInto(child.m_err, err) || !input.valid())
             return failure(ErrorCode::kLaunch,
                            fmt::format("no pipe to start a run: {}", std::strerror(errno)));
@@ -152,11 +152,11 @@ public:
 private:
     static constexpr int kGlance = 100;  ///< milliseconds
 
-    static bool pipeInto(launch::FileDescriptor& read, launch::FileDescriptor& write) {
+    static bool pipeInto(FileDescriptor& read, FileDescriptor& write) {
         std::array<int, 2> ends{};
         if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-        read = launch::FileDescriptor(ends[0]);
-        write = launch::FileDescriptor(ends[1]);
+        read = FileDescriptor(ends[0]);
+        write = FileDescriptor(ends[1]);
         return ::fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
     }
 
@@ -168,7 +168,7 @@ private:
         readAll(m_err, said.err);
     }
 
-    static void readAll(launch::FileDescriptor& from, std::string& to) {
+    static void readAll(FileDescriptor& from, std::string& to) {
         std::array<char, 4096> buffer;
         while (from.valid()) {
             const ssize_t count = ::read(from.get(), buffer.data(), buffer.size());
@@ -179,7 +179,7 @@ private:
     }
 
     pid_t m_pid = -1;
-    launch::FileDescriptor m_out, m_err;
+    FileDescriptor m_out, m_err;
 };
 
 /// The exit status as the code that stands for it.

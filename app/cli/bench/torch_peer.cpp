@@ -2,10 +2,10 @@
 
 #include "app/cli/hosts/run_hosts.h"
 #include "app/cli/interruptible.h"
-#include "engine/launch/file_descriptor.h"
 #include "engine/launch/process.h"
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/new_file.h"
 #include "storage/recording/file/output_file.h"
 
@@ -79,10 +79,9 @@ constexpr storage::Replaceable kPeerTimes{"what PyTorch took", isPeer};
 
 /// Standard output into a new file of this name.
 Result<launch::ProcessEnd> runToTheEnd(const std::vector<std::string>& arguments,
-                                       const std::string& out,
-                                       const launch::FileDescriptor& toErr) {
-    const launch::FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    const launch::FileDescriptor toOut(openNewFile(out));
+                                       const std::string& out, const FileDescriptor& toErr) {
+    const FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const FileDescriptor toOut(openNewFile(out));
     if (!input.valid() || !toOut.valid() || !toErr.valid())
         return failure(ErrorCode::kFailure, fmt::format("{} cannot be written", out));
     launch::SpawnRequest request;
@@ -101,7 +100,7 @@ Result<launch::ProcessEnd> runToTheEnd(const std::vector<std::string>& arguments
 }
 
 /// Of its last bytes.
-std::string lastLineIn(const launch::FileDescriptor& file) {
+std::string lastLineIn(const FileDescriptor& file) {
     std::string text(4096, '\0');
     const off_t size = ::lseek(file.get(), 0, SEEK_END);
     const off_t from = std::max<off_t>(0, size - static_cast<off_t>(text.size()));
@@ -134,7 +133,7 @@ Result<void> measurePeer(const run::RunConfig& asked, const std::string& path) {
     // What lies there is none of ours, or it would have been read.
     auto file = storage::OutputFile::reserve({path, false, kPeerTimes});
     if (!file) return failure(file);
-    const launch::FileDescriptor errors(::memfd_create("errors", MFD_CLOEXEC));
+    const FileDescriptor errors(::memfd_create("errors", MFD_CLOEXEC));
     const auto end = runToTheEnd(argumentsOf(config, *plan), file->part(), errors);
     const std::string why = lastLineIn(errors);
     if (!end) return failure(end);

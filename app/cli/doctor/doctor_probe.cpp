@@ -44,7 +44,7 @@ private:
     void read(std::chrono::milliseconds wait);
     void drain(std::size_t index);
 
-    std::array<launch::FileDescriptor, 2> m_ends;
+    std::array<FileDescriptor, 2> m_ends;
     std::array<std::string, 2> m_texts;
     pid_t m_pid = -1;
 };
@@ -56,16 +56,16 @@ Result<Probe> Probe::start(const std::string& program) {
     request.arguments = {"--probe"};
     request.ownGroup = true;
     request.dieWithParent = true;
-    const launch::FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     request.descriptors = {{nothing.get(), 0}};
-    std::array<launch::FileDescriptor, 2> theirs;
+    std::array<FileDescriptor, 2> theirs;
     for (std::size_t i = 0; i < 2; ++i) {
         std::array<int, 2> ends{};
         if (::pipe2(ends.data(), O_CLOEXEC) != 0)
             return failure(ErrorCode::kLaunch,
                            "no pipe; close other programs or raise 'ulimit -n'");
-        probe.m_ends[i] = launch::FileDescriptor(ends[0]);
-        theirs[i] = launch::FileDescriptor(ends[1]);
+        probe.m_ends[i] = FileDescriptor(ends[0]);
+        theirs[i] = FileDescriptor(ends[1]);
         ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
         request.descriptors.emplace_back(ends[1], static_cast<int>(i) + 1);
     }

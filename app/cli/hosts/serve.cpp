@@ -30,7 +30,6 @@ namespace shardscope::cli {
 namespace {
 
 using launch::ConnectState;
-using launch::FileDescriptor;
 using storage::remote::FrameKind;
 
 /// A failure means that the reader has gone, which does not matter.

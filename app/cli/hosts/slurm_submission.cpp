@@ -3,9 +3,9 @@
 #include "app/cli/console.h"
 #include "app/cli/record/data_path.h"
 #include "app/cli/record/run_requests.h"
-#include "engine/launch/file_descriptor.h"
 #include "engine/launch/process.h"
 #include "engine/launch/slurm/slurm_job.h"
+#include "storage/model/file_descriptor.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -54,8 +54,7 @@ public:
 
     /// Prints what is new; whether there was anything.
     bool pass() {
-        if (!m_file.valid())
-            m_file = launch::FileDescriptor(::open(m_path.c_str(), O_RDONLY | O_CLOEXEC));
+        if (!m_file.valid()) m_file = FileDescriptor(::open(m_path.c_str(), O_RDONLY | O_CLOEXEC));
         bool any = false;
         std::array<char, 16384> buffer;
         for (ssize_t count = 0;
@@ -94,7 +93,7 @@ private:
     }
 
     std::string m_path;
-    launch::FileDescriptor m_file;
+    FileDescriptor m_file;
     std::string m_rest;  ///< of the last line
     bool m_any = false;
 };

@@ -42,7 +42,7 @@ int runAgent(bool local, bool launched) {
             std::filesystem::path(launch::ownProgram()).parent_path().parent_path().string();
     if (!local)
         if (auto folder = launch::makeUserFolder("agents")) times.stateFolder = *folder;
-    launch::FrameChannel recorder(launch::FileDescriptor(0), launch::FileDescriptor(1));
+    launch::FrameChannel recorder(FileDescriptor(0), FileDescriptor(1));
     std::optional<run::TaskTerms> terms;
     // Reached over a network, by a recorder that a task has met.
     if (launched && !local) {

@@ -23,8 +23,6 @@
 namespace shardscope::cli {
 namespace {
 
-using launch::FileDescriptor;
-
 constexpr std::size_t kLongestLine = 4096;
 constexpr std::size_t kMostGuests = 16;
 /// A recorder answers between two turns of its loop.

@@ -3,9 +3,9 @@
 // line too: {"ok":true,"message":"stopping after this step"}.
 #pragma once
 
-#include "engine/launch/file_descriptor.h"
 #include "engine/launch/run_supervisor.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
 #include <list>
@@ -47,17 +47,17 @@ public:
 
 private:
     struct Guest {
-        launch::FileDescriptor fd;
+        FileDescriptor fd;
         std::string heard;
     };
 
-    ControlSocket(std::string path, launch::FileDescriptor listener, launch::FileDescriptor events)
+    ControlSocket(std::string path, FileDescriptor listener, FileDescriptor events)
         : m_path(std::move(path)), m_listener(std::move(listener)), m_events(std::move(events)) {}
     void accept();
 
     std::string m_path;
-    launch::FileDescriptor m_listener;
-    launch::FileDescriptor m_events;  ///< of the listener and all guests
+    FileDescriptor m_listener;
+    FileDescriptor m_events;  ///< of the listener and all guests
     std::list<Guest> m_guests;
 };
 

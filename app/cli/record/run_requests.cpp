@@ -18,7 +18,7 @@ Result<SignalRequests> SignalRequests::open() {
     sigset_t signals;
     ::sigemptyset(&signals);
     for (const int each : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&signals, each);
-    launch::FileDescriptor descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+    FileDescriptor descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!descriptor.valid() || ::sigprocmask(SIG_BLOCK, &signals, nullptr) != 0) {
         return failure(ErrorCode::kFailure,
                        fmt::format("signals cannot be received: {}", std::strerror(errno)));
@@ -33,8 +33,7 @@ void holdHangups() {
     ::sigprocmask(SIG_BLOCK, &hangup, nullptr);
 }
 
-SignalRequests::SignalRequests(launch::FileDescriptor descriptor)
-    : m_descriptor(std::move(descriptor)) {}
+SignalRequests::SignalRequests(FileDescriptor descriptor) : m_descriptor(std::move(descriptor)) {}
 
 int SignalRequests::timesAsked() {
     signalfd_siginfo signal{};

@@ -24,8 +24,8 @@ public:
                 std::function<void()> hangup);
 
 private:
-    explicit SignalRequests(launch::FileDescriptor descriptor);
-    launch::FileDescriptor m_descriptor;
+    explicit SignalRequests(FileDescriptor descriptor);
+    FileDescriptor m_descriptor;
     int m_asked = 0;        ///< before a run was attached
     bool m_hungUp = false;  ///< the same
 };

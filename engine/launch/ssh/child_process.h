@@ -3,8 +3,8 @@
 // Leads a process group and dies with us; see spawn() for the thread to start it from.
 #pragma once
 
-#include "engine/launch/file_descriptor.h"
 #include "engine/launch/process.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
 #include <sys/types.h>

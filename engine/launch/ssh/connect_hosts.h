@@ -1,13 +1,13 @@
 // Reaches hosts, looks at them, puts the program there and starts an agent on each.
 #pragma once
 
-#include "engine/launch/file_descriptor.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/ssh/child_process.h"
 #include "engine/launch/ssh/host_look.h"
 #include "engine/launch/ssh/payload.h"
 #include "engine/launch/ssh/ssh_master.h"
 #include "engine/launch/ssh/ssh_options.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 #include "storage/model/units.h"
 

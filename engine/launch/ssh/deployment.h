@@ -6,11 +6,11 @@
 // Used from one poll loop; nothing here waits.
 #pragma once
 
-#include "engine/launch/file_descriptor.h"
 #include "engine/launch/ssh/payload.h"
 #include "engine/launch/ssh/ssh_master.h"
 #include "engine/launch/ssh/ssh_options.h"
 #include "engine/launch/ssh/ssh_session.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 #include "storage/model/units.h"
 

@@ -1,7 +1,7 @@
 #include "engine/launch/ssh/ssh_master.h"
 
-#include "engine/launch/file_descriptor.h"
 #include "engine/launch/ssh/ssh_command.h"
+#include "storage/model/file_descriptor.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>

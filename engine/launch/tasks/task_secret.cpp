@@ -1,6 +1,6 @@
 #include "engine/launch/tasks/task_secret.h"
 
-#include "engine/launch/file_descriptor.h"
+#include "storage/model/file_descriptor.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

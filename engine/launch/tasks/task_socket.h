@@ -4,11 +4,11 @@
 // One thread. A TaskLine never waits; the kernel notices a host that is gone within kTaskLease.
 #pragma once
 
-#include "engine/launch/file_descriptor.h"
 #include "engine/launch/tasks/task_environment.h"
 #include "engine/launch/tasks/task_handshake.h"
 #include "engine/launch/tasks/task_secret.h"
 #include "engine/network/keyed_hash.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
 #include <chrono>

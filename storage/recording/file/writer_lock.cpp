@@ -1,11 +1,14 @@
 #include "storage/recording/file/writer_lock.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <utility>
+#include <chrono>
+#include <filesystem>
+#include <thread>
 
 namespace shardscope::storage {
 namespace {
@@ -22,47 +25,50 @@ struct flock lockOf(short kind) {
     return lock;
 }
 
+constexpr std::chrono::milliseconds kBetweenTries{10};
+
 }  // namespace
 
+Result<PlacingLock> PlacingLock::take(const std::string& path, std::chrono::milliseconds patience) {
+    std::string folder = std::filesystem::path(path).parent_path().string();
+    if (folder.empty()) folder = ".";
+    PlacingLock taken(FileDescriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (taken.m_folder.valid() && ::flock(taken.m_folder.get(), LOCK_EX | LOCK_NB) != 0 &&
+           (errno == EWOULDBLOCK || errno == EINTR)) {
+        if (std::chrono::steady_clock::now() >= until)
+            return failure(ErrorCode::kFailure,
+                           "cannot write " + path +
+                               ": another process has been placing a file in " + folder +
+                               " all the time, and may be stopped; end it and try again");
+        std::this_thread::sleep_for(kBetweenTries);
+    }
+    return taken;
+}
+
 Result<WriterLock> WriterLock::take(const std::string& path) {
-    WriterLock taken(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    WriterLock taken(FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW)));
     struct flock lock = lockOf(F_WRLCK);
-    if (taken.m_descriptor >= 0 && ::fcntl(taken.m_descriptor, F_OFD_SETLK, &lock) != 0 &&
+    if (taken.m_file.valid() && ::fcntl(taken.m_file.get(), F_OFD_SETLK, &lock) != 0 &&
         (errno == EAGAIN || errno == EACCES))
         return failure(ErrorCode::kUsage, path + " is being written by another process");
     return taken;
 }
 
-WriterLock::WriterLock(WriterLock&& other) noexcept
-    : m_descriptor(std::exchange(other.m_descriptor, -1)) {}
-
-WriterLock& WriterLock::operator=(WriterLock&& other) noexcept {
-    std::swap(m_descriptor, other.m_descriptor);
-    return *this;
-}
-
-WriterLock::~WriterLock() {
-    if (m_descriptor >= 0) ::close(m_descriptor);
-}
-
 bool WriterLock::isAt(const std::string& path) const {
-    if (m_descriptor < 0) return true;
+    if (!m_file.valid()) return true;
     struct stat ours {};
     struct stat named {};
-    return ::fstat(m_descriptor, &ours) == 0 && ::stat(path.c_str(), &named) == 0 &&
+    return ::fstat(m_file.get(), &ours) == 0 && ::stat(path.c_str(), &named) == 0 &&
            ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
 WriterWatch::WriterWatch(const std::string& path)
-    : m_descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-
-WriterWatch::~WriterWatch() {
-    if (m_descriptor >= 0) ::close(m_descriptor);
-}
+    : m_file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
 
 bool WriterWatch::isBeingWritten() const {
     struct flock lock = lockOf(F_WRLCK);
-    return m_descriptor >= 0 && ::fcntl(m_descriptor, F_OFD_GETLK, &lock) == 0 &&
+    return m_file.valid() && ::fcntl(m_file.get(), F_OFD_GETLK, &lock) == 0 &&
            lock.l_type != F_UNLCK;
 }
 

@@ -6,43 +6,53 @@
 // there is none, and nothing is refused because of it.
 #pragma once
 
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
+#include <chrono>
 #include <string>
+#include <utility>
 
 namespace shardscope::storage {
 
 class WriterLock {
 public:
-    /// Of a file that is there. kUsage when another process has it.
+    /// Of a file that is there. Letting it go drops the locks that SQLite holds on the same file
+    /// in this process: the connection must be closed before. kUsage when another process has it.
     static Result<WriterLock> take(const std::string& path);
-    WriterLock(WriterLock&& other) noexcept;
-    WriterLock& operator=(WriterLock&& other) noexcept;
-    /// Closing the descriptor drops the locks that SQLite holds on the same file in this process:
-    /// the connection must be closed before.
-    ~WriterLock();
 
     /// Whether `path` still names the file that is locked.
     [[nodiscard]] bool isAt(const std::string& path) const;
 
 private:
-    explicit WriterLock(int descriptor) : m_descriptor(descriptor) {}
-    int m_descriptor = -1;
+    explicit WriterLock(FileDescriptor file) : m_file(std::move(file)) {}
+    FileDescriptor m_file;
+};
+
+/// Held while a file gets its name: of all processes that replace or place one in a folder, one
+/// does so at a time. Where a file system knows no such locks nothing is refused because of it.
+class PlacingLock {
+public:
+    /// Of the folder that holds `path`. kFailure where another process has had it for so long: it
+    /// may be stopped.
+    static Result<PlacingLock> take(const std::string& path,
+                                    std::chrono::milliseconds patience = std::chrono::seconds(5));
+
+private:
+    explicit PlacingLock(FileDescriptor folder) : m_folder(std::move(folder)) {}
+    FileDescriptor m_folder;
 };
 
 /// Tells whether some process writes a recording, also while this process reads it: made before the
-/// recording is opened, gone after it was closed (see ~WriterLock). Any thread.
+/// recording is opened, gone after it was closed (see WriterLock::take()). Any thread.
 class WriterWatch {
 public:
     explicit WriterWatch(const std::string& path);
-    WriterWatch(const WriterWatch&) = delete;
-    WriterWatch& operator=(const WriterWatch&) = delete;
-    ~WriterWatch();
 
     [[nodiscard]] bool isBeingWritten() const;
 
 private:
-    int m_descriptor;
+    FileDescriptor m_file;
 };
 
 /// Whether some process writes the recording `path` at this moment. Not to be asked by a process

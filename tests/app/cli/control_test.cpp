@@ -141,7 +141,7 @@ TEST_F(Control, GuestsThatMisbehaveKeepNobodyOut) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, sockets()[0].c_str(), sizeof address.sun_path - 1);
-    std::vector<launch::FileDescriptor> guests;
+    std::vector<FileDescriptor> guests;
     for (int i = 0; i < 40; ++i) {
         guests.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
         ASSERT_EQ(::connect(guests.back().get(), reinterpret_cast<const sockaddr*>(&address),

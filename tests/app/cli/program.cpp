@@ -20,9 +20,8 @@ std::string contents(const std::string& path) {
     return text.str();
 }
 
-launch::FileDescriptor newFile(const std::string& path) {
-    return launch::FileDescriptor(
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+FileDescriptor newFile(const std::string& path) {
+    return FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
 }
 
 }  // namespace
@@ -61,12 +60,12 @@ Program::Program(const std::vector<std::string>& arguments,
     : m_folder(folder) {
     const auto out = newFile(folder + "/out");
     const auto err = newFile(folder + "/err");
-    launch::FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (withInput) {
         int ends[2];
         EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-        input = launch::FileDescriptor(ends[0]);
-        m_input = launch::FileDescriptor(ends[1]);
+        input = FileDescriptor(ends[0]);
+        m_input = FileDescriptor(ends[1]);
     }
     launch::SpawnRequest request;
     request.program = program;

@@ -52,7 +52,7 @@ public:
 
 private:
     std::string m_folder;
-    launch::FileDescriptor m_input;
+    FileDescriptor m_input;
     pid_t m_pid = -1;
     std::optional<launch::ProcessEnd> m_end;
 };

@@ -40,7 +40,7 @@ public:
     }
 
 private:
-    launch::FileDescriptor m_inotify;
+    FileDescriptor m_inotify;
 };
 
 class Resume : public CliTest {

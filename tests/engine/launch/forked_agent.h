@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/launch/agent_transport.h"
-#include "engine/launch/file_descriptor.h"
 #include "engine/launch/process.h"
+#include "storage/model/file_descriptor.h"
 
 #include <sys/types.h>
 #include <sys/wait.h>

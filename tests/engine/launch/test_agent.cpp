@@ -7,5 +7,5 @@ int main(int argc, char** argv) {
     using namespace shardscope::launch;
     if (argc != 2) return 2;
     std::signal(SIGPIPE, SIG_IGN);
-    return Agent(FrameChannel(FileDescriptor(std::atoi(argv[1]))), "agent under test").run();
+    return Agent(FrameChannel(shardscope::FileDescriptor(std::atoi(argv[1]))), "agent under test").run();
 }

@@ -20,14 +20,14 @@ using testing::HasSubstr;
 constexpr std::chrono::minutes kLong{2};
 
 /// A connection of one who need not be a rank.
-Socket connectTo(int port) {
-    Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+FileDescriptor connectTo(int port) {
+    FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in at{};
     at.sin_family = AF_INET;
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     at.sin_port = htons(static_cast<std::uint16_t>(port));
-    if (::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0)
-        socket.close();
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0)
+        socket.reset();
     return socket;
 }
 
@@ -104,12 +104,12 @@ TEST_F(KeyedTableTest, ARankComesOnceAndHasANumberOfTheRun) {
 
 TEST_F(KeyedTableTest, OnceAllAreThereNothingAnswersAndStrangersAreGone) {
     const auto first = serve(2);
-    const Socket early = connectTo(m_port);
-    ASSERT_TRUE(early.isOpen());
+    const FileDescriptor early = connectTo(m_port);
+    ASSERT_TRUE(early.valid());
     const auto one = join(1);
     char byte = 0;
-    EXPECT_LE(::recv(early.fd(), &byte, 1, 0), 0) << "it waits for the end of the connection";
-    EXPECT_FALSE(connectTo(m_port).isOpen());
+    EXPECT_LE(::recv(early.get(), &byte, 1, 0), 0) << "it waits for the end of the connection";
+    EXPECT_FALSE(connectTo(m_port).valid());
     EXPECT_FALSE(join(1, m_key));
     ASSERT_TRUE(one->set("still", "there"));
     EXPECT_EQ(first->get("still", 0ms).value(), "there");
@@ -117,7 +117,7 @@ TEST_F(KeyedTableTest, OnceAllAreThereNothingAnswersAndStrangersAreGone) {
 
 TEST_F(KeyedTableTest, SilentStrangersKeepNoRankOut) {
     const auto first = serve(2);
-    std::vector<Socket> strangers;
+    std::vector<FileDescriptor> strangers;
     for (int i = 0; i < 600; ++i) strangers.push_back(connectTo(m_port));
     ASSERT_TRUE(join(1)->set("here", "rank 1"));
 }
@@ -125,7 +125,7 @@ TEST_F(KeyedTableTest, SilentStrangersKeepNoRankOut) {
 TEST_F(KeyedTableTest, WhatIsNoTableIsNotWaitedForWithoutEnd) {
     const auto silent = listenOn("127.0.0.1");
     ASSERT_TRUE(silent);
-    const Socket listener(silent->fd);
+    const FileDescriptor listener(silent->fd);
     m_port = silent->port;
     const auto joined = join(1, m_key, 50ms);
     ASSERT_FALSE(joined);

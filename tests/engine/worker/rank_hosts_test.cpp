@@ -30,7 +30,6 @@
 namespace shardscope {
 namespace {
 
-using launch::FileDescriptor;
 using testing::HasSubstr;
 
 constexpr std::int64_t kSegmentBytes = std::int64_t{512} << 20;

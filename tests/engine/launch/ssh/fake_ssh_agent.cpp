@@ -64,7 +64,7 @@ private:
         if (verb == "send") m_toSend = std::stoi(rest);
     }
 
-    launch::FrameChannel m_recorder{launch::FileDescriptor(0), launch::FileDescriptor(1)};
+    launch::FrameChannel m_recorder{FileDescriptor(0), FileDescriptor(1)};
     int m_toSend = 0;
 };
 

@@ -1,8 +1,8 @@
 // Places on loopback for tests of tasks.
 #pragma once
 
-#include "engine/launch/file_descriptor.h"
 #include "engine/network/network_interface.h"
+#include "storage/model/file_descriptor.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace shardscope::launch {
+namespace shardscope {
 
 class FileDescriptor {
 public:
@@ -23,6 +23,7 @@ public:
 
     [[nodiscard]] int get() const { return m_fd; }
     [[nodiscard]] bool valid() const { return m_fd >= 0; }
+    [[nodiscard]] int release() { return std::exchange(m_fd, -1); }
     void reset() {
         if (m_fd >= 0) ::close(m_fd);
         m_fd = -1;
@@ -32,4 +33,4 @@ private:
     int m_fd = -1;
 };
 
-}  // namespace shardscope::launch
+}  // namespace shardscope
