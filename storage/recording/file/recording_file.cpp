@@ -203,8 +203,8 @@ Result<void> checkRecordingFile(const std::string& path) {
 
 Result<RecordingFile> createRecordingFile(const std::string& path, const RunFacts& run,
                                           bool overwrite, const std::vector<std::string>& inputs) {
-    if (auto fine = settleOutput({path, overwrite, kRecording, inputs}); !fine)
-        return failure(fine);
+    const OutputRequest request{path, overwrite, kRecording, inputs};
+    if (auto fine = settleOutput(request); !fine) return failure(fine);
     removeDeadParts(path);
     const std::string fresh = partName(path, "new");
     unlink(fresh.c_str());
@@ -219,7 +219,12 @@ Result<RecordingFile> createRecordingFile(const std::string& path, const RunFact
     // Before it has its name, so that no moment exists in which it seems to have no writer.
     auto lock = WriterLock::take(fresh);
     if (!lock) return failure(lock);
-    if (auto moved = moveIntoPlace(fresh, path, overwrite); !moved) {
+    const auto placing = PlacingLock::take(path);
+    Result<void> moved = placing ? Result<void>() : failure(placing);
+    // Another recorder may have placed its file meanwhile.
+    if (moved) moved = settleOutput(request);
+    if (moved) moved = moveIntoPlace(fresh, path, overwrite);
+    if (!moved) {
         unlink(fresh.c_str());
         return failure(moved);
     }

@@ -294,7 +294,9 @@ Result<Salvage> salvageRecording(const std::string& input, const std::string& ou
     auto salvaged = salvageInto(*damaged, stem, goOn);
     if (salvaged) {
         // It took a while.
-        if (auto still = settleOutput(request); !still) {
+        const auto placing = PlacingLock::take(output);
+        const auto still = placing ? settleOutput(request) : Result<void>(failure(placing));
+        if (!still) {
             removeAll(stem);
             return failure(still);
         }

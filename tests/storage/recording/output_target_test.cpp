@@ -13,12 +13,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -158,6 +161,48 @@ TEST_F(OutputTarget, ARecordingThatIsBeingWrittenIsLeftToItsWriter) {
     EXPECT_THAT(forced(path), IsOk());
     close(ready[0]);
     close(ready[1]);
+}
+
+/// Both have found that no recording is being written before either places its own.
+TEST_F(OutputTarget, OfTwoWritersThatStartAtOnceOneIsRefused) {
+    const std::string path = recording("r.sscope");
+    for (int round = 0; round < 20; ++round) {
+        std::array<int, 2> start{}, end{};
+        ASSERT_EQ(::pipe(start.data()), 0);
+        ASSERT_EQ(::pipe(end.data()), 0);
+        std::array<pid_t, 2> children{};
+        for (pid_t& child : children) {
+            child = ::fork();
+            ASSERT_GE(child, 0);
+            if (child != 0) continue;
+            ::close(start[1]);
+            ::close(end[1]);
+            char byte = 0;
+            static_cast<void>(::read(start[0], &byte, 1));
+            auto writer = RecordingWriter::create(path, RunFacts{}, true);
+            if (!writer) ::_exit(static_cast<int>(writer.error().code));
+            pollfd other{end[0], POLLIN, 0};  // until it has tried
+            static_cast<void>(::poll(&other, 1, 10'000));
+            ::_exit(writer->finalise(RunStatus::kFinished, {2}) ? 0 : 100);
+        }
+        ::close(start[1]);
+        std::array<int, 2> statuses{};
+        // The one that is refused ends by itself.
+        ::waitpid(-1, statuses.data(), 0);
+        ::close(end[1]);
+        ::waitpid(-1, &statuses[1], 0);
+        ::close(start[0]);
+        ::close(end[0]);
+        EXPECT_EQ(WEXITSTATUS(statuses[0]), static_cast<int>(ErrorCode::kUsage)) << round;
+        EXPECT_EQ(WEXITSTATUS(statuses[1]), 0) << round;
+    }
+}
+
+TEST_F(OutputTarget, AFolderInWhichAnotherProcessPlacesAFileIsWaitedForALimitedTime) {
+    const auto first = PlacingLock::take(file("a"));
+    ASSERT_THAT(first, IsOk());
+    EXPECT_THAT(PlacingLock::take(file("b"), std::chrono::milliseconds(1)),
+                AllOf(FailsAs(ErrorCode::kFailure), FailsWith("may be stopped")));
 }
 
 TEST_F(OutputTarget, AWriterNoticesThatItsFileIsGone) {
