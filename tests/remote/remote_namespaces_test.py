@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -161,9 +162,23 @@ class Remote(unittest.TestCase):
         places = {place for pid in run.pids() for place in namespaces.listening(pid)}
         self.assertEqual(self.answering(places), {f"{node.address}:22" for node in self.hosts.nodes})
         self.assertEqual(len(places), 6, "each rank's Gloo keeps its port, which does not answer")
+        shown = b"".join(pathlib.Path(f"/proc/{pid}/{name}").read_bytes()
+                         for pid in self.processes() for name in ("cmdline", "environ"))
         run.process.send_signal(signal.SIGINT)
         end = run.finish()
         self.assertEqual(end["status"], "stopped")
+        shown += run.output.read_bytes() + json.dumps(run.lines).encode()
+        for table in ("run", "meta", "hosts", "ranks", "diagnostics"):
+            shown += json.dumps(self.query(run, f"SELECT * FROM {table}")).encode()
+        for known in (b"node-a:2,node-b:2", b"shardscope-rank", b"checksum.run"):
+            self.assertTrue(known in shown, known)
+        self.assertEqual(re.findall(rb"[0-9a-f]{64}", shown), [], "a key of the run is shown")
+
+    def processes(self):
+        """Of this run, on all hosts, and of the servers."""
+        hosts = (self.hosts.head, *self.hosts.nodes)
+        return [int(pid) for host in hosts
+                for pid in namespaces.run("ip", "netns", "pids", host.namespace).stdout.split()]
 
     def test_only_ssh_servers_answer_while_ranks_train(self):
         self.expect_only_ssh_servers_answer()
