@@ -355,14 +355,9 @@ std::string Import::sourceText() const {
         return grouped(static_cast<std::int64_t>(events));
     };
     const std::uint64_t here = m_builder->events();
-    return "imported from " + names + ": of " + count(m_account.read) + " events " +
-           count(m_account.kept) + " were kept, " + count(m_account.repaired) +
-           " of them repaired" +
-           (here == m_account.kept
-                ? ""
-                : "; these make " + count(here) +
-                      " events here (names of processes and threads make none; collectives, and "
-                      "blocks alive before the first event, are kept apart from the others)");
+    return "imported from " + names + ": " + count(m_account.read) + " events read, " +
+           count(m_account.kept) + " kept, " + count(m_account.repaired) + " repaired" +
+           (here == m_account.kept ? "" : "; stored as " + count(here) + " events");
 }
 
 Result<std::optional<Learned>> Import::run() {

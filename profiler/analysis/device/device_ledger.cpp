@@ -153,11 +153,14 @@ bool isWorked(TimeRange step, const WorkTime& work) {
                        [step](const Intervals& time) { return total(time, step).ns > 0; });
 }
 
-/// Whether any work of it makes the ledger one of the device.
-bool hasWork(const WorkTime& work) {
-    return !of(work, DeviceWorkKind::kCompute).empty() ||
-           !of(work, DeviceWorkKind::kOptimizer).empty() ||
-           !of(work, DeviceWorkKind::kEvaluation).empty();
+/// Whether any work of it makes the ledger one of the device. Where phases tell more than
+/// communication and copies do, those do not.
+bool hasWork(const RankEvents& events, const WorkTime& work) {
+    const bool any =
+        std::any_of(work.begin(), work.end(), [](const Intervals& time) { return !time.empty(); });
+    return any && (events.phases.empty() || !of(work, DeviceWorkKind::kCompute).empty() ||
+                   !of(work, DeviceWorkKind::kOptimizer).empty() ||
+                   !of(work, DeviceWorkKind::kEvaluation).empty());
 }
 
 bool goesByDevice(const StepFacts& step, const RankEvents& events, const WorkTime& work) {
@@ -169,7 +172,7 @@ bool goesByDevice(const StepFacts& step, const RankEvents& events, const WorkTim
 std::vector<LedgerPiece> devicePieces(const StepFacts& step, const RankEvents& events,
                                       const DeviceTimeline& device) {
     const WorkTime work = workTime(device);
-    if (!hasWork(work) || !goesByDevice(step, events, work)) return {};
+    if (!hasWork(events, work) || !goesByDevice(step, events, work)) return {};
     Parts parts(Intervals{step.range()});
     takeWork(events, work, parts);
     takeIdle(device, work, parts);
@@ -179,7 +182,7 @@ std::vector<LedgerPiece> devicePieces(const StepFacts& step, const RankEvents& e
 std::vector<LedgerRow> deviceLedger(const RecordingSummary& summary, const RankEvents& events,
                                     const DeviceTimeline& device) {
     const WorkTime work = workTime(device);
-    if (!hasWork(work)) return {};
+    if (!hasWork(events, work)) return {};
     std::vector<StepFacts> steps;
     std::vector<TimeRange> time;
     for (const StepFacts& step : summary.steps) {

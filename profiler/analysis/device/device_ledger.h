@@ -63,7 +63,8 @@ struct DeviceTimeline {
 };
 
 /// Rows of the steps of `events`' rank, in the order of `summary`. A step in which no device work
-/// lies is left out where the rank has phases, which tell more. None without compute kernels.
+/// lies is left out where the rank has phases, which tell more. None without work of the device,
+/// and none where there are phases and only communication kernels or copies.
 [[nodiscard]] std::vector<LedgerRow> deviceLedger(const RecordingSummary& summary,
                                                   const RankEvents& events,
                                                   const DeviceTimeline& device);

@@ -82,14 +82,14 @@ TEST_F(ImportTest, SaysWhatTheEventsOfAFileBecame) {
         return std::string("no note");
     };
     ASSERT_THAT(imported.import({file("one.json", trace)}), IsOk());
-    EXPECT_EQ(note(), "imported from one.json: of 1 events 1 were kept, 0 of them repaired");
+    EXPECT_EQ(note(), "imported from one.json: 1 events read, 1 kept, 0 repaired");
     imported.options.overwrite = true;
     ASSERT_THAT(imported.importText(R"({"traceEvents":[
         {"ph":"M","name":"process_name","pid":9,"tid":0,"ts":0,"args":{"name":"python"}},
         {"ph":"X","cat":"cpu_op","name":"op","pid":9,"tid":1,"ts":5,"dur":1}]})"),
                 IsOk());
-    EXPECT_THAT(note(), ::testing::HasSubstr("of 2 events 2 were kept, 0 of them repaired; these "
-                                             "make 1 events here"));
+    EXPECT_THAT(note(),
+                ::testing::HasSubstr("2 events read, 2 kept, 0 repaired; stored as 1 events"));
     EXPECT_EQ(imported.summary.events.total(), 1u);
 }
 

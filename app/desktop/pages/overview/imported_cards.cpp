@@ -18,8 +18,7 @@ constexpr const char* kKernelSource =
 constexpr std::size_t kMostCards = 6;
 
 QString basisOf(const SelectedPart& part) {
-    return part.report->withinSteps ? u"of step time, validation left out"_s
-                                    : u"from the first kernel to the last"_s;
+    return part.report->withinSteps ? u" of step time"_s : u", from the first kernel to the last"_s;
 }
 
 /// Why there is nothing; that may still come.
@@ -32,7 +31,10 @@ CardContent shareCard(const QString& title, Duration time, const DeviceSums& sum
                       const SelectedPart& part, const QString& meaning) {
     CardContent card;
     card.title = title;
-    card.definition = u"%1, %2. %3"_s.arg(meaning, basisOf(part), QLatin1String(kKernelSource));
+    card.definition = u"%1%2. %3"_s.arg(
+        meaning,
+        part.report->withinSteps ? u", of step time, validation left out"_s : basisOf(part),
+        QLatin1String(kKernelSource));
     if (sums.whole.ns == 0) {
         card.value = {unknownText(), {}};
         card.detail = absent(part, u"no kernels are in this trace"_s);
@@ -40,7 +42,7 @@ CardContent shareCard(const QString& title, Duration time, const DeviceSums& sum
     }
     card.value = {formatNumber(100 * share(time, sums.whole)), u"%"_s};
     card.detail =
-        u"%1 of %2, %3"_s.arg(formatDuration(time), formatDuration(sums.whole), basisOf(part));
+        u"%1 of %2%3"_s.arg(formatDuration(time), formatDuration(sums.whole), basisOf(part));
     return card;
 }
 
@@ -120,9 +122,9 @@ std::vector<CardContent> importedCards(const SelectedPart& part, const LedgerVie
     CardContent busy =
         shareCard(u"Compute"_s, sums.compute, sums, part, u"A compute kernel runs"_s);
     if (sums.kernels > 0)
-        busy.detail = u"%1 on %2 · %3"_s.arg(
-            formatCounted(sums.kernels, "kernel"),
-            formatCounted(static_cast<std::int64_t>(sums.devices), "device"), busy.detail);
+        busy.detail +=
+            u" · %1 on %2"_s.arg(formatCounted(sums.kernels, "kernel"),
+                                 formatCounted(static_cast<std::int64_t>(sums.devices), "device"));
     std::vector<CardContent> cards;
     if (sums.kernels > 0 || !part.recording->summary.steps.empty())
         cards.push_back(stepCard(part, ledger));

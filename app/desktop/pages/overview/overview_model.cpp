@@ -67,9 +67,10 @@ QString deviceHeadline(const SelectedPart& part, const DeviceSums& sums, const L
     QStringList rest;
     for (std::size_t i = 1; i < uses.size() && uses[i].time.ns > 0; ++i)
         rest << u"%1 %2"_s.arg(uses[i].what, formatPercent(share(uses[i].time, sums.whole)));
-    const QString basis = part.report->withinSteps && !ledger.empty()
-                              ? u"%1, %2"_s.arg(ranksText(ledger.ranks.size()), stepsText(ledger))
-                              : u"from the first kernel to the last"_s;
+    const QString basis = !part.report->withinSteps ? u"from the first kernel to the last"_s
+                          : ledger.empty()
+                              ? ranksText(part.recording->summary.ranks.size())
+                              : u"%1, %2"_s.arg(ranksText(ledger.ranks.size()), stepsText(ledger));
     return u"Devices: %1 %2 of %3 (%4 of %5, %6)%7."_s.arg(
         uses.front().what, formatPercent(share(uses.front().time, sums.whole)),
         part.report->withinSteps ? u"step time"_s : u"the time"_s,

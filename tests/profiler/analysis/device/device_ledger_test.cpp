@@ -191,12 +191,29 @@ TEST(DeviceLedger, LeavesStepsWithoutDeviceWorkToPhases) {
     EXPECT_EQ(rows[1].parts[at(LedgerPart::kData)].ns, 3 * kTick.ns);
 }
 
-TEST(DeviceLedger, OfNoKernelsThereIsNone) {
+TEST(DeviceLedger, OfNoDeviceWorkThereIsNone) {
     Drawn drawn;
-    drawn.with("rank 0 step |ssss|").work("nnyy");
+    drawn.with("rank 0 step |ssss|").work("....");
     EXPECT_TRUE(
         deviceLedger(drawn.timeline.summary, drawn.timeline.ranks[0], drawn.device).empty());
     EXPECT_TRUE(deviceLedger({}, {}, {}).empty());
+}
+
+TEST(DeviceLedger, CommunicationAndCopiesMakeOneOnlyWhereThereAreNoPhases) {
+    Drawn drawn;
+    drawn.with("rank 0 step |ssss|").work("nn.y");
+    const auto rows = deviceLedger(drawn.timeline.summary, drawn.timeline.ranks[0], drawn.device);
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0].parts[at(LedgerPart::kExposedOther)].ns, 2 * kTick.ns);
+    EXPECT_EQ(rows[0].parts[at(LedgerPart::kCopies)].ns, 1 * kTick.ns);
+    Drawn phases;
+    phases
+        .with(R"(
+        rank 0 step    |ssss|
+        rank 0 compute |ffff|)")
+        .work("nn.y");
+    EXPECT_TRUE(
+        deviceLedger(phases.timeline.summary, phases.timeline.ranks[0], phases.device).empty());
 }
 
 // Brute force ------------------------------------------------------------------------------------
