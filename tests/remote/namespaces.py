@@ -153,9 +153,9 @@ class Hosts:
     def cut(self, node):
         run("ip", "-n", self.head.namespace, "link", "set", node.link, "down")
 
-    @staticmethod
-    def _neighbour(what, node, other, *more):
-        run("ip", "-n", node.namespace, "neigh", what, other.address, "dev", "eth0", *more)
+    def _neighbour(self, what, node, other, *more):
+        device = "bridge" if node is self.head else "eth0"
+        run("ip", "-n", node.namespace, "neigh", what, other.address, "dev", device, *more)
 
     def lose(self, node, other):
         """What `node` sends to `other` goes nowhere: a link that is half open."""
@@ -175,6 +175,11 @@ class Hosts:
 
     def join(self, node):
         run("ip", "-n", self.head.namespace, "link", "set", node.link, "up")
+
+    def processes(self) -> list[int]:
+        """On all hosts, servers among them."""
+        return [int(pid) for host in (self.head, *self.nodes)
+                for pid in run("ip", "netns", "pids", host.namespace).stdout.split()]
 
     def remove(self):
         for host in (self.head, *self.nodes):

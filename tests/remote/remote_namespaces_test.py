@@ -163,7 +163,7 @@ class Remote(unittest.TestCase):
         self.assertEqual(self.answering(places), {f"{node.address}:22" for node in self.hosts.nodes})
         self.assertEqual(len(places), 6, "each rank's Gloo keeps its port, which does not answer")
         shown = b"".join(pathlib.Path(f"/proc/{pid}/{name}").read_bytes()
-                         for pid in self.processes() for name in ("cmdline", "environ"))
+                         for pid in self.hosts.processes() for name in ("cmdline", "environ"))
         run.process.send_signal(signal.SIGINT)
         end = run.finish()
         self.assertEqual(end["status"], "stopped")
@@ -173,12 +173,6 @@ class Remote(unittest.TestCase):
         for known in (b"node-a:2,node-b:2", b"shardscope-rank", b"checksum.run"):
             self.assertTrue(known in shown, known)
         self.assertEqual(re.findall(rb"[0-9a-f]{64}", shown), [], "a key of the run is shown")
-
-    def processes(self):
-        """Of this run, on all hosts, and of the servers."""
-        hosts = (self.hosts.head, *self.hosts.nodes)
-        return [int(pid) for host in hosts
-                for pid in namespaces.run("ip", "netns", "pids", host.namespace).stdout.split()]
 
     def test_only_ssh_servers_answer_while_ranks_train(self):
         self.expect_only_ssh_servers_answer()
