@@ -148,8 +148,7 @@ tl::unexpected<Error> OutputFile::failed(const Error& error) const {
 
 Result<void> OutputFile::commit() {
     const std::string& path = m_request.path;
-    const auto placing = PlacingLock::take(path);
-    if (!placing) return failure(placing);
+    const PlacingLock placing(path);
     if (m_request.overwrite)
         if (auto still = settleOutput(m_request); !still) return failure(still);
     // A journal of a file that is replaced, or was removed, must never be applied to the new one.

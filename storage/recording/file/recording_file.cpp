@@ -219,10 +219,9 @@ Result<RecordingFile> createRecordingFile(const std::string& path, const RunFact
     // Before it has its name, so that no moment exists in which it seems to have no writer.
     auto lock = WriterLock::take(fresh);
     if (!lock) return failure(lock);
-    const auto placing = PlacingLock::take(path);
-    Result<void> moved = placing ? Result<void>() : failure(placing);
+    const PlacingLock placing(path);
     // Another recorder may have placed its file meanwhile.
-    if (moved) moved = settleOutput(request);
+    auto moved = settleOutput(request);
     if (moved) moved = moveIntoPlace(fresh, path, overwrite);
     if (!moved) {
         unlink(fresh.c_str());

@@ -29,21 +29,19 @@ constexpr std::chrono::milliseconds kBetweenTries{10};
 
 }  // namespace
 
-Result<PlacingLock> PlacingLock::take(const std::string& path, std::chrono::milliseconds patience) {
-    std::string folder = std::filesystem::path(path).parent_path().string();
-    if (folder.empty()) folder = ".";
-    PlacingLock taken(FileDescriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+PlacingLock::PlacingLock(const std::string& path, std::chrono::milliseconds patience) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    m_folder = FileDescriptor(
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const auto until = std::chrono::steady_clock::now() + patience;
-    while (taken.m_folder.valid() && ::flock(taken.m_folder.get(), LOCK_EX | LOCK_NB) != 0 &&
-           (errno == EWOULDBLOCK || errno == EINTR)) {
-        if (std::chrono::steady_clock::now() >= until)
-            return failure(ErrorCode::kFailure,
-                           "cannot write " + path +
-                               ": another process has been placing a file in " + folder +
-                               " all the time, and may be stopped; end it and try again");
+    while (m_folder.valid() && ::flock(m_folder.get(), LOCK_EX | LOCK_NB) != 0) {
+        const bool busy = errno == EWOULDBLOCK || errno == EINTR;
+        if (!busy || std::chrono::steady_clock::now() >= until) {
+            m_folder.reset();
+            return;
+        }
         std::this_thread::sleep_for(kBetweenTries);
     }
-    return taken;
 }
 
 Result<WriterLock> WriterLock::take(const std::string& path) {

@@ -29,17 +29,18 @@ private:
     FileDescriptor m_file;
 };
 
-/// Held while a file gets its name: of all processes that replace or place one in a folder, one
-/// does so at a time. Where a file system knows no such locks nothing is refused because of it.
+/// Held while a file gets its name: of all processes that place one in a folder, one does so at a
+/// time. Any process that can read the folder may hold its lock, stopped or on purpose, so nothing
+/// is refused because of it: it is waited for so long and then done without, as where a file system
+/// knows no such locks.
 class PlacingLock {
 public:
-    /// Of the folder that holds `path`. kFailure where another process has had it for so long: it
-    /// may be stopped.
-    static Result<PlacingLock> take(const std::string& path,
-                                    std::chrono::milliseconds patience = std::chrono::seconds(5));
+    /// Of the folder that holds `path`.
+    explicit PlacingLock(const std::string& path,
+                         std::chrono::milliseconds patience = std::chrono::seconds(2));
+    [[nodiscard]] bool isHeld() const { return m_folder.valid(); }
 
 private:
-    explicit PlacingLock(FileDescriptor folder) : m_folder(std::move(folder)) {}
     FileDescriptor m_folder;
 };
 

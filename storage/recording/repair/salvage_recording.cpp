@@ -294,9 +294,8 @@ Result<Salvage> salvageRecording(const std::string& input, const std::string& ou
     auto salvaged = salvageInto(*damaged, stem, goOn);
     if (salvaged) {
         // It took a while.
-        const auto placing = PlacingLock::take(output);
-        const auto still = placing ? settleOutput(request) : Result<void>(failure(placing));
-        if (!still) {
+        const PlacingLock placing(output);
+        if (auto still = settleOutput(request); !still) {
             removeAll(stem);
             return failure(still);
         }
