@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Of every Debian, whatever else was left out (essential, or what apt and dpkg need themselves).
 EVERYWHERE = "apt bash coreutils dash diffutils dpkg findutils grep mawk sed tar util-linux".split()
 # Named where a user who does not have it is told so, or only where it is there already.
-OPTIONAL = {"appstreamcli", "desktop-file-validate", "dpkg-shlibdeps", "fsfreeze", "mkfs.ext4", "mmdebstrap", "mount", "nvcc", "sudo", "unshare", "useradd"}
+OPTIONAL = {"appstreamcli", "desktop-file-validate", "dpkg-shlibdeps", "fsfreeze", "mkfs.ext4", "mmdebstrap", "mount", "umount", "nvcc", "sudo", "unshare", "useradd"}
 PROGRAMS = {  # package: programs
     "apt": "apt-config apt-get", "bash": "bash", "dash": "sh", "diffutils": "cmp diff", "dpkg": "dpkg dpkg-query", "findutils": "find xargs",
     "coreutils": "basename cat chmod chroot cp cut date dirname du echo env head id install ln ls mkdir mkfifo mknod mktemp "

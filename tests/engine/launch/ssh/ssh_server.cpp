@@ -46,13 +46,6 @@ int freePort() {
     return ntohs(address.sin_port);
 }
 
-bool answers(int port) {
-    const FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const sockaddr_in address = loopback(port);
-    return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
-           0;
-}
-
 bool isServer(pid_t pid) {
     std::string name;
     std::ifstream(fmt::format("/proc/{}/comm", pid)) >> name;
@@ -136,8 +129,10 @@ bool SshServer::start(const std::string& configuration) {
     auto server = ChildProcess::start({kServer, "-D", "-f", file("server"), "-E", file("log")});
     if (!server) return false;
     m_server.emplace(std::move(*server));
+    // Another program may have taken the port by now, and would answer as well.
+    const std::string listens = fmt::format("Server listening on 127.0.0.1 port {}.", m_port);
     while (!m_server->end()) {
-        if (answers(m_port)) return true;
+        if (log().find(listens) != std::string::npos) return true;
         ::poll(nullptr, 0, 5);
     }
     return false;
