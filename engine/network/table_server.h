@@ -7,8 +7,6 @@
 #include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

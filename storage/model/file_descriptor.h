@@ -23,7 +23,6 @@ public:
 
     [[nodiscard]] int get() const { return m_fd; }
     [[nodiscard]] bool valid() const { return m_fd >= 0; }
-    [[nodiscard]] int release() { return std::exchange(m_fd, -1); }
     void reset() {
         if (m_fd >= 0) ::close(m_fd);
         m_fd = -1;

@@ -7,6 +7,7 @@ Exit status 77 where such hosts cannot be made, with why.
 """
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import re
@@ -162,8 +163,11 @@ class Remote(unittest.TestCase):
         places = {place for pid in run.pids() for place in namespaces.listening(pid)}
         self.assertEqual(self.answering(places), {f"{node.address}:22" for node in self.hosts.nodes})
         self.assertEqual(len(places), 6, "each rank's Gloo keeps its port, which does not answer")
-        shown = b"".join(pathlib.Path(f"/proc/{pid}/{name}").read_bytes()
-                         for pid in self.hosts.processes() for name in ("cmdline", "environ"))
+        shown = b""
+        for pid in self.hosts.processes():
+            for name in ("cmdline", "environ"):
+                with contextlib.suppress(OSError):  # it has ended meanwhile
+                    shown += pathlib.Path(f"/proc/{pid}/{name}").read_bytes()
         run.process.send_signal(signal.SIGINT)
         end = run.finish()
         self.assertEqual(end["status"], "stopped")

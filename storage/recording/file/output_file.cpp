@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -148,7 +149,8 @@ tl::unexpected<Error> OutputFile::failed(const Error& error) const {
 
 Result<void> OutputFile::commit() {
     const std::string& path = m_request.path;
-    const PlacingLock placing(path);
+    // Shorter than a recorder's: the window writes small files on its own thread.
+    const PlacingLock placing(path, std::chrono::milliseconds(200));
     if (m_request.overwrite)
         if (auto still = settleOutput(m_request); !still) return failure(still);
     // A journal of a file that is replaced, or was removed, must never be applied to the new one.
