@@ -43,9 +43,9 @@ bool CommandReader::captureChangeWaits() const {
     return !m_changes.empty();
 }
 
-run::CaptureChange CommandReader::takeCaptureChange() {
+CaptureChange CommandReader::takeCaptureChange() {
     const std::lock_guard lock(m_mutex);
-    run::CaptureChange change = std::move(m_changes.front());
+    CaptureChange change = std::move(m_changes.front());
     m_changes.pop_front();
     return change;
 }

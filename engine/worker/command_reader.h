@@ -36,7 +36,7 @@ public:
     /// order, but not at the same moment.
     [[nodiscard]] bool captureChangeWaits() const;
     /// The oldest that waits: there is one.
-    [[nodiscard]] run::CaptureChange takeCaptureChange();
+    [[nodiscard]] CaptureChange takeCaptureChange();
 
     /// Corrections of the clock go to `taker` from now on, on the reading thread, those that came
     /// before at once; null: to none, and none is on its way when this returns.
@@ -53,7 +53,7 @@ private:
     std::atomic<bool> m_stopWanted{false};
     std::atomic<bool> m_expectEnd{false};
     mutable std::mutex m_mutex;
-    std::deque<run::CaptureChange> m_changes;  // guarded by m_mutex
+    std::deque<CaptureChange> m_changes;  // guarded by m_mutex
     std::mutex m_clockMutex;
     std::function<void(const run::ClockCorrection&)> m_onClock;  // guarded by m_clockMutex
     std::vector<run::ClockCorrection> m_earlyCorrections;        // guarded by m_clockMutex

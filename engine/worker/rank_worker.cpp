@@ -106,7 +106,7 @@ Result<void> RankWorker::openDevice() {
 Result<void> RankWorker::prepare() {
     const run::RunConfig& config = m_start.config;
     m_hostFacts = launch::hostFactRows();  // before ranks are a load themselves
-    auto schedule = run::CaptureSchedule::of(config);
+    auto schedule = CaptureSchedule::of(run::captureWishOf(config));
     if (!schedule) return failure(schedule);
     m_schedule = std::move(*schedule);
     const bool full = config.capture == CaptureLevel::kFull;
@@ -419,7 +419,8 @@ void RankWorker::captureStep(std::int32_t step) {
 
 /// What the recorder sends it has tried itself: one that makes no sense here changes nothing.
 void RankWorker::changeCapture() {
-    auto schedule = run::CaptureSchedule::of(m_start.config, m_commands.takeCaptureChange());
+    auto schedule =
+        CaptureSchedule::of(run::captureWishOf(m_start.config), m_commands.takeCaptureChange());
     if (schedule) m_schedule = std::move(*schedule);
 }
 

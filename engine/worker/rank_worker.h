@@ -79,7 +79,7 @@ private:
     const std::function<void(RankLinks&)> m_linked;
 
     // Step thread.
-    run::CaptureSchedule m_schedule;
+    CaptureSchedule m_schedule;
     CaptureLevel m_level = CaptureLevel::kFull;  ///< in force
     bool m_begun = false;                        ///< a step has
 };

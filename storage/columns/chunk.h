@@ -46,6 +46,9 @@ ChunkBytes encodeInstants(RankId rank, std::span<const InstantEvent> events);
 
 Result<ChunkHeader> decodeHeader(std::span<const std::byte> chunk);
 
+/// Makes them events of this rank. Nothing else of them is looked at.
+Result<void> giveTo(RankId rank, ChunkBytes& chunk);
+
 /// The same chunk, smaller and slower to make.
 Result<ChunkBytes> packedSmall(std::span<const std::byte> chunk);
 Result<std::vector<SpanEvent>> decodeSpans(std::span<const std::byte> chunk);

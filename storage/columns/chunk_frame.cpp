@@ -69,6 +69,14 @@ Result<OpenChunk> openChunk(std::span<const std::byte> chunk, EventKind kind,
     return OpenChunk{std::move(*header), std::move(*payload)};
 }
 
+Result<void> giveTo(RankId rank, ChunkBytes& chunk) {
+    const auto header = decodeHeader(chunk);
+    if (!header) return failure(header);
+    const std::size_t front = kFixedBytes + 8 * header->lanes.size();
+    constexpr std::size_t kRankAt = 8;
+    return changeFront(chunk, front, kRankAt, rank.value, "an event chunk");
+}
+
 Result<ChunkBytes> packedSmall(std::span<const std::byte> chunk) {
     auto header = decodeHeader(chunk);
     if (!header) return failure(header);

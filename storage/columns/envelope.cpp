@@ -6,6 +6,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -34,6 +35,11 @@ tl::unexpected<Error> damaged(const char* what, const char* how) {
                                                "restore it from a copy");
 }
 
+/// Of everything but itself.
+std::uint32_t checksumOf(std::span<const std::byte> blob, std::size_t front) {
+    return crc32c(blob.subspan(front + kSizesBytes), crc32c(blob.first(front + 8)));
+}
+
 }  // namespace
 
 void seal(std::vector<std::byte>& out, std::span<const std::byte> raw, Effort effort) {
@@ -48,9 +54,7 @@ void seal(std::vector<std::byte>& out, std::span<const std::byte> raw, Effort ef
     const auto packedBytes = static_cast<std::uint32_t>(packed);
     std::memcpy(out.data() + front, &rawBytes, 4);
     std::memcpy(out.data() + front + 4, &packedBytes, 4);
-    const std::span<const std::byte> all(out);
-    const std::uint32_t checksum =
-        crc32c(all.subspan(front + kSizesBytes), crc32c(all.first(front + 8)));
+    const std::uint32_t checksum = checksumOf(out, front);
     std::memcpy(out.data() + front + 8, &checksum, 4);
 }
 
@@ -64,13 +68,25 @@ Result<std::vector<std::byte>> unseal(std::span<const std::byte> blob, std::size
     const auto packed = blob.subspan(front + kSizesBytes);
     if (packed.size() != packedBytes) return damaged(what, "has the wrong length");
     if (rawBytes > std::min(maxRaw, kMaxRawBytes)) return damaged(what, "claims an absurd size");
-    if (crc32c(packed, crc32c(blob.first(front + 8))) != checksum)
+    if (checksumOf(blob, front) != checksum)
         return damaged(what, "fails its checksum");
     std::vector<std::byte> raw(rawBytes);
     const std::size_t got =
         ZSTD_decompressDCtx(decompressor(), raw.data(), raw.size(), packed.data(), packed.size());
     if (ZSTD_isError(got) != 0 || got != rawBytes) return damaged(what, "does not decompress");
     return raw;
+}
+
+Result<void> changeFront(std::span<std::byte> blob, std::size_t front, std::size_t at,
+                         std::uint32_t number, const char* what) {
+    if (blob.size() < front + kSizesBytes) return damaged(what, "is cut short");
+    std::uint32_t checksum = 0;
+    std::memcpy(&checksum, blob.data() + front + 8, 4);
+    if (checksumOf(blob, front) != checksum) return damaged(what, "fails its checksum");
+    std::memcpy(blob.data() + at, &number, 4);
+    checksum = checksumOf(blob, front);
+    std::memcpy(blob.data() + front + 8, &checksum, 4);
+    return {};
 }
 
 Result<std::vector<std::byte>> resealed(std::span<const std::byte> blob, std::size_t front,

@@ -27,6 +27,10 @@ void seal(std::vector<std::byte>& out, std::span<const std::byte> raw,
 Result<std::vector<std::byte>> unseal(std::span<const std::byte> blob, std::size_t front,
                                       std::size_t maxRaw, const char* what);
 
+/// Replaces the number at `at`, which lies in the first `front` bytes of a sound `blob`.
+Result<void> changeFront(std::span<std::byte> blob, std::size_t front, std::size_t at,
+                         std::uint32_t number, const char* what);
+
 /// `blob`, whose first `front` bytes stand before the sizes, sealed again.
 Result<std::vector<std::byte>> resealed(std::span<const std::byte> blob, std::size_t front,
                                         Effort effort, const char* what);

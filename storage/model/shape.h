@@ -103,7 +103,7 @@ struct Field {
 
 struct Fields {
     std::vector<Field> list;
-    // Of what travels between machines (storage/recording/remote/wire.h), of `count` values that
+    // Of what travels between machines (storage/columns/wire.h), of `count` values that
     // lie `stride` bytes apart; null where there is nothing to do.
     using Each = void (*)(std::byte* first, std::size_t stride, std::size_t count);
     Each takeApart = nullptr;  ///< makes members that take fewer bytes

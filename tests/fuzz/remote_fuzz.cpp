@@ -21,17 +21,17 @@ void require(bool condition) {
 template <class T>
 void readValue(std::span<const std::byte> bytes) {
     T value{};
-    wire::Reader in(bytes, kBudget);
+    columns::wire::Reader in(bytes, kBudget);
     in.get(value);
     if (!in.isWhole()) return;
-    wire::Writer out;
+    columns::wire::Writer out;
     out.put(value);
     const auto again = out.take();
     T twice{};
-    wire::Reader back(again, 4 * kBudget);
+    columns::wire::Reader back(again, 4 * kBudget);
     back.get(twice);
     require(back.isWhole());
-    wire::Writer last;
+    columns::wire::Writer last;
     last.put(twice);
     require(last.take() == again);
 }

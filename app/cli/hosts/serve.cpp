@@ -34,7 +34,7 @@ using storage::remote::FrameKind;
 
 /// A failure means that the reader has gone, which does not matter.
 void say(FrameKind kind, const storage::remote::Said& said) {
-    storage::wire::Writer out;
+    columns::wire::Writer out;
     out.put(said);
     const auto frame = storage::remote::encodeFrame(kind, 0, out.take());
     static_cast<void>(

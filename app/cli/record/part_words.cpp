@@ -1,6 +1,6 @@
 #include "app/cli/record/part_words.h"
 
-#include "engine/run/config/capture_schedule.h"
+#include "storage/model/capture_schedule.h"
 
 #include <fmt/format.h>
 
@@ -53,10 +53,9 @@ Result<questions::Selection> parseSelection(const std::string& range, const std:
         selection.range = *parsed;
     }
     if (!steps.empty()) {
-        const auto spans = run::parseStepSpans(steps);
+        const auto spans = parseStepSpans(steps);
         if (!spans) return failure(spans, "--steps");
-        for (const run::StepSpan& span : *spans)
-            selection.steps.push_back({{span.first}, {span.last}});
+        for (const StepSpan& span : *spans) selection.steps.push_back({{span.first}, {span.last}});
     }
     return selection;
 }

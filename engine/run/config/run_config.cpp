@@ -62,6 +62,10 @@ std::optional<ModelConfig> findModelPreset(std::string_view name) {
     return std::nullopt;
 }
 
+CaptureWish captureWishOf(const RunConfig& config) {
+    return {config.capture, config.captureSteps, config.alternateCapture ? 2 : config.captureEvery};
+}
+
 SizeLimit sizeLimitOf(const RunConfig& config) {
     const auto known = [](const Result<Bytes>& parsed) {
         return parsed ? std::optional(*parsed) : std::nullopt;

@@ -5,6 +5,7 @@
 
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/run_words.h"
+#include "storage/model/capture_schedule.h"
 #include "storage/model/detail.h"
 #include "storage/model/result.h"
 #include "storage/model/size_limit.h"
@@ -161,6 +162,9 @@ struct RunConfig {
 
     friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
+
+/// Which steps are captured in detail.
+[[nodiscard]] CaptureWish captureWishOf(const RunConfig& config);
 
 /// What maxSize and maxRate of a valid run say.
 [[nodiscard]] SizeLimit sizeLimitOf(const RunConfig& config);

@@ -1,6 +1,6 @@
 #include "engine/run/config/run_rules.h"
 
-#include "engine/run/config/capture_schedule.h"
+#include "storage/model/capture_schedule.h"
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/config/run_commands.h"

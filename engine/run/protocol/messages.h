@@ -14,7 +14,7 @@
 //                       RankFailed, VerifyResult
 #pragma once
 
-#include "engine/run/config/capture_schedule.h"
+#include "storage/model/capture_schedule.h"
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/host_facts.h"

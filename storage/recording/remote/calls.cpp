@@ -60,7 +60,7 @@ const Shape& shapeOfAnswer(std::size_t number) {
 }
 
 std::vector<std::byte> encodeCall(const Call& call) {
-    wire::Writer out;
+    columns::wire::Writer out;
     out.putOne(*kTypes[call.index()].asked,
                std::visit([](const auto& asked) -> const void* { return &asked; }, call));
     std::vector<std::byte> bytes = out.take();
@@ -72,7 +72,7 @@ std::optional<Call> decodeCall(std::span<const std::byte> bytes, std::size_t bud
     const std::size_t number = bytes.empty() ? kCalls : std::to_integer<std::size_t>(bytes[0]);
     if (number >= kCalls) return std::nullopt;
     Call call;
-    wire::Reader in(bytes.subspan(1), budget);
+    columns::wire::Reader in(bytes.subspan(1), budget);
     in.getOne(*kTypes[number].asked, kTypes[number].emplace(call));
     return in.isWhole() ? std::optional(std::move(call)) : std::nullopt;
 }

@@ -35,7 +35,7 @@ constexpr std::size_t kBudgetOfAByte = 256;
 
 std::optional<Said> saidIn(const Frame& frame) {
     Said said;
-    wire::Reader in(frame.payload, 2 * kMostPayload);
+    columns::wire::Reader in(frame.payload, 2 * kMostPayload);
     in.get(said);
     if (!in.isWhole()) return std::nullopt;
     // It comes onto a terminal.
@@ -158,7 +158,7 @@ Result<void> RemoteSession::awaitHello(const std::function<void(const std::strin
         if (!frame) return failure(frame);
         if (frame->kind == FrameKind::kHello) {
             std::uint32_t version = 0;
-            wire::Reader in(frame->payload, kMostPayload);
+            columns::wire::Reader in(frame->payload, kMostPayload);
             in.get(version);
             if (in.isWhole() && version == kVersion) return {};
             return lose({ErrorCode::kUnreadable, "it serves version " + std::to_string(version) +
@@ -187,7 +187,7 @@ Result<Frame> RemoteSession::nextFrame(const Generation& generation) {
 Result<void> RemoteSession::exchange(const Call& call, void* answer, const Generation& generation) {
     auto bytes = send(call, generation);
     if (!bytes) return failure(bytes);
-    wire::Reader in(*bytes, budgetOf(bytes->size()));
+    columns::wire::Reader in(*bytes, budgetOf(bytes->size()));
     in.getOne(shapeOfAnswer(call.index()), answer);
     if (in.isWhole()) return {};
     return lose({ErrorCode::kUnreadable, "its answer cannot be read"});
@@ -244,7 +244,7 @@ Result<std::vector<std::byte>> RemoteSession::collect(std::uint32_t number,
 
 Result<void> RemoteSession::takeTexts(const Frame& frame) {
     std::vector<NamedText> texts;
-    wire::Reader in(frame.payload, budgetOf(frame.payload.size()));
+    columns::wire::Reader in(frame.payload, budgetOf(frame.payload.size()));
     in.get(texts);
     if (!in.isWhole()) return lose({ErrorCode::kUnreadable, "its strings cannot be read"});
     for (NamedText& each : texts)

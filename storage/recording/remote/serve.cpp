@@ -1,12 +1,12 @@
 #include "storage/recording/remote/serve.h"
 
 #include "storage/columns/arguments.h"
+#include "storage/columns/wire.h"
 #include "storage/model/mutex.h"
 #include "storage/recording/read/generation.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/remote/calls.h"
 #include "storage/recording/remote/frames.h"
-#include "storage/recording/remote/wire.h"
 
 #include <atomic>
 #include <cstddef>
@@ -108,7 +108,7 @@ public:
     Server(int in, int out, const ServeOptions& options) : m_stream(in, out), m_options(options) {}
 
     Result<void> run() {
-        wire::Writer hello;
+        columns::wire::Writer hello;
         hello.put(kVersion);
         if (auto sent = send(FrameKind::kHello, 0, hello.take()); !sent) return {};
         std::thread listener([this] { listen(); });
@@ -195,7 +195,7 @@ private:
     }
 
     bool fail(std::uint32_t number, const Error& error) {
-        wire::Writer out;
+        columns::wire::Writer out;
         // What does not fit a frame is more than a client reads.
         out.put(Said{static_cast<std::int32_t>(error.code), error.message.substr(0, kPartBytes)});
         return send(FrameKind::kFailure, number, out.take()).has_value();
@@ -239,7 +239,7 @@ private:
 
     void sendNamesOf(RankId rank, const Shape& shape, const void* made, NamesSent& names) {
         auto& known = m_sent[rank];
-        wire::forEachTextOf(shape, made, [&](StringId id) {
+        columns::wire::forEachTextOf(shape, made, [&](StringId id) {
             if (id == kEmptyString || !names.sent) return;
             // Arguments come again with each view, as the other side keeps those of one only.
             const bool isName = !columns::isArguments(id);
@@ -260,7 +260,7 @@ private:
     }
 
     static std::vector<std::byte> bytesOf(const Shape& shape, const void* value) {
-        wire::Writer out;
+        columns::wire::Writer out;
         out.putOne(shape, value);
         return out.take();
     }

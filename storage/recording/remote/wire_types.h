@@ -7,7 +7,7 @@
 #include "storage/model/rank_facts.h"
 #include "storage/model/recording_tables.h"
 #include "storage/recording/read/questions.h"
-#include "storage/recording/remote/wire.h"
+#include "storage/columns/wire.h"
 
 #include <algorithm>
 #include <charconv>

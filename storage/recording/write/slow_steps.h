@@ -28,6 +28,8 @@ public:
               std::size_t mostBytes = kMostBytes)
         : m_writer(&writer), m_factor(factor), m_ranks(ranks), m_mostBytes(mostBytes) {}
 
+    /// The run has more ranks than it was known to have: they are to be waited for.
+    void expect(std::int32_t ranks) { m_ranks = ranks; }
     /// A chunk of the rank, as RecordingWriter::addChunk takes it.
     Result<void> add(RankId rank, std::span<const std::byte> chunk);
     /// Steps come in order, of each rank.

@@ -1,6 +1,9 @@
 #include "engine/run/config/run_config.h"
 
 #include "engine/run/config/run_option.h"
+#include "storage/model/quantity_text.h"
+#include "storage/model/size_limit.h"
+#include "tests/support/result_matchers.h"
 
 #include <gmock/gmock.h>
 
@@ -10,6 +13,8 @@
 namespace shardscope::run {
 namespace {
 
+using test::FailsWith;
+using test::IsOk;
 using testing::HasSubstr;
 
 /// Every field away from its default.
@@ -215,6 +220,19 @@ TEST(RunConfig, TheCaptureLevelDecidesWhatIsTracedOnAGpu) {
     EXPECT_EQ(effectiveDeviceCapture(config), DeviceCapture::kIdle);
 }
 
+TEST(Validate, TheCaptureScheduleMakesSense) {
+    RunConfig config;
+    config.alternateCapture = true;
+    EXPECT_EQ(captureWishOf(config).every, 2);
+    config.captureEvery = 3;
+    EXPECT_THAT(validate(config), FailsWith("--alternate-capture"));
+    config = {};
+    for (const char* steps : {"x", "5-", "7-3", "99999999999"}) {
+        config.captureSteps = steps;
+        EXPECT_THAT(validate(config), FailsWith("--capture-steps")) << steps;
+    }
+}
+
 TEST(Validate, NamesTheValueThatIsOutOfRange) {
     const auto with = [](auto change) {
         RunConfig config;
@@ -228,6 +246,43 @@ TEST(Validate, NamesTheValueThatIsOutOfRange) {
     EXPECT_THAT(with([](RunConfig& c) { c.learningRate = 1e-9; }), HasSubstr("--min-lr"));
     EXPECT_THAT(with([](RunConfig& c) { c.heldBack = 0; }), HasSubstr("--held-back"));
     EXPECT_THAT(with([](RunConfig& c) { c.clip = -1; }), HasSubstr("--clip is -1"));
+}
+
+TEST(SizeLimits, AreReadAndRefusedInASentence) {
+    for (const auto& [text, bytes] :
+         {std::pair{"200MB", 200'000'000ll}, std::pair{"2 GB", 2'000'000'000ll},
+          std::pair{"500MiB", 524'288'000ll}, std::pair{"1.5g", 1'500'000'000ll},
+          std::pair{"7000000", 7'000'000ll}, std::pair{"64kib", 65'536ll}})
+        EXPECT_EQ(parseSize(text).value_or(Bytes{}).count, bytes) << text;
+    for (const char* text : {"", "much", "2XB", "MB", "-1MB", "2GB2", "nan", "2 G B", "0x10"})
+        EXPECT_THAT(parseSize(text), FailsWith("is not a size: write it like 200MB")) << text;
+    EXPECT_THAT(parseSize("9999999TB"), FailsWith("more than any file"));
+    EXPECT_EQ(parseRate("2MB/s")->count, 2'000'000);
+    EXPECT_EQ(parseRate("2MB")->count, 2'000'000);
+    EXPECT_THAT(parseRate("2MB/h"), FailsWith("is not a rate: write it like 2MB/s"));
+    RunConfig config;
+    for (const auto& [text, sentence] : {std::pair{"1MB", "needs at least 4 MB"},
+                                         std::pair{"huge", "--max-size: 'huge' is not a size"}}) {
+        config.maxSize = text;
+        EXPECT_THAT(validate(config), FailsWith(sentence));
+    }
+    config.maxSize = "200MB";
+    EXPECT_THAT(validate(config), IsOk());
+    config.maxRate = "1kB/s";
+    EXPECT_THAT(validate(config), FailsWith("--max-rate 1kB/s"));
+    config.maxRate.clear();
+    config.captureSlow = 0.5;
+    EXPECT_THAT(validate(config), FailsWith("--capture-slow 0.5"));
+}
+
+TEST(SizeLimits, GrowWithTimeUpToTheLargest) {
+    const SizeLimit limit{Bytes{100'000'000}, Bytes{1'000'000}};
+    EXPECT_EQ(limit.allowed({0}).count, 10'000'000);
+    EXPECT_EQ(limit.allowed({60'000'000'000}).count, 70'000'000);
+    EXPECT_TRUE(limit.rateBinds({60'000'000'000}));
+    EXPECT_EQ(limit.allowed({3'600'000'000'000}).count, 100'000'000);
+    EXPECT_FALSE(limit.rateBinds({3'600'000'000'000}));
+    EXPECT_EQ(sizeText({1'234'567}), "1.23 MB");
 }
 
 }  // namespace

@@ -170,6 +170,20 @@ TEST(Chunk, NamesWhatIsWrong) {
     EXPECT_THAT(decodeHeader(std::vector<std::byte>(100)), FailsWith("not an event chunk"));
 }
 
+TEST(Chunk, IsGivenToAnotherRank) {
+    RandomEvents random(7);
+    const auto spans = random.spans(100);
+    ChunkBytes chunk = encodeSpans(kRank, spans);
+    ASSERT_TRUE(giveTo(RankId{41}, chunk));
+    EXPECT_EQ(decodeHeader(chunk)->rank, RankId{41});
+    EXPECT_EQ(decodeSpans(chunk).value(), spans);
+
+    // A damaged one stays damaged.
+    chunk.back() ^= std::byte{1};
+    EXPECT_THAT(giveTo(RankId{3}, chunk), FailsWith("fails its checksum"));
+    EXPECT_THAT(decodeSpans(chunk), FailsWith("fails its checksum"));
+}
+
 TEST(Crc32c, MatchesItsCheckValue) {
     const std::string_view digits = "123456789";
     EXPECT_EQ(crc32c(std::as_bytes(std::span(digits))), 0xE3069283u);

@@ -158,7 +158,7 @@ Result<RecordingSummary> summaryFrom(const Bytes& bytes) {
 }
 
 Bytes helloOf(std::uint32_t version) {
-    wire::Writer out;
+    columns::wire::Writer out;
     out.put(version);
     return encodeFrame(FrameKind::kHello, 0, out.take());
 }
@@ -167,12 +167,12 @@ Bytes operator+(Bytes a, const Bytes& b) {
     return a;
 }
 Bytes saidFrame(FrameKind kind, std::uint32_t number, const Said& said) {
-    wire::Writer out;
+    columns::wire::Writer out;
     out.put(said);
     return encodeFrame(kind, number, out.take());
 }
 Bytes goodAnswer() {
-    wire::Writer out;
+    columns::wire::Writer out;
     RecordingSummary summary;
     summary.run.id = "id";
     out.put(summary);

@@ -90,8 +90,8 @@ protected:
         const auto there = ask(*m_there);
         ASSERT_THAT(here, IsOk());
         ASSERT_THAT(there, IsOk());
-        wire::Writer a;
-        wire::Writer b;
+        columns::wire::Writer a;
+        columns::wire::Writer b;
         a.put(*here);
         b.put(*there);
         EXPECT_TRUE(a.take() == b.take());
@@ -390,7 +390,7 @@ TEST_F(RemoteReading, TheOtherSideGoingIsALostConnectionEverAfter) {
     const auto ends = streamPair();
     {
         FrameStream other(ends[1], ends[1]);
-        wire::Writer hello;
+        columns::wire::Writer hello;
         hello.put(kVersion);
         const auto bytes = hello.take();
         ASSERT_THAT(other.send(FrameKind::kHello, 0, bytes, [] { return true; }), IsOk());

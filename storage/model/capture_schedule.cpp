@@ -1,12 +1,10 @@
-#include "engine/run/config/capture_schedule.h"
-
-#include <fmt/format.h>
+#include "storage/model/capture_schedule.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-namespace shardscope::run {
+namespace shardscope {
 namespace {
 
 std::optional<std::int32_t> numberIn(std::string_view text) {
@@ -40,48 +38,46 @@ Result<std::vector<StepSpan>> parseStepSpans(std::string_view text) {
         const std::string_view one = trimmed(rest.substr(0, comma));
         const auto span = spanIn(one);
         if (!span)
-            return failure(
-                ErrorCode::kUsage,
-                fmt::format("'{}' is not a list of steps; write it like 10-20,500-520, counted "
-                            "from 0",
-                            one));
+            return failure(ErrorCode::kUsage,
+                           std::string("'").append(one) +
+                               "' is not a list of steps; write it like 10-20,500-520, counted "
+                               "from 0");
         spans.push_back(*span);
         rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
     }
     return spans;
 }
 
-Result<CaptureSchedule> CaptureSchedule::of(const RunConfig& config) {
-    auto spans = parseStepSpans(config.captureSteps);
+Result<CaptureSchedule> CaptureSchedule::of(const CaptureWish& wish) {
+    auto spans = parseStepSpans(wish.steps);
     if (!spans) return failure(spans);
     CaptureSchedule schedule;
-    schedule.m_level = config.capture;
+    schedule.m_level = wish.level;
     schedule.m_spans = std::move(*spans);
-    schedule.m_every = config.alternateCapture ? 2 : config.captureEvery;
+    schedule.m_every = wish.every;
     schedule.m_all = schedule.m_spans.empty() && schedule.m_every == 0;
     return schedule;
 }
 
-Result<CaptureSchedule> CaptureSchedule::of(const RunConfig& config, const CaptureChange& change) {
-    if (change.level.empty() && change.steps.empty() && change.every == 0) return of(config);
+Result<CaptureSchedule> CaptureSchedule::of(const CaptureWish& wish, const CaptureChange& change) {
+    if (change.level.empty() && change.steps.empty() && change.every == 0) return of(wish);
     auto spans = parseStepSpans(change.steps);
     if (!spans) return failure(spans);
     CaptureSchedule schedule;
-    schedule.m_level = config.capture;
+    schedule.m_level = wish.level;
     schedule.m_reason = DetailReason::kRequest;
     schedule.m_spans = std::move(*spans);
     schedule.m_every = std::max(change.every, 0);
     schedule.m_all = schedule.m_spans.empty() && schedule.m_every == 0;
     if (change.level.empty()) return schedule;
     const auto level = fromWord<CaptureLevel>(change.level);
-    if (!level || *level == CaptureLevel::kOff || *level > config.capture)
-        return failure(ErrorCode::kUsage,
-                       fmt::format("a run of capture level {} can be set to steps{}, not to '{}'",
-                                   toWord(config.capture),
-                                   config.capture > CaptureLevel::kSteps
-                                       ? fmt::format(" or up to {}", toWord(config.capture))
-                                       : "",
-                                   change.level));
+    if (!level || *level == CaptureLevel::kOff || *level > wish.level) {
+        const std::string most =
+            wish.level > CaptureLevel::kSteps ? std::string(" or up to ") + toWord(wish.level) : "";
+        return failure(ErrorCode::kUsage, std::string("a run of capture level ") +
+                                              toWord(wish.level) + " can be set to steps" + most +
+                                              ", not to '" + change.level + "'");
+    }
     schedule.m_level = *level;
     return schedule;
 }
@@ -95,4 +91,4 @@ CaptureLevel CaptureSchedule::levelOf(std::int32_t step) const {
     return captured ? m_level : std::min(m_level, CaptureLevel::kSteps);
 }
 
-}  // namespace shardscope::run
+}  // namespace shardscope

@@ -1,4 +1,4 @@
-#include "storage/recording/remote/wire.h"
+#include "storage/columns/wire.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-namespace shardscope::storage::wire {
+namespace shardscope::columns::wire {
 namespace {
 
 using Kind = Shape::Kind;
@@ -348,4 +348,4 @@ void forEachTextOf(const Shape& shape, const void* value,
     forEachTextAt(shape, oneAt(value), use);
 }
 
-}  // namespace shardscope::storage::wire
+}  // namespace shardscope::columns::wire

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardscope::storage::wire {
+namespace shardscope::columns::wire {
 
 /// Where values of one type are: one after the other, or anywhere.
 struct Places {
@@ -97,4 +97,4 @@ private:
 /// Calls `use` with every id of a text in a value, empty ones among them.
 void forEachTextOf(const Shape& shape, const void* value, const std::function<void(StringId)>& use);
 
-}  // namespace shardscope::storage::wire
+}  // namespace shardscope::columns::wire

@@ -14,11 +14,11 @@ constexpr std::size_t kBudget = std::size_t{64} << 20;
 
 template <class T>
 std::optional<T> again(const T& value) {
-    wire::Writer out;
+    columns::wire::Writer out;
     out.put(value);
     const auto bytes = out.take();
     T read{};
-    wire::Reader in(bytes, kBudget);
+    columns::wire::Reader in(bytes, kBudget);
     in.get(read);
     return in.isWhole() ? std::optional(read) : std::nullopt;
 }
@@ -96,7 +96,7 @@ TEST(Wire, ACountWithoutItsBytesTakesNoMemory) {
     columns::encodeColumn(std::array{std::int64_t{1} << 40}, bytes);
     for (int i = 0; i < 20; ++i) columns::encodeColumn(std::array{std::int64_t{0}}, bytes);
     std::vector<SpanEvent> spans;
-    wire::Reader in(bytes, kBudget);
+    columns::wire::Reader in(bytes, kBudget);
     in.get(spans);
     EXPECT_FALSE(in.isWhole());
     EXPECT_TRUE(spans.empty());
@@ -106,7 +106,7 @@ TEST(Wire, ACountWithoutItsBytesTakesNoMemory) {
 template <class T>
 void expectToSurvive(const T& value, std::uint64_t seed) {
     test::RandomEvents random(seed);
-    wire::Writer out;
+    columns::wire::Writer out;
     out.put(value);
     const auto whole = out.take();
     int refused = 0;
@@ -121,7 +121,7 @@ void expectToSurvive(const T& value, std::uint64_t seed) {
             bytes.resize(static_cast<std::size_t>(
                 random.between(0, static_cast<std::int64_t>(bytes.size()))));
         T read{};
-        wire::Reader in(bytes, kBudget);
+        columns::wire::Reader in(bytes, kBudget);
         in.get(read);
         refused += in.isWhole() ? 0 : 1;
     }

@@ -1,14 +1,15 @@
 // Which steps of a run are captured in detail. Pure: every rank decides alike.
 #pragma once
 
-#include "engine/run/config/run_config.h"
+#include "storage/model/detail.h"
 #include "storage/model/result.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
-namespace shardscope::run {
+namespace shardscope {
 
 /// Both within.
 struct StepSpan {
@@ -24,17 +25,24 @@ struct StepSpan {
 /// the run's own schedule.
 struct CaptureChange {
     std::string level;       ///< of all steps from the next on; empty: as `steps` and `every` say
-    std::string steps;       ///< as RunConfig::captureSteps
-    std::int32_t every = 0;  ///< as RunConfig::captureEvery
+    std::string steps;       ///< as CaptureWish::steps
+    std::int32_t every = 0;  ///< as CaptureWish::every
+};
+
+/// What a run was started with.
+struct CaptureWish {
+    CaptureLevel level = CaptureLevel::kFull;
+    std::string steps;       ///< steps captured at `level`, others at level steps; empty: all
+    std::int32_t every = 0;  ///< and every N-th; 0: none besides
 };
 
 class CaptureSchedule {
 public:
     /// The run's own.
-    [[nodiscard]] static Result<CaptureSchedule> of(const RunConfig& config);
+    [[nodiscard]] static Result<CaptureSchedule> of(const CaptureWish& wish);
     /// After a change; kUsage where it asks for something impossible, as a level that the run was
     /// not started with.
-    [[nodiscard]] static Result<CaptureSchedule> of(const RunConfig& config,
+    [[nodiscard]] static Result<CaptureSchedule> of(const CaptureWish& wish,
                                                     const CaptureChange& change);
 
     /// At which level the step is captured: the run's own, or a lower one.
@@ -50,4 +58,4 @@ private:
     std::int32_t m_every = 0;
 };
 
-}  // namespace shardscope::run
+}  // namespace shardscope
