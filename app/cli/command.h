@@ -5,6 +5,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 // Not CLI/CLI.hpp: options.h says why.
 namespace CLI {
@@ -17,6 +19,8 @@ namespace shardscope::cli {
 struct Command {
     CLI::App* app = nullptr;
     std::function<int()> run;  ///< returns the exit status
+    /// Takes what follows after --, a program with its arguments; null: the verb takes none.
+    std::function<void(std::vector<std::string> program)> takeProgram{};
 };
 
 }  // namespace shardscope::cli

@@ -16,10 +16,15 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardscope::cli {
 namespace {
+
+/// Of other verbs a word after -- is an argument of theirs that begins with a dash.
+constexpr std::string_view kVerbWithProgram = "record";
 
 /// The word where a subcommand was expected, when there is one and it names none.
 std::string unknownCommand(const CLI::App& root, int argc, char** argv) {
@@ -74,6 +79,21 @@ std::string stackComplaint(char** argv) {
                        limit.rlim_cur / 1024, kNeeded / 1024, kUsual / 1024);
 }
 
+/// Where the verb's own words end and a program of the user's begins: its --, or the end.
+int ownWords(int argc, char** argv) {
+    const auto* end = std::find_if(argv + std::min(argc, 1), argv + argc,
+                                   [](const char* word) { return std::string_view(word) == "--"; });
+    return static_cast<int>(end - argv);
+}
+
+/// Hands over what stands behind --; the sentence of a verb that takes no program.
+std::string giveProgram(const Command& command, int own, int argc, char** argv) {
+    if (own == argc || !command.takeProgram) return {};
+    if (own + 1 == argc) return "-- is followed by no program; name one, or leave it out";
+    command.takeProgram({argv + own + 1, argv + argc});
+    return {};
+}
+
 int run(int argc, char** argv) {
     if (const auto complaint = stackComplaint(argv); !complaint.empty()) {
         tellError(complaint);
@@ -81,11 +101,13 @@ int run(int argc, char** argv) {
     }
     CLI::App root;
     const std::vector<Command> commands = addCommands(root);
+    const bool takesProgram = argc > 1 && std::string_view(argv[1]) == kVerbWithProgram;
+    const int own = takesProgram ? ownWords(argc, argv) : argc;
     if (const auto complaint = unknownCommand(root, argc, argv); !complaint.empty()) {
         return usageError(complaint);
     }
     try {
-        root.parse(argc, argv);
+        root.parse(own, argv);
     } catch (const CLI::ParseError& error) {
         // Help and version are "errors" with status 0.
         if (error.get_exit_code() == 0) {
@@ -98,10 +120,12 @@ int run(int argc, char** argv) {
         const bool unknown = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
         // Not of an unknown one: that was found above.
         const std::string verb = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
-        return usageError(error.what() + (unknown ? flagSuggestion(root, argc, argv) : ""), verb);
+        return usageError(error.what() + (unknown ? flagSuggestion(root, own, argv) : ""), verb);
     }
     for (const Command& command : commands) {
-        if (command.app->parsed()) return command.run();
+        if (!command.app->parsed()) continue;
+        const auto complaint = giveProgram(command, own, argc, argv);
+        return complaint.empty() ? command.run() : usageError(complaint, argv[1]);
     }
     return usageError("no command was given");
 }

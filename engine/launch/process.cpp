@@ -9,11 +9,14 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
 namespace shardscope::launch {
 namespace {
@@ -52,6 +55,7 @@ constexpr int kFirstSpareDescriptor = 16;
 /// In the child, between fork and exec: only async-signal-safe calls, no allocation.
 struct ChildSetup {
     const SpawnRequest& request;
+    const char* program;
     char* const* arguments;
     char* const* environment;
     pid_t parent;
@@ -59,7 +63,7 @@ struct ChildSetup {
     std::array<int, 8> spares{};
 
     [[noreturn]] void run() {
-        if (prepare()) ::execve(request.program.c_str(), arguments, environment);
+        if (prepare()) ::execve(program, arguments, environment);
         const int error = errno;
         // Nothing to do when even this fails: the exit status still tells.
         [[maybe_unused]] const auto written = ::write(errorPipe, &error, sizeof error);
@@ -76,6 +80,7 @@ struct ChildSetup {
             if (::sigaction(each, &ignore, &kept) != 0) return false;
             if (::sigaction(each, &kept, nullptr) != 0) return false;
         }
+        for (const int each : request.resetSignals) ::signal(each, SIG_DFL);
         sigset_t none;
         ::sigemptyset(&none);
         return ::sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
@@ -108,6 +113,25 @@ struct ChildSetup {
 
 }  // namespace
 
+std::string programPath(const std::string& program) {
+    const auto isFile = [](const std::string& path) {
+        std::error_code ignored;
+        return std::filesystem::exists(path, ignored) &&
+               !std::filesystem::is_directory(path, ignored);
+    };
+    if (program.find('/') != std::string::npos) return isFile(program) ? program : "";
+    const char* path = std::getenv("PATH");
+    for (std::string_view rest = path != nullptr ? path : "/bin:/usr/bin"; !program.empty();) {
+        const std::size_t end = std::min(rest.find(':'), rest.size());
+        const std::string folder(end == 0 ? "." : rest.substr(0, end));
+        const std::string there = folder + "/" + program;
+        if (isFile(there) && ::access(there.c_str(), X_OK) == 0) return there;
+        if (end == rest.size()) break;
+        rest.remove_prefix(end + 1);
+    }
+    return {};
+}
+
 Result<pid_t> spawn(const SpawnRequest& request) {
     std::array<int, 2> errorPipe{};
     if (request.descriptors.size() > 8 || ::pipe2(errorPipe.data(), O_CLOEXEC) != 0) {
@@ -121,7 +145,9 @@ Result<pid_t> spawn(const SpawnRequest& request) {
     std::vector<std::string> environmentTexts = mergedEnvironment(request.environment);
     const std::vector<char*> arguments = pointers(argumentTexts);
     const std::vector<char*> environment = pointers(environmentTexts);
-    ChildSetup setup{request, arguments.data(), environment.data(), ::getpid(), writeEnd.get()};
+    const std::string program = request.searchPath ? programPath(request.program) : request.program;
+    ChildSetup setup{request,    program.c_str(), arguments.data(), environment.data(),
+                     ::getpid(), writeEnd.get()};
     const pid_t pid = ::fork();
     if (pid == 0) setup.run();
     if (pid < 0) {

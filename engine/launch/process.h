@@ -24,9 +24,14 @@ struct SpawnRequest {
     std::map<std::string, std::string> environment;  ///< added to ours
     /// {ours, the child's number}; everything else that is close-on-exec is closed.
     std::vector<std::pair<int, int>> descriptors;
-    bool ownGroup = false;       ///< leads a new process group
-    bool dieWithParent = false;  ///< SIGKILL when we end
+    bool ownGroup = false;            ///< leads a new process group
+    bool dieWithParent = false;       ///< SIGKILL when we end
+    bool searchPath = false;          ///< for a program without a slash
+    std::vector<int> resetSignals{};  ///< that we ignore, and the program shall not
 };
+
+/// Where the program is that a shell would start; empty: nowhere.
+[[nodiscard]] std::string programPath(const std::string& program);
 
 /// An error (kLaunch) also when the program cannot be executed.
 Result<pid_t> spawn(const SpawnRequest& request);

@@ -392,7 +392,7 @@ void RunSupervisor::requestStop() {
     tellAgents(run::Command{"stop"});
 }
 
-void RunSupervisor::requestCapture(const run::CaptureChange& change) {
+void RunSupervisor::requestCapture(const CaptureChange& change) {
     tellAgents(run::Command{"capture", change});
 }
 

@@ -9,6 +9,7 @@
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/hosts_start.h"
 #include "engine/launch/rank_watch.h"
+#include "engine/launch/run_control.h"
 #include "engine/run/protocol/messages.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/result.h"
@@ -58,25 +59,21 @@ struct RunOutcome {
     bool killed = false;   ///< the user asked for it
 };
 
-class RunSupervisor {
+class RunSupervisor : public RunControl {
 public:
     RunSupervisor(RunRequest request, RunSink& sink);
-    ~RunSupervisor();  ///< no process of the run is left behind
+    ~RunSupervisor() override;  ///< no process of the run is left behind
     RunSupervisor(const RunSupervisor&) = delete;
     RunSupervisor& operator=(const RunSupervisor&) = delete;
 
-    /// Calls `readable` when `fd` is; it returns false to be forgotten. Before run().
-    void watch(int fd, std::function<bool()> readable);
+    void watch(int fd, std::function<bool()> readable) override;
 
     RunOutcome run();
 
-    // From sink and watch callbacks:
-    void requestStop();  ///< after the current step
-    void requestKill();  ///< at once
-    /// What is captured from some step on, alike on all ranks.
-    void requestCapture(const run::CaptureChange& change);
-    /// Stops and reports `error` as the reason, e.g. when the recording cannot be written.
-    void abandon(const Error& error);
+    void requestStop() override;  ///< after the current step
+    void requestKill() override;
+    void requestCapture(const CaptureChange& change) override;
+    void abandon(const Error& error) override;
 
 private:
     using Clock = std::chrono::steady_clock;

@@ -85,8 +85,8 @@ std::string readLine(int fd) {
 }
 
 /// Of {"command":"capture","level":...,"steps":...,"every":...}; nothing else may be in it.
-Result<run::CaptureChange> captureChangeIn(const nlohmann::json& json) {
-    run::CaptureChange change;
+Result<CaptureChange> captureChangeIn(const nlohmann::json& json) {
+    CaptureChange change;
     for (const auto& [key, value] : json.items()) {
         if (key == "level" && value.is_string())
             change.level = value.get<std::string>();
@@ -104,13 +104,12 @@ Result<run::CaptureChange> captureChangeIn(const nlohmann::json& json) {
     return change;
 }
 
-Result<std::string> changeCapture(launch::RunSupervisor& run, const run::RunConfig& config,
+Result<std::string> changeCapture(launch::RunControl& run, const CaptureWish& wish,
                                   const nlohmann::json& json) {
     const auto change = captureChangeIn(json);
     if (!change) return failure(change);
     // The ranks would refuse it without a word.
-    if (auto schedule = run::CaptureSchedule::of(config, *change); !schedule)
-        return failure(schedule);
+    if (auto schedule = CaptureSchedule::of(wish, *change); !schedule) return failure(schedule);
     run.requestCapture(*change);
     return std::string("what is captured changes with the next step or the one after");
 }
@@ -206,7 +205,7 @@ Result<std::string> ControlCommands::apply(std::string_view line) const {
         m_run.requestKill();
         return std::string("killing the run");
     }
-    if (command == "capture") return changeCapture(m_run, m_config, json);
+    if (command == "capture") return changeCapture(m_run, m_capture, json);
     return failure(ErrorCode::kUsage, fmt::format("not understood: {}", line));
 }
 

@@ -3,8 +3,8 @@
 // line too: {"ok":true,"message":"stopping after this step"}.
 #pragma once
 
-#include "engine/launch/run_supervisor.h"
-#include "engine/run/config/run_config.h"
+#include "engine/launch/run_control.h"
+#include "storage/model/capture_schedule.h"
 #include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
@@ -20,15 +20,15 @@ namespace shardscope::cli {
 class ControlCommands {
 public:
     /// `run` outlives it.
-    ControlCommands(launch::RunSupervisor& run, run::RunConfig config)
-        : m_run(run), m_config(std::move(config)) {}
+    ControlCommands(launch::RunControl& run, CaptureWish capture)
+        : m_run(run), m_capture(std::move(capture)) {}
 
     /// Does what the line asks for; says what that comes to, or why it changes nothing (kUsage).
     Result<std::string> apply(std::string_view line) const;
 
 private:
-    launch::RunSupervisor& m_run;
-    const run::RunConfig m_config;
+    launch::RunControl& m_run;
+    const CaptureWish m_capture;
 };
 
 /// The recorder's end. One poll loop; never waits.

@@ -8,6 +8,7 @@
 #include "app/cli/record/data_path.h"
 #include "app/cli/record/dry_run.h"
 #include "app/cli/record/record_options.h"
+#include "app/cli/record/record_program.h"
 #include "app/cli/record/run_environment.h"
 #include "app/cli/record/run_progress.h"
 #include "app/cli/record/run_recorder.h"
@@ -162,14 +163,14 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
     if (auto limited = writer->limitSize(run::sizeLimitOf(config)); !limited)
         return failure(limited);
 
-    RunRecorder recorder(config, originNs, std::move(*writer), progress);
+    RunRecorder recorder(recordedRunOf(config), originNs, std::move(*writer), progress);
     launch::RunSupervisor run(std::move(*request), recorder);
     recorder.attach(run);
     const auto say = [&progress](const std::string& text) { progress.log("info", text); };
     signals.attach(run, say, [&recorder] { recorder.noteHangup(); });
     if (tasks != nullptr) tasks->attach(run, say);
-    if (!options.control.empty()) attachControlInput(run, config, say);
-    attachControlSocket(run, config, say);
+    if (!options.control.empty()) attachControlInput(run, run::captureWishOf(config), say);
+    attachControlSocket(run, config.output, run::captureWishOf(config), say);
     progress.started(config, theory::parameterCount(config.model));
     warnOfCrowding(config, recorder);
     if (tasks != nullptr && tasks->trustsNetwork()) recorder.addDiagnostic(trustedNetworkNote());
@@ -317,6 +318,7 @@ int recordAsFirst(RecordOptions& options, const launch::TaskPlace& task, RunProg
 }
 
 int runRecord(RecordOptions& options) {
+    if (!options.program.empty()) return recordProgram(options);
     // The end of an agent or of the reader of our output is a write error; it does not end us.
     std::signal(SIGPIPE, SIG_IGN);
     holdHangups();
@@ -343,7 +345,8 @@ Command addRecord(CLI::App& root) {
     CLI::App* app = addVerb(root, "record", "train a model and record all of it");
     const auto options = std::make_shared<RecordOptions>();
     options->addTo(*app);
-    return {app, [options] { return runRecord(*options); }};
+    return {app, [options] { return runRecord(*options); },
+            [options](std::vector<std::string> program) { options->program = std::move(program); }};
 }
 
 }  // namespace shardscope::cli

@@ -24,6 +24,10 @@ constexpr const char* kExamples = R"(Examples:
   shardscope record --checkpoint ckpt --checkpoint-every 20 --output first.sscope
   shardscope record --resume ckpt --steps 80 --ranks 4 --output second.sscope
   shardscope record --model ref --strategy zero3 --ranks 8 --dry-run
+  shardscope record -o run.sscope -- torchrun --nproc-per-node 2 train.py
+
+After -- any program is recorded as it is (docs/any_program.md): it keeps terminal, signals and exit
+status. Of the options only those of the recording count then.
 
 Ctrl-C stops after the step and finishes the recording, a second one kills. A closed terminal
 (SIGHUP) ends nothing: `kill PID` does what Ctrl-C would. --force replaces only a recording, and
@@ -72,6 +76,9 @@ void RecordOptions::addTo(CLI::App& app) {
             .under(toWord(run::OptionSection::kHosts));
     addAllowCommands(app, allowCommands, "a run file or checkpoint");
     addForce(app, force, kAnOldRecording);
+    addOption(app, "--step-range", stepRange,
+              "of a program after --: ranges (record_function) whose name matches are steps")
+        .takes("REGEX");
     addFlag(app, "--dry-run", dryRun,
             "print what each rank needs and whether it fits; start nothing");
     addFlag(app, "--json", json, "print one JSON object at the end");

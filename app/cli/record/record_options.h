@@ -35,6 +35,11 @@ public:
     /// The TOML file that was named; empty: none.
     [[nodiscard]] const std::string& runFile() const { return m_runFile; }
 
+    [[nodiscard]] const RunFlags& flags() const { return m_flags; }
+
+    /// What follows after --: a program and its arguments; empty: our own training.
+    std::vector<std::string> program;
+    std::string stepRange;  ///< ranges of such a program that are steps
     bool force = false;
     bool json = false;
     bool quiet = false;

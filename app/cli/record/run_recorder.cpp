@@ -53,17 +53,21 @@ std::optional<double> tokensPerSecondOf(const std::string& recording) {
 
 }  // namespace
 
-RunRecorder::RunRecorder(const run::RunConfig& config, std::int64_t originNs,
-                         storage::RecordingWriter writer, RunProgress& progress)
-    : m_config(config),
-      m_places(run::placesOf(config)),
+RecordedRun recordedRunOf(const run::RunConfig& config) {
+    return {config.output, run::captureWishOf(config), config.captureSlow, config.ranks,
+            config.steps,  run::placesOf(config)};
+}
+
+RunRecorder::RunRecorder(RecordedRun run, std::int64_t originNs, storage::RecordingWriter writer,
+                         RunProgress& progress)
+    : m_of(std::move(run)),
       m_originNs(originNs),
       m_writer(std::move(writer)),
       m_progress(progress),
       m_backlogs(progress),
-      m_tally(config.ranks, config.steps),
+      m_tally(m_of.ranks, m_of.steps),
       m_nextFlush(std::chrono::steady_clock::now()) {
-    if (config.captureSlow > 0) m_slow.emplace(m_writer, config.captureSlow, config.ranks);
+    if (m_of.captureSlow > 0) m_slow.emplace(m_writer, m_of.captureSlow, m_of.ranks);
 }
 
 void RunRecorder::hostReady(const HostFacts& host) {
@@ -73,7 +77,7 @@ void RunRecorder::hostReady(const HostFacts& host) {
 }
 
 void RunRecorder::backlog(std::int32_t host, const run::Backlog& held) {
-    m_backlogs.note(host, held, m_ended.size() == static_cast<std::size_t>(m_config.ranks));
+    m_backlogs.note(host, held, m_ended.size() == static_cast<std::size_t>(m_of.ranks));
 }
 
 void RunRecorder::clockCompared(const ClockFacts& clock) {
@@ -222,9 +226,9 @@ void RunRecorder::on(RankId, const run::TheoryReported& reported) {
 
 void RunRecorder::on(RankId rank, const run::FactsReported& reported) {
     const auto own = static_cast<std::int32_t>(rank.value);
-    if (own >= m_config.ranks) return;
+    if (!isRank(rank)) return;
     for (FactRow fact : reported.facts) {
-        fact.host = m_places.hostOf(own);
+        if (m_of.ranks > 0) fact.host = m_of.places.hostOf(own);
         fact.rank = fact.rank < 0 ? -1 : own;
         if (canWrite()) wrote(m_writer.putFact(fact));
     }
@@ -235,9 +239,8 @@ void RunRecorder::on(RankId, const run::DiagnosticRaised& raised) {
 }
 
 void RunRecorder::on(RankId rank, const run::LogLine& line) {
-    const bool known = rank.value < static_cast<std::uint32_t>(m_config.ranks);
     m_progress.log(line.level,
-                   known ? fmt::format("rank {}: {}", rank.value, line.text) : line.text);
+                   isRank(rank) ? fmt::format("rank {}: {}", rank.value, line.text) : line.text);
 }
 
 void RunRecorder::on(RankId rank, const run::RankFinished& finished) {
@@ -247,7 +250,7 @@ void RunRecorder::on(RankId rank, const run::RankFinished& finished) {
 }
 
 void RunRecorder::on(RankId rank, const run::RankFailed& failed) {
-    if (rank.value >= static_cast<std::uint32_t>(m_config.ranks)) return;
+    if (!isRank(rank)) return;
     m_progress.log("error", fmt::format("rank {}: {}", rank.value, failed.message));
 }
 
@@ -257,6 +260,10 @@ void RunRecorder::on(RankId rank, const run::RankExited& exited) {
     facts(rank).exitSignal = exited.signal;
     const bool well = exited.code == 0 && m_finished[rank.value];
     m_progress.rank(rank, well ? "finished" : "failed", facts(rank).pid);
+}
+
+void RunRecorder::describe(const RunFacts& facts) {
+    if (canWrite()) wrote(m_writer.putRun(facts));
 }
 
 void RunRecorder::addDiagnostic(const Diagnostic& diagnostic) {
@@ -284,18 +291,17 @@ void RunRecorder::noteLostWords(const std::string& why) {
 void RunRecorder::wrote(const Result<void>& result) {
     if (result || m_writeError) return;
     m_writeError = Error{ErrorCode::kFailure,
-                         fmt::format("the recording {} cannot be written any more: {}; the run is "
-                                     "stopped{}",
-                                     m_config.output, result.error().message,
+                         fmt::format("the recording {} cannot be written any more: {}; {}{}",
+                                     m_of.output, result.error().message, m_of.whenUnwritable,
                                      m_writer.isInPlace() ? ", what was written is kept" : "")};
-    if (m_run != nullptr) m_run->abandon(*m_writeError);
+    if (m_control != nullptr) m_control->abandon(*m_writeError);
 }
 
 RankFacts& RunRecorder::facts(RankId rank) {
     m_changedRanks.insert(rank.value);
     RankFacts& facts = m_ranks[rank.value];
     facts.rank = rank;
-    facts.host = m_places.hostOf(static_cast<std::int32_t>(rank.value));
+    if (m_of.ranks > 0) facts.host = m_of.places.hostOf(static_cast<std::int32_t>(rank.value));
     return facts;
 }
 
@@ -305,7 +311,7 @@ Timestamp RunRecorder::now() const {
 
 /// A step that its rank captured at less than the run's level.
 void RunRecorder::noteDetail(RankId rank, const run::StepDone& done) {
-    if (!storesSteps() || done.capture >= m_config.capture) return;
+    if (!storesSteps() || done.capture >= m_of.capture.level) return;
     DetailFacts facts;
     facts.rank = rank;
     facts.first = facts.last = done.step.step;
@@ -392,8 +398,8 @@ void RunRecorder::countKept(RunEnd& end) {
 
 RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome) {
     RunEnd end;
-    end.output = m_config.output;
-    end.ranks = m_config.ranks;
+    end.output = m_of.output;
+    end.ranks = m_of.ranks;
     for (const StepProgress& step : m_tally.takeRest()) m_progress.step(step);
     if (m_slow && canWrite()) wrote(m_slow->finish());
     noteSqueezedOut();
@@ -409,7 +415,7 @@ RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome) {
     end.stepsDone = m_tally.stepsDone();
     end.lossFirst = m_tally.lossFirst();
     end.lossLast = m_tally.lossLast();
-    end.tokensPerSecond = tokensPerSecondOf(m_config.output);
+    end.tokensPerSecond = tokensPerSecondOf(m_of.output);
     countKept(end);
     for (const auto& [rank, facts] : m_ranks) end.dropped += facts.dropped;
     return end;

@@ -20,13 +20,25 @@
 
 namespace shardscope::cli {
 
+/// What a recorder has to know of the run that it records.
+struct RecordedRun {
+    std::string output;
+    CaptureWish capture;
+    double captureSlow = 0;  ///< as RunConfig has it
+    std::int32_t ranks = 0;  ///< 0: as they come
+    std::int32_t steps = 0;  ///< 0: unknown
+    run::RankPlaces places{};
+    std::string whenUnwritable = "the run is stopped";  ///< what happens then
+};
+[[nodiscard]] RecordedRun recordedRunOf(const run::RunConfig& config);
+
 class RunRecorder : public launch::RunSink {
 public:
-    RunRecorder(const run::RunConfig& config, std::int64_t originNs,
-                storage::RecordingWriter writer, RunProgress& progress);
+    RunRecorder(RecordedRun run, std::int64_t originNs, storage::RecordingWriter writer,
+                RunProgress& progress);
 
     /// The run to abandon when the recording cannot be written. Before it runs.
-    void attach(launch::RunSupervisor& run) { m_run = &run; }
+    void attach(launch::RunControl& run) { m_control = &run; }
 
     void hostReady(const HostFacts& host) override;
     void clockCompared(const ClockFacts& clock) override;
@@ -39,6 +51,8 @@ public:
     RunEnd conclude(const launch::RunOutcome& outcome);
 
     void addDiagnostic(const Diagnostic& diagnostic);
+    /// What is known of the run as a whole at its end.
+    void describe(const RunFacts& facts);
     /// The terminal was closed: the run goes on, and the recording says so.
     void noteHangup();
     /// Messages were lost for this reason.
@@ -71,7 +85,11 @@ private:
     [[nodiscard]] bool canWrite() const { return !m_writeError.has_value(); }
     /// At capture level off steps and metrics only feed the progress shown.
     [[nodiscard]] bool storesSteps() const {
-        return canWrite() && m_config.capture != CaptureLevel::kOff;
+        return canWrite() && m_of.capture.level != CaptureLevel::kOff;
+    }
+    [[nodiscard]] bool isRank(RankId rank) const {
+        return m_of.ranks == 0 ? rank.value < kMostRanks
+                               : rank.value < static_cast<std::uint32_t>(m_of.ranks);
     }
     RankFacts& facts(RankId rank);
     [[nodiscard]] Timestamp now() const;
@@ -84,12 +102,11 @@ private:
     static void noteWriteError(const Error& error, RunEnd& end);
     void countKept(RunEnd& end);
 
-    run::RunConfig m_config;
-    run::RankPlaces m_places;
+    const RecordedRun m_of;
     std::int64_t m_originNs;
     storage::RecordingWriter m_writer;
     RunProgress& m_progress;
-    launch::RunSupervisor* m_run = nullptr;
+    launch::RunControl* m_control = nullptr;
     std::map<std::uint32_t, RankFacts> m_ranks;
     std::set<std::uint32_t> m_changedRanks;  ///< to be written at the next flush
     std::map<std::uint32_t, bool> m_finished;

@@ -46,7 +46,7 @@ int SignalRequests::timesAsked() {
     return m_asked;
 }
 
-void SignalRequests::attach(launch::RunSupervisor& run, std::function<void(const std::string&)> say,
+void SignalRequests::attach(launch::RunControl& run, std::function<void(const std::string&)> say,
                             std::function<void()> hangup) {
     const int fd = m_descriptor.get();
     if (m_hungUp) hangup();
@@ -71,9 +71,9 @@ void SignalRequests::attach(launch::RunSupervisor& run, std::function<void(const
         });
 }
 
-void attachControlInput(launch::RunSupervisor& run, const run::RunConfig& config,
+void attachControlInput(launch::RunControl& run, const CaptureWish& capture,
                         std::function<void(const std::string&)> say) {
-    const auto handle = [commands = ControlCommands(run, config),
+    const auto handle = [commands = ControlCommands(run, capture),
                          say = std::move(say)](const std::string& line) {
         const auto done = commands.apply(line);
         say(done ? *done : done.error().message);
@@ -95,14 +95,15 @@ void attachControlInput(launch::RunSupervisor& run, const run::RunConfig& config
     });
 }
 
-void attachControlSocket(launch::RunSupervisor& run, const run::RunConfig& config,
+void attachControlSocket(launch::RunControl& run, const std::string& recording,
+                         const CaptureWish& capture,
                          const std::function<void(const std::string&)>& say) {
-    auto opened = ControlSocket::open(config.output);
+    auto opened = ControlSocket::open(recording);
     if (!opened)
         return say(
             fmt::format("`shardscope control` cannot reach this run: {}", opened.error().message));
     const auto socket = std::make_shared<ControlSocket>(std::move(*opened));
-    run.watch(socket->fd(), [socket, commands = ControlCommands(run, config)] {
+    run.watch(socket->fd(), [socket, commands = ControlCommands(run, capture)] {
         socket->turn(commands);
         return true;
     });

@@ -2,7 +2,9 @@
 // input. Descriptors to poll; nothing happens behind the loop's back.
 #pragma once
 
-#include "engine/launch/run_supervisor.h"
+#include "engine/launch/run_control.h"
+#include "storage/model/capture_schedule.h"
+#include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
 #include <functional>
@@ -20,7 +22,7 @@ public:
     [[nodiscard]] bool askedToStop() { return timesAsked() > 0; }
     /// How often one of them has.
     [[nodiscard]] int timesAsked();
-    void attach(launch::RunSupervisor& run, std::function<void(const std::string&)> say,
+    void attach(launch::RunControl& run, std::function<void(const std::string&)> say,
                 std::function<void()> hangup);
 
 private:
@@ -35,12 +37,13 @@ private:
 void holdHangups();
 
 /// Lines of commands on standard input (docs/control_protocol.md); its end means stop.
-void attachControlInput(launch::RunSupervisor& run, const run::RunConfig& config,
+void attachControlInput(launch::RunControl& run, const CaptureWish& capture,
                         std::function<void(const std::string&)> say);
 
-/// The same commands from `shardscope control` (control_socket.h), until the run ends. What stands
-/// in the way is said, and the run goes on without.
-void attachControlSocket(launch::RunSupervisor& run, const run::RunConfig& config,
+/// The same commands from `shardscope control` of `recording` (control_socket.h), until the run
+/// ends. What stands in the way is said, and the run goes on without.
+void attachControlSocket(launch::RunControl& run, const std::string& recording,
+                         const CaptureWish& capture,
                          const std::function<void(const std::string&)>& say);
 
 }  // namespace shardscope::cli

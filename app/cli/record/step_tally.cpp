@@ -57,7 +57,9 @@ std::vector<StepProgress> StepTally::takeRest() {
 }
 
 std::vector<StepProgress> StepTally::take(bool rest) {
-    const auto allDone = [this](const auto& entry) { return entry.second.ranksDone >= m_ranks; };
+    const auto allDone = [this](const auto& entry) {
+        return entry.second.ranksDone >= std::max(1, m_ranks);
+    };
     const auto hasMetrics = [](const Pending& pending) {
         return pending.progress.loss && pending.progress.tokensPerSecond;
     };
@@ -83,6 +85,7 @@ StepProgress StepTally::complete(const Pending& pending) {
     ++m_stepsDone;
     m_nextStep = std::max(m_nextStep, progress.step + 1);
     const std::int32_t left = m_steps - progress.step - 1;
+    if (left < 0) return progress;  // how many there are is unknown
     if (!m_firstEnd) {
         m_firstEnd = pending.end;
         m_firstStep = progress.step;

@@ -19,6 +19,7 @@ namespace shardscope::cli {
 /// Joins what the ranks report about a step into one line of progress.
 class StepTally {
 public:
+    /// 0 ranks or steps: as they come.
     StepTally(std::int32_t ranks, std::int32_t steps) : m_ranks(ranks), m_steps(steps) {}
 
     void add(const run::StepDone& done);

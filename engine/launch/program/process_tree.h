@@ -1,0 +1,61 @@
+// The processes of a program: its first one, what that started, and so on, as /proc tells them.
+//
+// A process that was seen once stays one of the program, also when its parent has ended. One that
+// lives for less than the time between two looks may never be seen. One thread.
+#pragma once
+
+#include "storage/model/units.h"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace shardscope::launch {
+
+struct TreeProcess {
+    pid_t pid = 0;
+    pid_t parent = 0;
+    std::uint64_t startTicks = 0;  ///< since boot; with the number it names a process for good
+    std::string command;           ///< program and arguments, cut
+    uid_t user = 0;
+    std::int64_t cpuNs = 0;  ///< user and system time of all its threads
+    Bytes resident;
+    Bytes peakResident;  ///< of the times it was looked at
+};
+
+class ProcessTree {
+public:
+    /// `root` need not be a child of ours. `proc`: for tests.
+    explicit ProcessTree(pid_t root, std::string proc = "/proc");
+
+    /// Looks at all of them; those that have ended since are handed out once.
+    std::vector<TreeProcess> look();
+    /// One of the program, whatever started it.
+    void add(pid_t pid);
+
+    [[nodiscard]] const std::map<pid_t, TreeProcess>& alive() const { return m_alive; }
+    [[nodiscard]] bool has(pid_t pid) const { return m_alive.contains(pid); }
+    /// Of those alive.
+    [[nodiscard]] Bytes resident() const;
+    /// Of all that were seen.
+    [[nodiscard]] std::int64_t cpuNs() const;
+
+private:
+    [[nodiscard]] std::optional<TreeProcess> read(pid_t pid) const;
+    [[nodiscard]] std::vector<pid_t> numbers() const;
+    void describe(TreeProcess& process) const;
+
+    std::string m_proc;
+    std::map<pid_t, TreeProcess> m_alive;
+    /// Of others: when they were started. They are not read again at each look.
+    std::unordered_map<pid_t, std::uint64_t> m_others;
+    std::uint64_t m_looks = 0;
+    std::int64_t m_endedCpuNs = 0;
+};
+
+}  // namespace shardscope::launch

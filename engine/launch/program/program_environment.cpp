@@ -1,0 +1,55 @@
+#include "engine/launch/program/program_environment.h"
+
+#include "engine/launch/process.h"
+#include "profiler/capture/program_link.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace shardscope::launch {
+namespace {
+
+void add(ProgramEnvironment& environment, const std::string& name, const std::string& value) {
+    const char* there = std::getenv(name.c_str());
+    if (there == nullptr)
+        environment.added[name] = value;
+    else
+        environment.notes.push_back(
+            fmt::format("{} is set already ({}) and left alone", name, there));
+}
+
+}  // namespace
+
+ProgramEnvironment programEnvironment(const ProgramVariables& variables) {
+    ProgramEnvironment environment;
+    const std::string library = variables.home + "/libshardscope_inject.so";
+    std::error_code ignored;
+    if (!std::filesystem::exists(library, ignored)) {
+        environment.notes.push_back(fmt::format(
+            "{} is missing: processes are recorded, and nothing of what they do", library));
+        return environment;
+    }
+    add(environment, capture::kSocketVariable, variables.socket);
+    add(environment, capture::kCaptureVariable,
+        capture::textOf({variables.capture, variables.originNs}));
+    add(environment, capture::kInjectVariable, library);
+    add(environment, capture::kShimsVariable, variables.home);
+    if (!variables.stepRange.empty())
+        add(environment, capture::kStepRangeVariable, variables.stepRange);
+    // PyTorch's flight recorder: the last collectives of a rank that stands still.
+    add(environment, "TORCH_FR_BUFFER_SIZE", "2000");
+    // Python has no other way to run something of ours first; what was there follows.
+    const char* path = std::getenv("PYTHONPATH");
+    const std::string hook = variables.home + "/python";
+    environment.added["PYTHONPATH"] = path == nullptr || *path == '\0' ? hook : hook + ":" + path;
+    return environment;
+}
+
+std::string injectionHome() {
+    return (std::filesystem::path(ownProgram()).parent_path() / "inject").string();
+}
+
+}  // namespace shardscope::launch

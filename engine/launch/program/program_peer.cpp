@@ -1,0 +1,127 @@
+#include "engine/launch/program/program_peer.h"
+
+#include "storage/columns/chunk.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <utility>
+
+namespace shardscope::launch {
+namespace {
+
+/// What a process recorded before its rank was known: minutes of it, then the rest is given up.
+BacklogLimits limits(const std::string& folder) {
+    return {std::size_t{64} << 20, std::int64_t{4} << 30, folder};
+}
+
+/// struct pidfd_info of Linux 6.15 (include/uapi/linux/pidfd.h), which older headers lack.
+struct PidfdInfo {
+    std::uint64_t mask;
+    std::uint64_t cgroup;
+    std::uint32_t pid, tgid, ppid;
+    std::uint32_t ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
+    std::int32_t exitCode;
+    std::uint64_t reserved[2];
+};
+constexpr std::uint64_t kPidfdInfoExit = 1u << 3;
+
+std::optional<int> exitStatusOf(int process) {
+    PidfdInfo info{};
+    info.mask = kPidfdInfoExit;
+    constexpr unsigned long kGetInfo = _IOWR(0xFF, 11, PidfdInfo);
+    if (process < 0 || ::ioctl(process, kGetInfo, &info) != 0) return std::nullopt;
+    if ((info.mask & kPidfdInfoExit) == 0) return std::nullopt;
+    return info.exitCode;
+}
+
+}  // namespace
+
+ProgramPeer::ProgramPeer(FileDescriptor socket, const std::string& folder)
+    : m_socket(std::move(socket)), m_held(limits(folder)) {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (::getsockopt(m_socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) m_pid = peer.pid;
+    if (m_pid > 0)
+        m_process = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, m_pid, 0)));
+}
+
+Result<void> ProgramPeer::receive(const Take& take) {
+    std::array<std::byte, 65'536> buffer;
+    // A megabyte per turn: other processes wait as well.
+    for (int reads = 0; reads < 16 && m_socket.valid(); ++reads) {
+        const ssize_t got = ::recv(m_socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
+        if (got <= 0) {
+            close();
+            return {};
+        }
+        m_reader.append(std::span(buffer).first(static_cast<std::size_t>(got)));
+        for (;;) {
+            auto message = m_reader.next();
+            if (!message) {
+                close();
+                return failure(message);
+            }
+            if (!*message) break;
+            if (const auto* hello = std::get_if<capture::ProcessHello>(&**message))
+                m_session = hello->session;
+            take(**message);
+        }
+    }
+    return {};
+}
+
+void ProgramPeer::continueOn(ProgramPeer& other) {
+    m_socket = std::move(other.m_socket);
+    m_reader = std::move(other.m_reader);
+}
+
+void ProgramPeer::tell(const capture::LinkMessage& message) {
+    if (!isOpen()) return;
+    const auto frame = capture::encodeLink(message);
+    // Orders are few and small: one that finds no room is for a process that does not listen.
+    static_cast<void>(
+        ::send(m_socket.get(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+void ProgramPeer::hold(const capture::LinkMessage& message) {
+    if (const auto* chunk = std::get_if<capture::EventChunk>(&message)) {
+        if (const auto header = columns::decodeHeader(chunk->bytes)) m_heldEvents += header->count;
+        if (m_held.full()) return;
+    }
+    m_held.push(capture::encodeLink(message));
+}
+
+void ProgramPeer::release(const Take& take) {
+    capture::LinkReader reader;
+    while (!m_held.empty()) {
+        const auto frame = m_held.pop();
+        if (!frame) return m_held.clear();
+        reader.append(*frame);
+        auto message = reader.next();
+        if (message && *message) take(**message);
+    }
+    m_heldEvents = 0;
+}
+
+ProgramPeer::End ProgramPeer::end() const {
+    End end;
+    const auto status = exitStatusOf(m_process.get());
+    if (status && WIFEXITED(*status)) end.code = WEXITSTATUS(*status);
+    if (status && WIFSIGNALED(*status)) end.signal = WTERMSIG(*status);
+    if (!status && ending) end.code = ending->status & 0xff;
+    return end;
+}
+
+}  // namespace shardscope::launch

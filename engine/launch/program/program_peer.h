@@ -1,0 +1,73 @@
+// One process of a recorded program that reports to us: its connection, what is known of it, and
+// what it recorded before it was known which rank it is.
+//
+// One thread, a poll loop; never waits.
+#pragma once
+
+#include "engine/launch/event_sender.h"
+#include "profiler/capture/program_link.h"
+#include "storage/model/file_descriptor.h"
+#include "storage/model/result.h"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::launch {
+
+class ProgramPeer {
+public:
+    using Take = std::function<void(capture::LinkMessage& message)>;
+
+    /// Of the process at the other end of `socket`. What is held of it for later goes to memory,
+    /// then to a nameless file in `folder`.
+    ProgramPeer(FileDescriptor socket, const std::string& folder);
+
+    [[nodiscard]] int fd() const { return m_socket.get(); }
+    [[nodiscard]] pid_t pid() const { return m_pid; }
+    /// Its end is to be polled for; -1: the kernel has none.
+    [[nodiscard]] int processFd() const { return m_process.get(); }
+    [[nodiscard]] std::uint64_t session() const { return m_session; }
+    [[nodiscard]] bool isOpen() const { return m_socket.valid(); }
+
+    /// Takes in what has arrived, and hands out whole messages; an error ends the connection.
+    Result<void> receive(const Take& take);
+    /// The program closed its connection and has made another one.
+    void continueOn(ProgramPeer& other);
+    void tell(const capture::LinkMessage& message);
+    void close() { m_socket.reset(); }
+
+    /// Until it has a rank.
+    void hold(const capture::LinkMessage& message);
+    /// In order, and nothing is held any more.
+    void release(const Take& take);
+    [[nodiscard]] std::uint64_t heldEvents() const { return m_heldEvents; }
+
+    /// Of a process that has ended; exit code or signal where the kernel tells them.
+    struct End {
+        std::optional<std::int32_t> code, signal;
+    };
+    [[nodiscard]] End end() const;
+
+    std::map<std::string, std::string> facts;
+    std::optional<RankId> rank;
+    std::optional<capture::ProcessEnding> ending;
+    std::uint64_t steps = 0;
+    bool gone = false;  ///< the process has ended
+
+private:
+    FileDescriptor m_socket;
+    FileDescriptor m_process;
+    pid_t m_pid = 0;
+    std::uint64_t m_session = 0;
+    capture::LinkReader m_reader;
+    ChunkBacklog m_held;
+    std::uint64_t m_heldEvents = 0;
+};
+
+}  // namespace shardscope::launch

@@ -1,0 +1,417 @@
+#include "engine/launch/program/program_supervisor.h"
+
+#include "storage/columns/chunk.h"
+#include "storage/model/host_clock.h"
+#include "storage/model/lanes.h"
+#include "storage/model/quantity_text.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+namespace shardscope::launch {
+namespace {
+
+constexpr std::chrono::milliseconds kTurn{200};
+constexpr std::chrono::milliseconds kLookInterval{1000};
+/// For what processes that are no ranks have yet to say once the program has ended.
+constexpr std::chrono::milliseconds kGraceAtEnd{300};
+constexpr std::size_t kMostPeers = 4096;
+
+std::string describe(const TreeProcess& process) {
+    return fmt::format("process {} ({})", process.pid,
+                       process.command.empty() ? "ended before it was looked at" : process.command);
+}
+
+Severity severityOf(const std::string& level) {
+    return level == "info" ? Severity::kNote : Severity::kWarning;
+}
+
+}  // namespace
+
+ProgramSupervisor::ProgramSupervisor(ProgramRequest request, RunSink& sink)
+    : m_request(std::move(request)), m_sink(sink) {}
+
+ProgramSupervisor::~ProgramSupervisor() {
+    std::error_code ignored;
+    if (!m_socketPath.empty()) std::filesystem::remove(m_socketPath, ignored);
+}
+
+Result<std::string> ProgramSupervisor::listen() {
+    const std::string path = fmt::format("{}/program-{}", m_request.folder, ::getpid());
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path)
+        return failure(ErrorCode::kFailure, fmt::format("{} is too long for a socket", path));
+    std::memcpy(address.sun_path, path.c_str(), path.size());
+    ::unlink(path.c_str());  // of an ended process with our number
+    m_listener = FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!m_listener.valid() ||
+        ::bind(m_listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
+            0 ||
+        ::listen(m_listener.get(), SOMAXCONN) != 0)
+        return failure(ErrorCode::kFailure, fmt::format("{}: {}", path, std::strerror(errno)));
+    m_socketPath = path;
+    return path;
+}
+
+void ProgramSupervisor::watch(int fd, std::function<bool()> readable) {
+    m_watches.push_back({fd, std::move(readable)});
+}
+
+ProgramOutcome ProgramSupervisor::run() {
+    SpawnRequest spawned;
+    spawned.program = m_request.command.front();
+    spawned.arguments.assign(m_request.command.begin() + 1, m_request.command.end());
+    spawned.environment = m_environment;
+    spawned.searchPath = true;
+    spawned.resetSignals = {SIGPIPE, SIGXFSZ};
+    const auto child = spawn(spawned);
+    if (!child) {
+        m_outcome.notStarted = child.error();
+        return std::move(m_outcome);
+    }
+    m_child = *child;
+    m_childFd = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, m_child, 0)));
+    m_tree.emplace(m_child);
+    while (!isOver()) {
+        poll();
+        m_sink.tick();
+    }
+    conclude();
+    return std::move(m_outcome);
+}
+
+void ProgramSupervisor::poll() {
+    std::vector<pollfd> polls;
+    const auto add = [&polls](int fd) { polls.push_back({fd, POLLIN, 0}); };
+    add(m_listener.get());
+    add(m_end ? -1 : m_childFd.get());
+    for (const Watch& each : m_watches) add(each.fd);
+    for (const Peer& each : m_peers) {
+        add(each.link.fd());
+        add(each.link.gone ? -1 : each.link.processFd());
+    }
+    const auto wait = m_nextLook - Clock::now();
+    const auto ms = std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(wait),
+                               std::chrono::milliseconds{0}, kTurn);
+    ::poll(polls.data(), polls.size(), static_cast<int>(ms.count()));
+    std::size_t place = 2;
+    for (std::size_t i = 0; i < m_watches.size(); ++i)
+        if (polls[place++].revents != 0 && !m_watches[i].readable()) m_watches[i].fd = -1;
+    std::vector<std::pair<Peer*, bool>> heard;
+    for (Peer& each : m_peers) {
+        const bool speaks = polls[place++].revents != 0;
+        const bool ended = polls[place++].revents != 0;
+        if (speaks || ended) heard.emplace_back(&each, ended);
+    }
+    for (const auto& [peer, ended] : heard) {
+        receive(*peer);
+        if (ended && !peer->link.gone) noteEnd(*peer);
+    }
+    if (polls[0].revents != 0) accept();
+    if (!m_end) m_end = reap(m_child);
+    if (m_end && !m_endedAt) m_endedAt = Clock::now();
+    if (Clock::now() >= m_nextLook) lookAtProcesses();
+}
+
+void ProgramSupervisor::accept() {
+    while (m_peers.size() < kMostPeers) {
+        FileDescriptor socket(
+            ::accept4(m_listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (!socket.valid()) return;
+        m_peers.push_back({ProgramPeer(std::move(socket), m_request.folder), {}});
+        Peer& peer = m_peers.back();
+        m_tree->add(peer.link.pid());
+    }
+}
+
+void ProgramSupervisor::receive(Peer& peer) {
+    const auto done =
+        peer.link.receive([&](capture::LinkMessage& message) { take(peer, message); });
+    if (!done)
+        say(Severity::kWarning, "process-lost",
+            fmt::format("process {} is not recorded any more: {}", peer.link.pid(),
+                        done.error().message),
+            "Use the same build of Shardscope for the library in the program.", peer.link.rank);
+}
+
+void ProgramSupervisor::take(Peer& peer, capture::LinkMessage& message) {
+    if (std::holds_alternative<capture::ProcessHello>(message)) {
+        for (Peer& other : m_peers) {
+            if (&other == &peer || other.link.session() != peer.link.session()) continue;
+            if (other.link.pid() != peer.link.pid()) continue;
+            other.link.continueOn(peer.link);
+            return;
+        }
+    } else if (const auto* said = std::get_if<capture::ProcessFact>(&message)) {
+        fact(peer, *said);
+    } else if (const auto* claimed = std::get_if<capture::RankClaim>(&message)) {
+        claim(peer, claimed->rank, claimed->source);
+    } else if (const auto* ending = std::get_if<capture::ProcessEnding>(&message)) {
+        peer.link.ending = *ending;
+        if (peer.link.rank)
+            m_sink.message(*peer.link.rank,
+                           run::RankFinished{ending->emitted, ending->dropped, false});
+    } else if (peer.link.rank) {
+        pass(peer, message);
+    } else {
+        if (std::holds_alternative<capture::StepEnded>(message)) ++peer.link.steps;
+        peer.link.hold(message);
+    }
+}
+
+void ProgramSupervisor::fact(Peer& peer, const capture::ProcessFact& fact) {
+    constexpr std::size_t kMostFacts = 1000;
+    if (peer.link.facts.size() >= kMostFacts) return;
+    peer.link.facts[fact.name] = fact.value;
+    if (peer.link.rank) introduce(peer);
+}
+
+/// The number that it claims, unless another process that lives has it.
+void ProgramSupervisor::claim(Peer& peer, std::int32_t rank, const std::string& source) {
+    if (peer.link.rank) {
+        if (peer.link.rank->value != static_cast<std::uint32_t>(rank))
+            say(Severity::kWarning, "rank-differs",
+                fmt::format("process {} is recorded as rank {}, and says by {} that it is rank {}",
+                            peer.link.pid(), peer.link.rank->value, source, rank),
+                "", peer.link.rank);
+        return;
+    }
+    RankId number{static_cast<std::uint32_t>(rank)};
+    const bool taken = std::any_of(m_peers.begin(), m_peers.end(), [&](const Peer& other) {
+        return &other != &peer && other.link.rank == number && !other.link.gone;
+    });
+    if (rank < 0 || rank >= kMostRanks || taken) {
+        number = freeRank();
+        say(Severity::kWarning, "rank-taken",
+            fmt::format("process {} says by {} that it is rank {}, which another process of the "
+                        "program is: it is recorded as rank {}",
+                        peer.link.pid(), source, rank, number.value),
+            "Record programs that run side by side with a recorder each.", number);
+    }
+    peer.link.rank = number;
+    peer.offsets = m_numbers[number].next();
+    m_sink.message(number,
+                   run::RankStarted{static_cast<std::int32_t>(number.value), peer.link.pid()});
+    if (peer.offsets.attempt > 0)
+        say(Severity::kWarning, "rank-restarted",
+            fmt::format("rank {} was started again, as process {}: its steps from {} on are those "
+                        "of attempt {}",
+                        number.value, peer.link.pid(), peer.offsets.steps,
+                        peer.offsets.attempt + 1),
+            "", number);
+    introduce(peer);
+    peer.link.release([&](capture::LinkMessage& held) { pass(peer, held); });
+    if (peer.link.ending)
+        m_sink.message(
+            number, run::RankFinished{peer.link.ending->emitted, peer.link.ending->dropped, false});
+}
+
+void ProgramSupervisor::introduce(Peer& peer) {
+    run::RankHello hello;
+    hello.pid = peer.link.pid();
+    hello.device = "cpu";
+    run::FactsReported reported;
+    for (const auto& [name, value] : peer.link.facts) {
+        if (name == "torch" || name == "python" || name == "shim")
+            hello.libraries[name] = value;
+        else
+            reported.facts.push_back(
+                {name, 0, static_cast<std::int32_t>(peer.link.rank->value), value});
+    }
+    m_sink.message(*peer.link.rank, hello);
+    if (!reported.facts.empty()) m_sink.message(*peer.link.rank, reported);
+}
+
+void ProgramSupervisor::pass(Peer& peer, capture::LinkMessage& message) {
+    const RankId rank = *peer.link.rank;
+    if (auto* chunk = std::get_if<capture::EventChunk>(&message)) {
+        if (peer.offsets.attempt > 0) {
+            auto moved = rebased(chunk->bytes, rank, peer.offsets);
+            if (moved) chunk->bytes = std::move(*moved);
+        } else {
+            static_cast<void>(columns::giveTo(rank, chunk->bytes));  // a damaged one stays so
+        }
+        m_sink.chunk(rank, chunk->bytes);
+    } else if (auto* lane = std::get_if<LaneFacts>(&message)) {
+        lane->rank = rank;
+        if (peer.offsets.attempt == 0 || lane->lane.value >= lanes::kMoreOperators.first)
+            m_sink.message(rank, run::LaneDeclared{*lane});
+    } else if (auto* strings = std::get_if<capture::NewStrings>(&message)) {
+        strings->first.value += peer.offsets.strings;
+        m_numbers[rank].note(*strings);
+        m_sink.message(rank, run::StringsDeclared{strings->first.value, strings->texts});
+    } else if (auto* step = std::get_if<capture::StepEnded>(&message)) {
+        step->step.rank = rank;
+        step->step.step.value += peer.offsets.steps;
+        m_numbers[rank].note(step->step.step);
+        ++peer.link.steps;
+        auto& sources = m_outcome.stepSources;
+        if (std::find(sources.begin(), sources.end(), step->source) == sources.end())
+            sources.push_back(step->source);
+        run::StepDone done;
+        done.step = step->step;
+        done.capture = step->capture;
+        done.captureReason = step->reason;
+        m_sink.message(rank, done);
+    } else if (auto* metric = std::get_if<MetricPoint>(&message)) {
+        if (metric->step != kNoStep) metric->step.value += peer.offsets.steps;
+        // One word for the run: that of the lowest rank here.
+        if (m_numbers.begin()->first == rank) m_sink.message(rank, run::MetricReported{*metric});
+    } else if (const auto* line = std::get_if<capture::LogText>(&message)) {
+        say(severityOf(line->level), "program", line->text, "", rank);
+    }
+}
+
+void ProgramSupervisor::say(Severity severity, const std::string& code, const std::string& text,
+                            const std::string& remedy, std::optional<RankId> rank) {
+    m_sink.message(rank.value_or(run::kNoRank),
+                   run::DiagnosticRaised{{severity, code, text, remedy, rank, now(), 1}});
+}
+
+RankId ProgramSupervisor::freeRank() const {
+    return RankId{m_numbers.empty() ? 0 : m_numbers.rbegin()->first.value + 1};
+}
+
+Timestamp ProgramSupervisor::now() const {
+    return Timestamp{hostNow() - m_request.originNs};
+}
+
+void ProgramSupervisor::noteEnd(Peer& peer) {
+    // What it sent before it ended is in the socket still.
+    while (peer.link.isOpen()) receive(peer);
+    peer.link.gone = true;
+    if (!peer.link.rank) return;
+    const auto end = peer.link.end();
+    run::RankExited exited;
+    exited.rank = static_cast<std::int32_t>(peer.link.rank->value);
+    exited.code = end.code;
+    exited.signal = end.signal;
+    m_sink.message(*peer.link.rank, exited);
+}
+
+void ProgramSupervisor::lookAtProcesses() {
+    m_nextLook = Clock::now() + kLookInterval;
+    const auto note = [&](const TreeProcess& process) {
+        ProgramProcess& known = m_processes[process.pid];
+        const Bytes peak = std::max(known.process.peakResident, process.peakResident);
+        if (!process.command.empty() || known.process.command.empty()) known.process = process;
+        known.process.peakResident = peak;
+        known.lastSeen = now();
+    };
+    for (const TreeProcess& ended : m_tree->look()) note(ended);
+    for (const auto& [pid, process] : m_tree->alive()) note(process);
+    sampleProgram();
+}
+
+/// Of all processes together, on the lowest rank's lanes; without a rank on those of rank 0.
+void ProgramSupervisor::sampleProgram() {}
+
+void ProgramSupervisor::requestStop() {
+    m_stopAsked = true;
+    if (!m_end && m_child > 0) ::kill(m_child, SIGTERM);
+    if (m_end) m_leave = true;
+}
+
+void ProgramSupervisor::requestKill() {
+    m_killAsked = true;
+    if (!m_tree) return;
+    for (const auto& [pid, process] : m_tree->alive()) ::kill(pid, SIGKILL);
+}
+
+void ProgramSupervisor::requestCapture(const CaptureChange& change) {
+    for (Peer& each : m_peers) each.link.tell(change);
+}
+
+void ProgramSupervisor::abandon(const Error&) {
+    for (Peer& each : m_peers) each.link.close();
+}
+
+void ProgramSupervisor::passOn(int number, bool fromTerminal) {
+    if (m_end) {
+        if (number == SIGINT || number == SIGTERM) m_leave = true;
+    } else if (!fromTerminal && m_child > 0) {
+        ::kill(m_child, number);
+    }
+}
+
+/// Ranks may outlive the first process, as those of a script that starts them in the background.
+bool ProgramSupervisor::isOver() {
+    if (!m_end) return false;
+    if (m_leave) return true;
+    const bool ranksLive = std::any_of(m_peers.begin(), m_peers.end(), [](const Peer& each) {
+        return each.link.rank && !each.link.gone && each.link.isOpen();
+    });
+    return !ranksLive && Clock::now() - *m_endedAt >= kGraceAtEnd;
+}
+
+/// Those that never said which rank they are: without any rank, what trained or computed is one.
+void ProgramSupervisor::concludePeers() {
+    if (!m_numbers.empty()) return;
+    for (Peer& each : m_peers) {
+        const auto role = each.link.facts.find("role");
+        const bool computes = role == each.link.facts.end() || role->second == "rank";
+        if (computes && each.link.heldEvents() > 0)
+            claim(each, static_cast<std::int32_t>(freeRank().value), "its events");
+        if (each.link.rank && each.link.gone) noteEnd(each);
+    }
+}
+
+void ProgramSupervisor::conclude() {
+    accept();
+    for (Peer& each : m_peers) receive(each);
+    lookAtProcesses();
+    concludePeers();
+    m_outcome.end = *m_end;
+    m_outcome.run.stopped = m_stopAsked && !m_killAsked;
+    m_outcome.run.killed = m_killAsked;
+    m_outcome.cpuNs = m_tree->cpuNs();
+    rusage used{};
+    if (::getrusage(RUSAGE_CHILDREN, &used) == 0) {
+        const auto ns = [](const timeval& time) {
+            return std::int64_t{time.tv_sec} * 1'000'000'000 + std::int64_t{time.tv_usec} * 1000;
+        };
+        m_outcome.cpuNs = std::max(m_outcome.cpuNs, ns(used.ru_utime) + ns(used.ru_stime));
+        ProgramProcess& first = m_processes[m_child];
+        first.process.pid = m_child;
+        first.process.peakResident.count =
+            std::max(first.process.peakResident.count, std::int64_t{used.ru_maxrss} * 1024);
+    }
+    for (const Peer& each : m_peers) {
+        ProgramProcess& process = m_processes[each.link.pid()];
+        process.process.pid = each.link.pid();
+        process.connected = true;
+        process.end = each.link.end();
+        const auto role = each.link.facts.find("role");
+        if (role != each.link.facts.end()) process.role = role->second;
+        if (!each.link.rank) continue;
+        process.role = "rank";
+        process.rank = static_cast<std::int32_t>(each.link.rank->value);
+        process.attempt = each.offsets.attempt;
+        if (m_outcome.facts.empty() || *each.link.rank == m_numbers.begin()->first)
+            m_outcome.facts = each.link.facts;
+    }
+    ProgramProcess& first = m_processes[m_child];
+    if (first.role.empty()) first.role = "program";
+    first.end = {m_end->code, m_end->signal};
+    for (auto& [pid, process] : m_processes) m_outcome.processes.push_back(std::move(process));
+    m_outcome.ranks =
+        m_numbers.empty() ? 0 : static_cast<std::int32_t>(m_numbers.rbegin()->first.value) + 1;
+}
+
+}  // namespace shardscope::launch

@@ -1,0 +1,131 @@
+// The recorder's side of a program that knows nothing of us: starts it, listens to its processes,
+// says which of them is which rank, and waits for its end.
+//
+// The program keeps our terminal, our standard input and our process group; a signal that another
+// process sends us is passed on, one of the terminal reaches it anyway. It is never ended by us but
+// on request. One thread, one poll loop, run().
+#pragma once
+
+#include "engine/launch/process.h"
+#include "engine/launch/program/chunk_rebase.h"
+#include "engine/launch/program/process_tree.h"
+#include "engine/launch/program/program_peer.h"
+#include "engine/launch/run_control.h"
+#include "engine/launch/run_supervisor.h"
+#include "storage/model/file_descriptor.h"
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::launch {
+
+struct ProgramRequest {
+    std::vector<std::string> command;  ///< program and arguments
+    std::string folder;                ///< of this user only; the socket is made there
+    std::int64_t originNs = 0;         ///< host clock at the recording clock's zero
+};
+
+/// A process of the program, once it has ended, or when we stopped following it.
+struct ProgramProcess {
+    TreeProcess process;
+    std::string role;  ///< "program", "rank", "launcher", "loader", "helper"; empty: unknown
+    std::int32_t rank = -1;
+    std::uint32_t attempt = 0;
+    bool connected = false;  ///< it reported to us
+    ProgramPeer::End end;
+    Timestamp lastSeen;
+};
+
+struct ProgramOutcome {
+    RunOutcome run;
+    std::optional<Error> notStarted;
+    ProcessEnd end;          ///< of the program's first process
+    std::int64_t cpuNs = 0;  ///< of all processes that were seen
+    std::vector<ProgramProcess> processes;
+    std::map<std::string, std::string> facts;  ///< of the lowest rank: "torch", "model", "world"
+    std::vector<std::string> stepSources;
+    std::int32_t ranks = 0;
+};
+
+class ProgramSupervisor : public RunControl {
+public:
+    ProgramSupervisor(ProgramRequest request, RunSink& sink);
+    ~ProgramSupervisor() override;
+    ProgramSupervisor(const ProgramSupervisor&) = delete;
+    ProgramSupervisor& operator=(const ProgramSupervisor&) = delete;
+
+    /// Makes the socket, and says where it is.
+    Result<std::string> listen();
+    /// Added to ours for the program. Before run().
+    void setEnvironment(std::map<std::string, std::string> variables) {
+        m_environment = std::move(variables);
+    }
+    /// Starts the program, and returns when it has ended, and all of its ranks.
+    ProgramOutcome run();
+
+    void watch(int fd, std::function<bool()> readable) override;
+    void requestStop() override;
+    void requestKill() override;
+    void requestCapture(const CaptureChange& change) override;
+    /// The program goes on; nothing more is recorded.
+    void abandon(const Error& error) override;
+    /// Signal `number` arrived at us; from the terminal, the program has it already.
+    void passOn(int number, bool fromTerminal);
+
+private:
+    using Clock = std::chrono::steady_clock;
+    struct Watch {
+        int fd = -1;
+        std::function<bool()> readable;
+    };
+    struct Peer {
+        ProgramPeer link;
+        AttemptOffsets offsets;
+    };
+
+    void poll();
+    void accept();
+    void receive(Peer& peer);
+    void take(Peer& peer, capture::LinkMessage& message);
+    void claim(Peer& peer, std::int32_t rank, const std::string& source);
+    void pass(Peer& peer, capture::LinkMessage& message);
+    void introduce(Peer& peer);
+    void fact(Peer& peer, const capture::ProcessFact& fact);
+    void say(Severity severity, const std::string& code, const std::string& text,
+             const std::string& remedy, std::optional<RankId> rank);
+    void noteEnd(Peer& peer);
+    void lookAtProcesses();
+    void sampleProgram();
+    [[nodiscard]] bool isOver();
+    void concludePeers();
+    void conclude();
+    [[nodiscard]] RankId freeRank() const;
+    [[nodiscard]] Timestamp now() const;
+
+    ProgramRequest m_request;
+    std::map<std::string, std::string> m_environment;
+    RunSink& m_sink;
+    std::vector<Watch> m_watches;
+    std::string m_socketPath;
+    FileDescriptor m_listener;
+    FileDescriptor m_childFd;
+    pid_t m_child = -1;
+    std::optional<ProcessEnd> m_end;
+    std::optional<Clock::time_point> m_endedAt;
+    std::optional<ProcessTree> m_tree;
+    std::list<Peer> m_peers;
+    std::map<RankId, RankNumbers> m_numbers;
+    std::map<pid_t, ProgramProcess> m_processes;
+    Clock::time_point m_nextLook;
+    bool m_stopAsked = false;
+    bool m_killAsked = false;
+    bool m_leave = false;  ///< the user does not want to wait for what is left of the program
+    ProgramOutcome m_outcome;
+};
+
+}  // namespace shardscope::launch
