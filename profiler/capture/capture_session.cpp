@@ -13,6 +13,21 @@ constexpr std::size_t kBulkCapacity = 1u << 20;
 std::atomic<std::uint64_t> g_generations{0};
 std::atomic<const Context*> g_lent{nullptr};
 
+/// Of a thread: the queue is given back when it ends, whether its session is still there or not.
+struct OwnQueue {
+    std::uint64_t generation = 0;
+    std::shared_ptr<ThreadQueue> queue;
+
+    OwnQueue() = default;
+    OwnQueue(std::uint64_t of, std::shared_ptr<ThreadQueue> its)
+        : generation(of), queue(std::move(its)) {}
+    OwnQueue(OwnQueue&&) = default;
+    OwnQueue& operator=(OwnQueue&&) = default;
+    ~OwnQueue() {
+        if (queue) queue->release();
+    }
+};
+
 }  // namespace
 
 Context& threadContext() {
@@ -48,30 +63,38 @@ void CaptureSession::declareLane(const FixedLane& lane) {
 }
 
 ThreadQueue& CaptureSession::threadQueue() {
-    thread_local std::pair<std::uint64_t, ThreadQueue*> own{0, nullptr};
-    if (own.first == m_generation) return *own.second;
+    thread_local OwnQueue own;
+    if (own.generation == m_generation) return *own.queue;
+    if (own.queue) own.queue->release();
+    own = {m_generation, newQueue()};
+    return *own.queue;
+}
+
+std::shared_ptr<ThreadQueue> CaptureSession::newQueue() {
     const MutexLock lock(m_mutex);
-    m_queues.push_back(std::make_unique<ThreadQueue>(m_options.queueCapacity));
-    own = {m_generation, m_queues.back().get()};
-    return *own.second;
+    for (const auto& queue : m_queues)
+        if (queue->acquire()) return queue;
+    const bool room = m_queues.size() < m_options.mostQueues;
+    m_queues.push_back(std::make_shared<ThreadQueue>(room ? m_options.queueCapacity : 0));
+    return m_queues.back();
 }
 
 LaneId CaptureSession::operatorLane() {
-    thread_local std::pair<std::uint64_t, LaneId> own{0, {}};
-    if (own.first == m_generation) return own.second;
+    ThreadQueue& queue = threadQueue();
+    if (queue.operatorLane) return *queue.operatorLane;
     std::uint32_t index = 0;
     {
         const MutexLock lock(m_mutex);
         index = m_operatorLanes++;
     }
-    own = {m_generation, index == 0 ? lanes::kOperators.id : lanes::kMoreOperators.at(index - 1)};
+    queue.operatorLane = index == 0 ? lanes::kOperators.id : lanes::kMoreOperators.at(index - 1);
     if (index == 0)
         declareLane(lanes::kOperators);
     else
         declareLane(
-            own.second, lanes::kOperators.role,
+            *queue.operatorLane, lanes::kOperators.role,
             std::string(lanes::kOperators.name) + " (thread " + std::to_string(index) + ")");
-    return own.second;
+    return *queue.operatorLane;
 }
 
 void CaptureSession::push(const CollectiveEvent& event) {
@@ -135,7 +158,7 @@ void CaptureSession::sendChunks(std::vector<Event>& events, Encode encode) {
     events.clear();
 }
 
-void CaptureSession::send() {
+void CaptureSession::send(bool everything) {
     std::vector<LaneFacts> lanes;
     {
         const MutexLock lock(m_mutex);
@@ -151,6 +174,7 @@ void CaptureSession::send() {
     });
     const auto byTime = [](const auto& a, const auto& b) { return a.time < b.time; };
     std::stable_sort(m_memory.begin(), m_memory.end(), byTime);
+    if (m_options.memoryFilter) m_options.memoryFilter(m_memory, everything);
     std::stable_sort(m_counters.begin(), m_counters.end(), byTime);
     sendChunks(m_spans, columns::encodeSpans);
     sendChunks(m_memory, columns::encodeMemory);
@@ -168,7 +192,7 @@ void CaptureSession::drain(std::int64_t nowNs, bool everything) {
         m_spans.size() >= columns::kMaxChunkEvents || m_memory.size() >= columns::kMaxChunkEvents;
     if (!everything && !full && nowNs - m_lastSendNs < m_options.flushNs) return;
     m_lastSendNs = nowNs;
-    send();
+    send(everything);
 }
 
 std::uint64_t CaptureSession::emitted() const {

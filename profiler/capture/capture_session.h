@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,7 +78,11 @@ struct SessionOptions {
     RankId rank;
     std::int64_t originNs = 0;  ///< host clock at the recording clock's zero
     std::size_t queueCapacity = 1u << 16;
+    std::size_t mostQueues = 4096;  ///< of threads; what further ones push is dropped and counted
     std::int64_t flushNs = 900'000'000;  ///< longest time an event waits in a rank
+    /// Sees memory events by time before they are encoded, on the draining thread, and may change
+    /// them, keep some back and give back those of before; `all`: none may stay. Null: none.
+    std::function<void(std::vector<MemoryEvent>& events, bool all)> memoryFilter;
 };
 
 class CaptureSession {
@@ -101,7 +106,7 @@ public:
                      const std::string& unit = {}, std::optional<std::int32_t> order = {});
     void declareLane(const FixedLane& lane);
 
-    /// Queue of the calling thread.
+    /// Queue of the calling thread, perhaps one that another thread had before it ended.
     ThreadQueue& threadQueue();
     /// Operator lane of the calling thread, declared at its first call: lanes::kOperators for the
     /// first thread, "operators (thread N)" for others.
@@ -124,8 +129,9 @@ public:
     [[nodiscard]] std::uint64_t dropped() const;
 
 private:
+    std::shared_ptr<ThreadQueue> newQueue();
     void collect();
-    void send();
+    void send(bool everything);
     template <class Event, class Encode>
     void sendChunks(std::vector<Event>& events, Encode encode);
 
@@ -137,7 +143,7 @@ private:
     std::atomic<bool> m_detailed{true};
 
     mutable Mutex m_mutex;
-    std::vector<std::unique_ptr<ThreadQueue>> m_queues SHARDSCOPE_GUARDED_BY(m_mutex);
+    std::vector<std::shared_ptr<ThreadQueue>> m_queues SHARDSCOPE_GUARDED_BY(m_mutex);
     std::vector<LaneFacts> m_freshLanes SHARDSCOPE_GUARDED_BY(m_mutex);
     std::uint32_t m_operatorLanes SHARDSCOPE_GUARDED_BY(m_mutex) = 0;
     std::vector<CollectiveEvent> m_newCollectives SHARDSCOPE_GUARDED_BY(m_mutex);

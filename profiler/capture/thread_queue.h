@@ -9,7 +9,9 @@
 #include <readerwriterqueue/readerwriterqueue.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace shardscope::capture {
 
@@ -19,6 +21,18 @@ public:
 
     void push(const SpanEvent& event) { count(m_spans.try_enqueue(event)); }
     void push(const MemoryEvent& event) { count(m_memory.try_enqueue(event)); }
+
+    /// Its thread has ended: once it is empty, another thread may have it.
+    void release() { m_free.store(true, std::memory_order_release); }
+    /// For the calling thread, where no thread has it and it is empty.
+    [[nodiscard]] bool acquire() {
+        if (!m_free.load(std::memory_order_acquire)) return false;
+        if (m_spans.peek() != nullptr || m_memory.peek() != nullptr) return false;
+        m_free.store(false, std::memory_order_relaxed);
+        return true;
+    }
+    /// Lane of its thread's operators, once it has one.
+    std::optional<LaneId> operatorLane;
 
     bool pop(SpanEvent& event) { return m_spans.try_dequeue(event); }
     bool pop(MemoryEvent& event) { return m_memory.try_dequeue(event); }
@@ -45,6 +59,7 @@ private:
     moodycamel::ReaderWriterQueue<MemoryEvent> m_memory;
     std::atomic<std::uint64_t> m_emitted{0};
     std::atomic<std::uint64_t> m_dropped{0};
+    std::atomic<bool> m_free{false};
 };
 
 }  // namespace shardscope::capture

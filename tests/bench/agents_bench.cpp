@@ -236,7 +236,7 @@ int measure(const Size& size, const std::string& output) {
         return 1;
     }
     Silent progress;
-    cli::RunRecorder recorder(config, request.launch.originNs, std::move(*writer), progress);
+    cli::RunRecorder recorder(cli::recordedRunOf(config), request.launch.originNs, std::move(*writer), progress);
     launch::RunSupervisor run(std::move(request), recorder);
     recorder.attach(run);
     const auto start = Clock::now();

@@ -35,6 +35,7 @@ ARROWS = {
     "engine/run/protocol": ["engine/run/config"],
     "engine/control": ["engine/run"],
     "engine/network": [],
+    "engine/launch/program": ["engine/launch", "engine/run", "profiler/capture", "storage/columns"],
     "engine/launch": ["engine/run", "engine/control", "engine/network"],
     "engine/checkpoint": ["engine/run"],
     "engine/kernels": ["engine/run", "engine/control"],
@@ -48,6 +49,9 @@ ARROWS = {
     "engine/worker": ["engine", "profiler/capture", "profiler/collectors", "storage/columns"],
     "profiler/capture": ["storage/columns"],
     "profiler/collectors": ["profiler/capture"],
+    # Into programs that know nothing of us: without the engine, and LibTorch only in shims.
+    "profiler/inject/torch": ["profiler/inject/inject_api.h"],
+    "profiler/inject": ["profiler/capture", "profiler/collectors/host", "storage/columns"],
     "profiler/analysis": ["engine/run/config", "engine/run/theory"],
     "profiler/questions": ["profiler/analysis", "profiler/planning", "storage/recording/read", "storage/interchange",
                            "engine/run/config", "engine/run/theory"],
@@ -69,7 +73,7 @@ ARROWS = {
 # What only some folders may name: (what, pattern of a line, folders).
 ONLY_IN = [
     ("a LibTorch or CUDA header", r'#include [<"](torch/|ATen/|c10/|cuda|cupti|nccl)',
-     ENGINE_PARTS + ["profiler/collectors"]),
+     ENGINE_PARTS + ["profiler/collectors", "profiler/inject/torch"]),
     ("a Qt header", r"#include <Q[A-Zt]", ["app/desktop"]),
     ("sqlite3.h", r"#include <sqlite3", ["storage/sqlite"]),
     # The help of `shardscope query` shows people what to type.

@@ -1,0 +1,61 @@
+// Operators and ranges of each thread: from begin and end to a span with name, depth and shapes.
+//
+// The calling thread's own: no locks, but for a name or shapes that it sees for the first time.
+// Names are interned by content, with a cache by address that compares before it trusts: those of
+// ranges and autograd nodes are freed with the event, and their addresses used again.
+#pragma once
+
+#include "profiler/capture/capture_session.h"
+#include "profiler/inject/inject_api.h"
+#include "profiler/inject/step_marks.h"
+
+#include <regex.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace shardscope::inject {
+
+class SpanRecorder {
+public:
+    /// Different names and shapes of a process; what comes beyond has none.
+    static constexpr std::size_t kMostTexts = 200'000;
+
+    /// `stepRange`: an extended regular expression; ranges that it matches are steps. Empty: none.
+    SpanRecorder(capture::CaptureSession& session, StepMarks& marks, const std::string& stepRange);
+    ~SpanRecorder();
+    SpanRecorder(const SpanRecorder&) = delete;
+    SpanRecorder& operator=(const SpanRecorder&) = delete;
+
+    void begin(const ShardscopeSpan& span, std::int64_t nowNs);
+    void end(std::int64_t nowNs);
+    /// Outermost operator of the calling thread, ranges left out, or none.
+    [[nodiscard]] StringId outermost() const;
+
+    /// Of a span that began before anything was recorded, so that begins and ends match.
+    static void beginUnrecorded();
+    static void endUnrecorded();
+
+private:
+    struct Thread;
+    struct Name {
+        StringId id;
+        NameUse use = NameUse::kNone;
+    };
+    static Thread& thread();
+    [[nodiscard]] Name nameOf(Thread& thread, std::string_view name);
+    [[nodiscard]] NameUse useOf(std::string_view name) const;
+    [[nodiscard]] StringId argumentsOf(Thread& thread, const ShardscopeSpan& span);
+    [[nodiscard]] StringId intern(const std::string& text);
+
+    capture::CaptureSession& m_session;
+    StepMarks& m_marks;
+    std::unique_ptr<regex_t, void (*)(regex_t*)> m_stepRange;
+    std::atomic<std::size_t> m_texts{0};
+    StringId m_tooMany;
+};
+
+}  // namespace shardscope::inject

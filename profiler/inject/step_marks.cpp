@@ -1,0 +1,215 @@
+#include "profiler/inject/step_marks.h"
+
+#include "profiler/collectors/host/process_usage.h"
+#include "storage/model/host_clock.h"
+#include "storage/model/lanes.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace shardscope::inject {
+namespace {
+
+/// Lowest first.
+constexpr const char* kSources[] = {"optimizer", "range", "ProfilerStep", "shardscope.step"};
+
+int rankOf(std::string_view source) {
+    const auto* found = std::find(std::begin(kSources), std::end(kSources), source);
+    return found == std::end(kSources) ? -1 : static_cast<int>(found - std::begin(kSources));
+}
+
+/// Its address is the calling thread's own.
+std::uint64_t ownThread() {
+    thread_local char here = 0;
+    return reinterpret_cast<std::uint64_t>(&here);
+}
+
+std::optional<Phase> phaseOf(NameUse use) {
+    switch (use) {
+        case NameUse::kData:
+            return Phase::kData;
+        case NameUse::kOptimizer:
+            return Phase::kOptimizer;
+        case NameUse::kZeroGrad:
+            return Phase::kOther;
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace
+
+StepMarks::StepMarks(capture::CaptureSession& session, CaptureSchedule schedule, Done done)
+    : m_session(session),
+      m_done(std::move(done)),
+      m_level(schedule.levelOf(0)),
+      m_schedule(std::move(schedule)) {
+    m_stepLevel = m_level;
+    m_stepName = session.intern("step");
+    for (const Phase phase : kAll<Phase>)
+        m_phaseNames[static_cast<std::size_t>(phase)] = session.intern(toWord(phase));
+    session.declareLane(lanes::kSteps);
+    session.declareLane(lanes::kPhases);
+}
+
+void StepMarks::change(CaptureSchedule schedule) {
+    const MutexLock lock(m_mutex);
+    m_schedule = std::move(schedule);
+}
+
+void StepMarks::onLevel(void (*set)(std::int32_t level)) {
+    m_onLevel = set;
+    if (set != nullptr) set(static_cast<std::int32_t>(level()));
+}
+
+void StepMarks::setLevel(CaptureLevel level) {
+    if (m_level.exchange(level) == level) return;
+    if (auto* set = m_onLevel.load()) set(static_cast<std::int32_t>(level));
+}
+
+/// The first thread that does what only training does is the thread of the steps.
+bool StepMarks::isStepThread() {
+    std::uint64_t thread = 0;
+    return m_thread.compare_exchange_strong(thread, ownThread()) || thread == ownThread();
+}
+
+void StepMarks::beginStep(std::int64_t nowNs) {
+    m_stepBeginNs = nowNs;
+    m_cursorNs = std::max(m_cursorNs, nowNs);
+    m_forwardNs = 0;
+    enter(Phase::kForward);
+    m_cpuNs = collectors::processUsage().cpuTimeNs;
+    if (!m_coreWait) m_coreWait.emplace();
+    m_waitedNs = m_coreWait->read();
+}
+
+void StepMarks::firstForward(std::int64_t nowNs) {
+    if (!isStepThread() || m_stepBeginNs != 0) return;
+    m_step.store(0);
+    m_hostCores.skip(nowNs);
+    beginStep(nowNs);
+}
+
+bool StepMarks::stepEnds(std::string_view source, std::int64_t nowNs) {
+    const int rank = rankOf(source);
+    if (rank < m_sourceRank || rank < 0) return false;
+    m_thread.store(ownThread());
+    m_source = source;
+    m_sourceRank = rank;
+    // Nothing came before that could be its beginning.
+    if (m_stepBeginNs == 0) firstForward(nowNs);
+    close(nowNs);
+    const StepIndex step = this->step();
+    const collectors::ProcessUsage usage = collectors::processUsage();
+    capture::StepEnded ended;
+    ended.capture = m_stepLevel;
+    ended.reason = m_stepReason;
+    ended.source = m_source;
+    StepFacts& facts = ended.step;
+    facts.step = step;
+    facts.start = m_session.at(m_stepBeginNs);
+    facts.end = m_session.at(nowNs);
+    facts.cpuTimeNs = usage.cpuTimeNs - m_cpuNs;
+    facts.residentSet = usage.residentSet;
+    const auto waited = m_coreWait ? m_coreWait->read() : std::nullopt;
+    if (waited && m_waitedNs) facts.coreWaitNs = *waited - *m_waitedNs;
+    if (const auto cores = m_hostCores.take(nowNs)) {
+        facts.stolenNs = cores->stolen;
+        facts.busyNs = cores->used;
+    }
+    if (m_stepLevel >= CaptureLevel::kLight) {
+        SpanEvent span;
+        span.start = facts.start;
+        span.duration = facts.end - facts.start;
+        span.lane = lanes::kSteps.id;
+        span.name = m_stepName;
+        span.step = step;
+        m_session.threadQueue().push(span);
+    }
+    facts.emitted = m_session.emitted();
+    facts.dropped = m_session.dropped();
+    m_done(std::move(ended));
+    m_step.store(step.value + 1);
+    {
+        const MutexLock lock(m_mutex);
+        m_stepLevel = m_schedule.levelOf(step.value + 1);
+        m_stepReason = m_schedule.reason();
+    }
+    beginStep(nowNs);
+    setLevel(m_stepLevel);
+    return true;
+}
+
+void StepMarks::emit(Phase phase, std::int64_t beginNs, std::int64_t endNs) {
+    const std::int64_t begin = std::max(beginNs, m_cursorNs);
+    if (endNs <= begin) return;
+    m_cursorNs = endNs;
+    if (m_stepLevel < CaptureLevel::kLight) return;
+    SpanEvent span;
+    span.start = m_session.at(begin);
+    span.duration = m_session.at(endNs) - span.start;
+    span.lane = lanes::kPhases.id;
+    span.name = m_phaseNames[static_cast<std::size_t>(phase)];
+    span.step = step();
+    span.phase = phase;
+    m_session.threadQueue().push(span);
+}
+
+void StepMarks::closeBackward(std::int64_t nowNs) {
+    if (!m_backwardNs) return;
+    const std::int64_t begin = *std::exchange(m_backwardNs, std::nullopt);
+    // Its nodes ran where this level sees none: then it lasted until now at most.
+    const std::int64_t last = m_nodeEndNs.load(std::memory_order_relaxed);
+    emit(Phase::kBackward, begin, last > begin ? std::min(last, nowNs) : nowNs);
+}
+
+void StepMarks::close(std::int64_t nowNs) {
+    closeBackward(nowNs);
+    if (m_open) emit(m_open->phase, m_open->beginNs, nowNs);
+    m_open.reset();
+}
+
+void StepMarks::begins(NameUse use, std::int64_t nowNs) {
+    if (!isStepThread()) return;
+    if (use == NameUse::kForward) {
+        closeBackward(nowNs);
+        if (m_forwardNs == 0) m_forwardNs = nowNs;
+        enter(Phase::kForward);
+    } else if (const auto phase = phaseOf(use); phase && !m_open) {
+        closeBackward(nowNs);
+        m_open = {*phase, nowNs};
+        enter(*phase);
+    }
+}
+
+void StepMarks::nodeBegins(std::int64_t sequence, std::int64_t nowNs) {
+    if (!isStepThread()) return;
+    if (m_backwardNs && (sequence < m_firstNode || m_firstNode < 0 || sequence < 0)) {
+        m_firstNode = std::max(m_firstNode, sequence);
+        return;
+    }
+    closeBackward(nowNs);
+    if (!m_open && m_stepBeginNs != 0)
+        emit(Phase::kForward, m_forwardNs != 0 ? m_forwardNs : m_stepBeginNs, nowNs);
+    m_forwardNs = 0;
+    m_firstNode = sequence;
+    m_backwardNs = nowNs;
+    enter(Phase::kBackward);
+}
+
+void StepMarks::ends(NameUse use, std::int64_t nowNs) {
+    if (use == NameUse::kProfilerStep) {
+        stepEnds("ProfilerStep", nowNs);
+    } else if (use == NameUse::kStepRange) {
+        stepEnds("range", nowNs);
+    } else if (const auto phase = phaseOf(use); phase && isStepThread()) {
+        // Of an optimizer whose step has ended within it, nothing is open any more.
+        if (!m_open || m_open->phase != *phase) return;
+        emit(*phase, m_open->beginNs, nowNs);
+        m_open.reset();
+        enter(*phase == Phase::kData ? Phase::kForward : Phase::kNone);
+    }
+}
+
+}  // namespace shardscope::inject
