@@ -1,0 +1,79 @@
+"""Reads numbers and addresses of tensors without running an operator and without any mode or
+subclass of the program seeing it."""
+import ctypes
+import sys
+
+
+def unseen(torch):
+    """Context in which neither __torch_function__ of subclasses nor function modes are called."""
+    return torch._C.DisableTorchFunction()
+
+
+def local(tensor):
+    """The tensor with this process's storage: a DTensor's local one, which asks no collective."""
+    return getattr(tensor, "_local_tensor", tensor)
+
+
+def address(torch, tensor):
+    """Of the storage; None where there is none that can be named. Call it within unseen()."""
+    try:
+        tensor = local(tensor)
+        if type(tensor) is not torch.Tensor and type(tensor) is not torch.nn.Parameter:
+            return None
+        return tensor.untyped_storage().data_ptr() or None
+    except Exception:
+        return None
+
+
+def number(value, operators=False):
+    """A float of a number or of a one-element CPU tensor; None for anything else, and for tensors of
+    other devices: reading those would wait for the device. `operators`: also of data types that only an
+    operator of the program's PyTorch reads."""
+    if isinstance(value, (int, float)):
+        return float(value)
+    torch = sys.modules.get("torch")
+    tensor_type = getattr(torch, "Tensor", None)
+    if tensor_type is None or not isinstance(value, tensor_type):
+        try:
+            return float(value)  # of numpy, Decimal
+        except Exception:
+            return None
+    with unseen(torch):
+        value = local(value)
+        if value.device.type != "cpu" or value.numel() != 1 or type(value) not in (torch.Tensor, torch.nn.Parameter):
+            return None
+        if value.dtype == torch.float32:
+            return ctypes.c_float.from_address(value.data_ptr()).value
+        if value.dtype == torch.float64:
+            return ctypes.c_double.from_address(value.data_ptr()).value
+        return float(value.item()) if operators else None
+
+
+def blocks(process, tensors, category):
+    torch, block = process.torch, process.library.block
+    with unseen(torch):
+        for tensor in tensors:
+            at = address(torch, tensor)
+            if at:
+                block(at, category)
+
+
+def parameters_of(optimizer):
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def tensors_of_state(torch, optimizer):
+    found = []
+
+    def gather(value, depth):
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif depth < 3 and isinstance(value, dict):
+            for inner in value.values():
+                gather(inner, depth + 1)
+        elif depth < 3 and isinstance(value, (list, tuple)):
+            for inner in value:
+                gather(inner, depth + 1)
+
+    gather(dict(optimizer.state), 0)
+    return found
