@@ -105,7 +105,11 @@ CollectiveTable::Group& CollectiveTable::groupOf(const ShardscopeCollective& col
     const auto [at, fresh] = m_groups.try_emplace(number);
     Group& group = at->second;
     if (!fresh) return group;
+    // PyTorch's Gloo has two threads for each group unless asked for others.
+    constexpr int kGlooWorkers = 2;
     group.workers = collective.workers;
+    if (group.workers == 0 && std::string_view(collective.backend) == "gloo")
+        group.workers = kGlooWorkers;
     if (number == 0) {
         group.lane = lanes::kCommunication.id;
         m_session.declareLane(lanes::kCommunication);

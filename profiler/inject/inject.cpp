@@ -93,8 +93,9 @@ void freed(const void* block, std::size_t bytes) noexcept {
 }
 
 const ShardscopeApi kApi{
-    SHARDSCOPE_API_VERSION, sizeof(ShardscopeApi), spanBegin, spanEnd, collectiveIssued,
-    collectiveCompleted,    collectiveFailed,      allocated, freed,   shardscope_log};
+    SHARDSCOPE_API_VERSION,  sizeof(ShardscopeApi), spanBegin, spanEnd, collectiveIssued,
+    collectiveCompleted,     collectiveFailed,      allocated, freed,   shardscope_log,
+    shardscope_first_forward};
 
 std::int32_t startOnce() {
     if (session() != nullptr) return 1;

@@ -67,6 +67,8 @@ struct ShardscopeApi {
     void (*freed)(const void* block, size_t bytes);
     /* One line in the log of the recording; "info", "warning" or "error". */
     void (*log)(const char* level, const char* text);
+    /* shardscope_first_forward(): autograd has begun to keep nodes. */
+    void (*first_forward)(void);
 };
 
 #define SHARDSCOPE_EXPORT __attribute__((visibility("default")))
@@ -94,7 +96,7 @@ SHARDSCOPE_EXPORT void shardscope_fact(const char* name, const char* value);
  * another number are refused with a line in the log. */
 SHARDSCOPE_EXPORT void shardscope_rank(int32_t rank, const char* source);
 
-/* Where the first step begins: earlier calls count, later ones do nothing. Begins nothing else. */
+/* Where the first step begins; the first call counts. At full spans say it themselves. */
 SHARDSCOPE_EXPORT void shardscope_first_forward(void);
 /* A step ends here, and the next begins. `source` ranks higher than those that ended steps before:
  * "shardscope.step", "ProfilerStep", "range", "optimizer" in this order; calls of a lower source

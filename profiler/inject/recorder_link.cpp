@@ -101,12 +101,13 @@ void RecorderLink::reconnect() {
     m_descriptor = *descriptor;
     m_socketNode = nodeOf(*descriptor);
     m_reader = {};
-    if (m_sent > 0) {
+    if (!m_greets && m_sent < m_current.size()) {
         const MutexLock lock(m_mutex);
         m_waitingBytes += m_current.size();
         m_waiting.push_front(std::move(m_current));
     }
     m_current = capture::encodeLink(m_hello);
+    m_greets = true;
     m_sent = 0;
 }
 
@@ -118,6 +119,7 @@ void RecorderLink::send() {
             m_current = std::move(m_waiting.front());
             m_waiting.pop_front();
             m_waitingBytes -= m_current.size();
+            m_greets = false;
             m_sent = 0;
         }
         if (!isOurs()) {

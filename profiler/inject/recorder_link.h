@@ -61,6 +61,7 @@ private:
     capture::LinkReader m_reader;
     std::vector<std::byte> m_current;  ///< being sent
     std::size_t m_sent = 0;            ///< of it
+    bool m_greets = true;              ///< it is the first word
 
     mutable Mutex m_mutex;
     std::deque<std::vector<std::byte>> m_waiting SHARDSCOPE_GUARDED_BY(m_mutex);

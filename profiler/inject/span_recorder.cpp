@@ -225,6 +225,9 @@ void SpanRecorder::begin(const ShardscopeSpan& span, std::int64_t nowNs) {
     } else if (name.use != NameUse::kNone && own.nodes == 0) {
         m_marks.begins(name.use, nowNs);
     }
+    // Autograd counts the nodes that it makes: from the second operator of the first forward on.
+    if (m_marks.step() == kNoStep && span.scope == SHARDSCOPE_FUNCTION && span.sequence > 0)
+        m_marks.firstForward(nowNs);
     const CaptureLevel level = m_marks.level();
     // Ranges are recorded at light, what PyTorch does of itself at full.
     open.recorded = level >= CaptureLevel::kFull ||

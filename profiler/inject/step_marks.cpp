@@ -77,7 +77,7 @@ bool StepMarks::isStepThread() {
 void StepMarks::beginStep(std::int64_t nowNs) {
     m_stepBeginNs = nowNs;
     m_cursorNs = std::max(m_cursorNs, nowNs);
-    m_forwardNs = 0;
+    m_forwardNs.reset();
     enter(Phase::kForward);
     m_cpuNs = collectors::processUsage().cpuTimeNs;
     if (!m_coreWait) m_coreWait.emplace();
@@ -85,7 +85,7 @@ void StepMarks::beginStep(std::int64_t nowNs) {
 }
 
 void StepMarks::firstForward(std::int64_t nowNs) {
-    if (!isStepThread() || m_stepBeginNs != 0) return;
+    if (!isStepThread() || m_stepBeginNs) return;
     m_step.store(0);
     m_hostCores.skip(nowNs);
     beginStep(nowNs);
@@ -98,7 +98,7 @@ bool StepMarks::stepEnds(std::string_view source, std::int64_t nowNs) {
     m_source = source;
     m_sourceRank = rank;
     // Nothing came before that could be its beginning.
-    if (m_stepBeginNs == 0) firstForward(nowNs);
+    if (!m_stepBeginNs) firstForward(nowNs);
     close(nowNs);
     const StepIndex step = this->step();
     const collectors::ProcessUsage usage = collectors::processUsage();
@@ -108,7 +108,7 @@ bool StepMarks::stepEnds(std::string_view source, std::int64_t nowNs) {
     ended.source = m_source;
     StepFacts& facts = ended.step;
     facts.step = step;
-    facts.start = m_session.at(m_stepBeginNs);
+    facts.start = m_session.at(*m_stepBeginNs);
     facts.end = m_session.at(nowNs);
     facts.cpuTimeNs = usage.cpuTimeNs - m_cpuNs;
     facts.residentSet = usage.residentSet;
@@ -174,7 +174,7 @@ void StepMarks::begins(NameUse use, std::int64_t nowNs) {
     if (!isStepThread()) return;
     if (use == NameUse::kForward) {
         closeBackward(nowNs);
-        if (m_forwardNs == 0) m_forwardNs = nowNs;
+        if (!m_forwardNs) m_forwardNs = nowNs;
         enter(Phase::kForward);
     } else if (const auto phase = phaseOf(use); phase && !m_open) {
         closeBackward(nowNs);
@@ -190,9 +190,9 @@ void StepMarks::nodeBegins(std::int64_t sequence, std::int64_t nowNs) {
         return;
     }
     closeBackward(nowNs);
-    if (!m_open && m_stepBeginNs != 0)
-        emit(Phase::kForward, m_forwardNs != 0 ? m_forwardNs : m_stepBeginNs, nowNs);
-    m_forwardNs = 0;
+    if (!m_open && m_stepBeginNs)
+        emit(Phase::kForward, m_forwardNs.value_or(*m_stepBeginNs), nowNs);
+    m_forwardNs.reset();
     m_firstNode = sequence;
     m_backwardNs = nowNs;
     enter(Phase::kBackward);

@@ -96,10 +96,10 @@ private:
     StringId m_stepName;
     int m_sourceRank = -1;
     std::string m_source;
-    std::int64_t m_stepBeginNs = 0;
-    std::int64_t m_cursorNs = 0;   ///< where the last phase ended
-    std::int64_t m_forwardNs = 0;  ///< a range of forward began there; 0: none
-    std::optional<Open> m_open;    ///< a range
+    std::optional<std::int64_t> m_stepBeginNs;  ///< none: before the first step
+    std::int64_t m_cursorNs = 0;                ///< where the last phase ended
+    std::optional<std::int64_t> m_forwardNs;    ///< a range of forward began there
+    std::optional<Open> m_open;                 ///< a range
     std::optional<std::int64_t> m_backwardNs;
     std::int64_t m_firstNode = -1;                   ///< its sequence number
     CaptureLevel m_stepLevel = CaptureLevel::kFull;  ///< of the step in hand

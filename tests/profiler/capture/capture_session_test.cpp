@@ -1,5 +1,7 @@
 #include "profiler/capture/capture_session.h"
 
+#include "tests/profiler/capture/kept_events.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,53 +10,8 @@
 namespace shardscope::capture {
 namespace {
 
+using test::KeptEvents;
 using testing::ElementsAre;
-
-/// Keeps what a session sends, decoded.
-class KeptEvents final : public EventSink {
-public:
-    void strings(StringId first, const std::vector<std::string>& fresh) override {
-        EXPECT_EQ(first.value, texts.size() + 1);
-        texts.insert(texts.end(), fresh.begin(), fresh.end());
-    }
-    void lane(const LaneFacts& lane) override { lanes.push_back(lane); }
-    void chunk(const columns::ChunkBytes& bytes) override {
-        const auto header = columns::decodeHeader(bytes);
-        ASSERT_TRUE(header);
-        EXPECT_LE(header->count, columns::kMaxChunkEvents);
-        ++chunks;
-        switch (header->kind) {
-            case EventKind::kSpan:
-                append(spans, columns::decodeSpans(bytes));
-                break;
-            case EventKind::kMemory:
-                append(memory, columns::decodeMemory(bytes));
-                break;
-            case EventKind::kCounter:
-                append(counters, columns::decodeCounters(bytes));
-                break;
-            case EventKind::kCollective:
-                append(collectives, columns::decodeCollectives(bytes));
-                break;
-            case EventKind::kFlow:
-            case EventKind::kInstant:
-                ADD_FAILURE() << "ranks record none";
-                break;
-        }
-    }
-    template <class Event>
-    static void append(std::vector<Event>& all, const Result<std::vector<Event>>& decoded) {
-        ASSERT_TRUE(decoded);
-        all.insert(all.end(), decoded->begin(), decoded->end());
-    }
-    std::vector<std::string> texts;
-    std::vector<LaneFacts> lanes;
-    std::vector<SpanEvent> spans;
-    std::vector<MemoryEvent> memory;
-    std::vector<CounterEvent> counters;
-    std::vector<CollectiveEvent> collectives;
-    int chunks = 0;
-};
 
 SpanEvent span(std::int64_t start, std::int64_t duration, std::uint8_t depth = 0) {
     SpanEvent event;

@@ -1,0 +1,240 @@
+// Steps and phases of drawn programs.
+#include "profiler/inject/step_marks.h"
+
+#include "profiler/inject/span_recorder.h"
+#include "storage/model/lanes.h"
+#include "tests/profiler/capture/kept_events.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace shardscope::inject {
+namespace {
+
+using test::KeptEvents;
+using testing::ElementsAre;
+
+/// A program that does what PyTorch's ranges and nodes say, at times that the test says.
+class Program : public testing::Test {
+protected:
+    void begin(const char* name, std::int64_t at, std::uint32_t scope = SHARDSCOPE_RANGE,
+               std::int64_t sequence = -1) {
+        ShardscopeSpan span{};
+        span.name = name;
+        span.name_length = std::string_view(name).size();
+        span.scope = scope;
+        span.sequence = sequence;
+        spans.begin(span, at);
+    }
+    void end(std::int64_t at) { spans.end(at); }
+    void range(const char* name, std::int64_t from, std::int64_t to) {
+        begin(name, from);
+        end(to);
+    }
+    void node(std::int64_t sequence, std::int64_t from, std::int64_t to) {
+        begin("AddmmBackward0", from, SHARDSCOPE_BACKWARD, sequence);
+        end(to);
+    }
+    /// "forward 10-30"
+    std::vector<std::string> phases() {
+        session.drain(0, true);
+        std::vector<std::string> texts;
+        for (const SpanEvent& each : kept.spans)
+            if (each.lane == lanes::kPhases.id)
+                texts.push_back(std::string(toWord(each.phase)) + " " +
+                                std::to_string(each.start.ns) + "-" +
+                                std::to_string(each.end().ns));
+        return texts;
+    }
+    /// "0: 10-50 optimizer"
+    std::vector<std::string> steps() const {
+        std::vector<std::string> texts;
+        for (const capture::StepEnded& each : ended)
+            texts.push_back(std::to_string(each.step.step.value) + ": " +
+                            std::to_string(each.step.start.ns) + "-" +
+                            std::to_string(each.step.end.ns) + " " + each.source);
+        return texts;
+    }
+
+    KeptEvents kept;
+    capture::CaptureSession session{{}, kept};
+    std::vector<capture::StepEnded> ended;
+    StepMarks marks{session, CaptureSchedule::of(CaptureWish{}).value(),
+                    [this](capture::StepEnded each) { ended.push_back(std::move(each)); }};
+    SpanRecorder spans{session, marks, "my step"};
+};
+
+TEST_F(Program, AStepHasDataForwardBackwardAndOptimizer) {
+    range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 5, 8);
+    marks.firstForward(10);
+    node(7, 30, 34);
+    node(3, 35, 40);
+    begin("Optimizer.step#AdamW.step", 45);
+    marks.stepEnds("optimizer", 50);
+    end(51);
+    range("Optimizer.zero_grad#AdamW.zero_grad", 52, 53);
+    range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 54, 58);
+    node(12, 70, 80);
+    begin("Optimizer.step#AdamW.step", 85);
+    marks.stepEnds("optimizer", 90);
+    end(91);
+    EXPECT_THAT(steps(), ElementsAre("0: 10-50 optimizer", "1: 50-90 optimizer"));
+    EXPECT_THAT(phases(), ElementsAre("data 5-8", "forward 10-30", "backward 30-40",
+                                      "optimizer 45-50", "other 52-53", "data 54-58",
+                                      "forward 58-70", "backward 70-80", "optimizer 85-90"));
+}
+
+TEST_F(Program, EachBackwardOfAccumulatedGradientsIsOne) {
+    marks.firstForward(0);
+    node(5, 10, 12);
+    node(-1, 13, 14);  // AccumulateGrad
+    node(4, 15, 20);
+    node(11, 30, 32);  // of the second micro-step
+    node(9, 33, 40);
+    marks.stepEnds("optimizer", 50);
+    EXPECT_THAT(phases(),
+                ElementsAre("forward 0-10", "backward 10-20", "forward 20-30", "backward 30-40"));
+}
+
+TEST_F(Program, ARangeOfForwardBeginsThere) {
+    marks.firstForward(0);
+    begin("DistributedDataParallel.forward", 4);
+    end(9);
+    node(5, 10, 12);
+    marks.stepEnds("optimizer", 20);
+    EXPECT_THAT(phases(), ElementsAre("forward 4-10", "backward 10-12"));
+}
+
+TEST_F(Program, NodesWithinNodesAreOfTheOuterOne) {
+    marks.firstForward(0);
+    begin("CheckpointFunctionBackward", 10, SHARDSCOPE_BACKWARD, 3);
+    node(50, 12, 14);  // the block that is computed again
+    end(20);
+    marks.stepEnds("optimizer", 30);
+    EXPECT_THAT(phases(), ElementsAre("forward 0-10", "backward 10-20"));
+}
+
+TEST_F(Program, TheHighestSourceOfStepsCounts) {
+    marks.firstForward(0);
+    EXPECT_TRUE(marks.stepEnds("optimizer", 10));
+    range("ProfilerStep#1", 11, 20);
+    EXPECT_FALSE(marks.stepEnds("optimizer", 25));
+    range("my step", 26, 28);
+    EXPECT_TRUE(marks.stepEnds("shardscope.step", 30));
+    range("ProfilerStep#2", 31, 40);
+    EXPECT_FALSE(marks.stepEnds("no source", 50));
+    EXPECT_THAT(steps(), ElementsAre("0: 0-10 optimizer", "1: 10-20 ProfilerStep",
+                                     "2: 20-30 shardscope.step"));
+}
+
+TEST_F(Program, ANamedRangeIsAStep) {
+    range("my step", 10, 20);
+    range("my step", 25, 30);
+    EXPECT_THAT(steps(), ElementsAre("0: 20-20 range", "1: 20-30 range"));
+}
+
+TEST_F(Program, TheScheduleSaysWhatIsCaptured) {
+    marks.change(CaptureSchedule::of({CaptureLevel::kFull, "", 2}).value());
+    marks.firstForward(0);
+    static std::vector<std::int32_t> levels;
+    levels.clear();
+    marks.onLevel([](std::int32_t level) { levels.push_back(level); });
+    for (std::int64_t step = 0; step < 4; ++step) {
+        begin("aten::add", step * 10 + 1, SHARDSCOPE_FUNCTION);
+        end(step * 10 + 2);
+        marks.stepEnds("optimizer", step * 10 + 10);
+    }
+    session.drain(0, true);
+    int operators = 0;
+    for (const SpanEvent& each : kept.spans)
+        if (each.lane == lanes::kOperators.id) ++operators;
+    EXPECT_EQ(operators, 2);
+    EXPECT_THAT(levels, ElementsAre(SHARDSCOPE_FULL, SHARDSCOPE_STEPS, SHARDSCOPE_FULL,
+                                    SHARDSCOPE_STEPS, SHARDSCOPE_FULL));
+    EXPECT_EQ(ended[1].capture, CaptureLevel::kSteps);
+}
+
+TEST_F(Program, AnotherThreadHasNoPhases) {
+    marks.firstForward(0);
+    std::thread([this] {
+        range("Optimizer.step#SGD.step", 5, 8);
+        range("enumerate(DataLoader)#x", 9, 10);
+    }).join();
+    marks.stepEnds("optimizer", 20);
+    EXPECT_THAT(phases(), ElementsAre());
+}
+
+TEST_F(Program, OperatorsKnowDepthStepAndPhase) {
+    begin("aten::rand", 1, SHARDSCOPE_FUNCTION, 0);
+    end(2);
+    begin("aten::linear", 10, SHARDSCOPE_FUNCTION, 4);
+    begin("aten::addmm", 11, SHARDSCOPE_FUNCTION, 5);
+    end(12);
+    end(13);
+    node(4, 20, 22);
+    session.drain(0, true);
+    const auto named = [&](const char* name) {
+        for (const SpanEvent& each : kept.spans)
+            if (kept.texts.at(each.name.value - 1) == name) return each;
+        ADD_FAILURE() << name;
+        return SpanEvent{};
+    };
+    EXPECT_EQ(named("aten::rand").step, kNoStep);
+    EXPECT_EQ(named("aten::linear").step, StepIndex{0});
+    EXPECT_EQ(named("aten::linear").phase, Phase::kForward);
+    EXPECT_EQ(named("aten::addmm").depth, 1);
+    EXPECT_EQ(named("AddmmBackward0").phase, Phase::kBackward);
+    EXPECT_EQ(named("AddmmBackward0").correlation, named("aten::linear").correlation);
+}
+
+TEST_F(Program, NamesAreComparedNotTrusted) {
+    // The same address, another name: those of ranges are freed with their event.
+    std::string name = "first";
+    begin(name.c_str(), 1);
+    end(2);
+    name = "other";
+    begin(name.c_str(), 3);
+    end(4);
+    session.drain(0, true);
+    ASSERT_EQ(kept.spans.size(), 2u);
+    EXPECT_NE(kept.spans[0].name, kept.spans[1].name);
+}
+
+TEST_F(Program, ShapesAreWrittenOnce) {
+    const std::int64_t shapes[] = {2, 3, 4, 0, 1, 7};
+    const std::int8_t types[] = {6, 4, 127};
+    ShardscopeSpan span{};
+    span.name = "aten::x";
+    span.name_length = 7;
+    span.shapes = shapes;
+    span.shapes_length = 6;
+    span.dtypes = types;
+    span.tensors = 3;
+    for (int i = 0; i < 2; ++i) {
+        spans.begin(span, i * 2 + 1);
+        spans.end(i * 2 + 2);
+    }
+    session.drain(0, true);
+    ASSERT_EQ(kept.spans.size(), 2u);
+    EXPECT_EQ(kept.spans[0].arguments, kept.spans[1].arguments);
+    EXPECT_EQ(kept.texts.at(kept.spans[0].arguments.value - 1),
+              R"({"shapes":[[3,4],[],[7]],"dtypes":["Float","Long","unknown"]})");
+}
+
+TEST_F(Program, EndsWithoutBeginDoNothing) {
+    end(1);
+    SpanRecorder::beginUnrecorded();
+    begin("aten::add", 2);
+    end(3);
+    SpanRecorder::endUnrecorded();
+    SpanRecorder::endUnrecorded();
+    session.drain(0, true);
+    EXPECT_EQ(kept.spans.size(), 1u);
+}
+
+}  // namespace
+}  // namespace shardscope::inject
