@@ -51,6 +51,21 @@ struct RunFacts {
     Timestamp ended;  ///< recording clock; last event when never finalised
 };
 
+/// How RunFacts::configJson begins of a program that is not ours (`shardscope record -- CMD`).
+inline constexpr const char* kProgramConfig = R"({"program":)";
+
+/// Where a recording comes from.
+enum class RecordingSource : std::uint8_t {
+    kOwnRun,   ///< Shardscope's own training
+    kProgram,  ///< another program, recorded while it ran
+    kImport,   ///< a trace of another tool
+};
+[[nodiscard]] inline RecordingSource sourceOf(const RunFacts& run) {
+    if (!run.model.empty()) return RecordingSource::kOwnRun;
+    return run.configJson.starts_with(kProgramConfig) ? RecordingSource::kProgram
+                                                      : RecordingSource::kImport;
+}
+
 struct LaneFacts {
     RankId rank;
     LaneId lane;

@@ -31,6 +31,9 @@ enum class Fact : std::uint8_t {
     kHardware,
     kKernel,
     kLoad,
+    kStepSource,
+    kOptimizers,
+    kModelClass,
 };
 struct FactWords {
     Fact value;
@@ -66,7 +69,16 @@ constexpr auto wordsOf(Fact) {
           E::kMachine, false},
          {Fact::kLoad, "load", "load at start",
           "Load average of the last minute before ranks began to compute (/proc/loadavg).",
-          E::kMoment, false}});
+          E::kMoment, false},
+         {Fact::kStepSource, "step_source", "steps end with",
+          "What ends a step of a program that is not ours: shardscope.step(), ProfilerStep, a "
+          "named "
+          "range, or the optimizer.",
+          E::kComputes, true},
+         {Fact::kOptimizers, "optimizers", "optimizers", "Classes of the program's optimizers.",
+          E::kComputes, true},
+         {Fact::kModelClass, "model", "model", "Class of what shardscope.model() was given.",
+          E::kComputes, true}});
 }
 
 /// Of Fact::kHardware.

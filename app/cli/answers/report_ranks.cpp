@@ -58,7 +58,8 @@ void addSpread(Table& table, const char* name, std::vector<Item> items, Value va
 
 /// Why there is nothing to show.
 const char* absence(const Report& report) {
-    if (report.run.model.empty()) return "are not in this trace";
+    if (sourceOf(report.run) == RecordingSource::kImport) return "are not in this trace";
+    if (sourceOf(report.run) == RecordingSource::kProgram) return "are not in this recording";
     if (!report.basis.whole()) return "are not in the file any more, or never were: see Recording";
     if (report.running) return "are not in the file yet: the run is being recorded";
     return report.finalised ? "were not recorded at this capture level"

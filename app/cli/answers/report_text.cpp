@@ -95,8 +95,9 @@ Answer findings(const Report& report, bool all) {
 
 void addStatus(const RunFacts& run, Answer& answer) {
     // a trace does not say how its program ended
+    const bool imported = sourceOf(run) == RecordingSource::kImport;
     add(answer, "status",
-        fmt::format("{}, {} recorded", run.model.empty() ? "imported" : toWord(run.status),
+        fmt::format("{}, {} recorded", imported ? "imported" : toWord(run.status),
                     durationText({run.ended.ns})));
 }
 
@@ -115,16 +116,23 @@ Answer measured(const Report& report, const run::RunConfig& config) {
     return answer;
 }
 
+std::string modelText(const RunFacts& run) {
+    const auto source = sourceOf(run);
+    if (source == RecordingSource::kImport) return "unknown: an imported trace does not say it";
+    if (source == RecordingSource::kOwnRun)
+        return fmt::format("{}, {} parameters", run.model, countText(run.parameters));
+    return run.parameters > 0 ? fmt::format("{} parameters", countText(run.parameters))
+                              : "unknown: shardscope.model(model) in the script says it";
+}
+
 Answer configuration(const Report& report, bool brief) {
     const RunFacts& run = report.run;
     Answer answer;
-    const bool imported = run.model.empty();
-    add(answer, "model",
-        imported ? "unknown: an imported trace does not say it"
-                 : fmt::format("{}, {} parameters", run.model, countText(run.parameters)));
+    add(answer, "model", modelText(run));
     add(answer, "strategy",
-        fmt::format("{} on {}", imported ? "unknown," : run.strategy,
+        fmt::format("{} on {}", run.model.empty() ? "unknown," : run.strategy,
                     counted(run.worldSize, "rank")));
+    if (sourceOf(run) == RecordingSource::kProgram) add(answer, "command", run.commandLine);
     if (const auto config = run::parseRunConfigJson(run.configJson)) {
         for (const run::Setting& setting : run::settingsOf(*config))
             add(answer, setting.name, setting.text);

@@ -123,6 +123,7 @@ RunFacts factsOf(const run::RunConfig& config, const RecordOptions& options) {
     RunFacts facts;
     std::error_code ignored;
     facts.id = randomId();
+    static_assert(std::string_view(kProgramConfig) == R"({"program":)");
     facts.configJson = Json{{"program",
                              {{"command", options.program},
                               {"folder", std::filesystem::current_path(ignored).string()},

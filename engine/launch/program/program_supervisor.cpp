@@ -261,9 +261,11 @@ void ProgramSupervisor::pass(Peer& peer, capture::LinkMessage& message) {
         step->step.step.value += peer.offsets.steps;
         m_numbers[rank].note(step->step.step);
         ++peer.link.steps;
-        auto& sources = m_outcome.stepSources;
-        if (std::find(sources.begin(), sources.end(), step->source) == sources.end())
-            sources.push_back(step->source);
+        std::string& sources = peer.link.facts["step_source"];
+        if (sources.find(step->source) == std::string::npos) {
+            sources += (sources.empty() ? "" : ", then ") + step->source;
+            introduce(peer);
+        }
         run::StepDone done;
         done.step = step->step;
         done.capture = step->capture;

@@ -48,7 +48,6 @@ struct ProgramOutcome {
     std::int64_t cpuNs = 0;  ///< of all processes that were seen
     std::vector<ProgramProcess> processes;
     std::map<std::string, std::string> facts;  ///< of the lowest rank: "torch", "model", "world"
-    std::vector<std::string> stepSources;
     std::int32_t ranks = 0;
 };
 

@@ -82,7 +82,9 @@ void addOptions(const RunFacts& first, const RunFacts& second, Comparability& fo
     const bool other = run::parseRunConfigJson(second.configJson).has_value();
     if (one != other)
         found.warnings.push_back(fmt::format(
-            "How the {} run was set up is not known: it was imported.", one ? "second" : "first"));
+            "How the {} run was set up is unknown: it is {}.", one ? "second" : "first",
+            sourceOf(one ? second : first) == RecordingSource::kProgram ? "a run of another program"
+                                                                        : "imported"));
     if (!one || !other) return;
     const auto options = optionsThatDiffer(first, second);
     if (options.empty()) return;

@@ -53,7 +53,9 @@ public:
 
 private:
     static const char* whyUnknown(const RecordingSummary& summary) {
-        if (summary.run.model.empty())
+        if (sourceOf(summary.run) == RecordingSource::kProgram)
+            return "which events a step of another program must have is unknown";
+        if (sourceOf(summary.run) == RecordingSource::kImport)
             return "an imported trace does not say which events a step must have";
         return summary.complete ? "gathers, reductions and phases were not recorded at "
                                   "this capture level"

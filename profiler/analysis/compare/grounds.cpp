@@ -84,8 +84,9 @@ std::string takenText(const CoreUse& first, const CoreUse& second) {
         return use.known() ? fmt::format("{:.0f} %", 100 * use.takenOfSteps())
                            : std::string("an unknown part");
     };
-    return fmt::format("cores were taken for {} of the first run's step time and {} of the second's",
-                       text(first), text(second));
+    return fmt::format(
+        "cores were taken for {} of the first run's step time and {} of the second's", text(first),
+        text(second));
 }
 
 void addCores(const CoreUse& first, const CoreUse& second, Grounds& grounds) {

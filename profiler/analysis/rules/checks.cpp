@@ -198,7 +198,7 @@ std::vector<Check> checksOf(const RecordingSummary& summary, const Completeness&
                               repairs(summary),
                               clocksCheck(summary, clocks),
                               observer(effects)};
-    if (summary.run.model.empty()) checks.push_back(imported(summary));
+    if (sourceOf(summary.run) == RecordingSource::kImport) checks.push_back(imported(summary));
     return checks;
 }
 

@@ -316,3 +316,8 @@ if __name__ == "__main__":
     else:
         import rank_subjects
         getattr(rank_subjects, sys.argv[4])(Shim(sys.argv[1], sys.argv[2]))
+        # PyTorch 2.11 aborts now and then when the interpreter ends while a thread of Gloo drops the
+        # last reference to a tensor: 2 of 18 plain runs of FSDP2 did, without any shim.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
