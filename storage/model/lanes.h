@@ -54,6 +54,10 @@ inline constexpr LaneRange kGroups{6, 8};
 inline constexpr std::int32_t kFirstGroupOrder = 4;
 inline constexpr FixedLane kResidentSet{{4}, LaneRole::kCounter, "resident set", "bytes", 6};
 inline constexpr FixedLane kCpuTime{{5}, LaneRole::kCounter, "CPU time", "ns", 7};
+// Of all processes of a recorded program together, on its lowest rank.
+inline constexpr FixedLane kProgramResidentSet{
+    {8}, LaneRole::kCounter, "program: resident set", "bytes", 8};
+inline constexpr FixedLane kProgramCpuTime{{9}, LaneRole::kCounter, "program: CPU time", "ns", 9};
 /// Operators of threads beside the first.
 inline constexpr LaneRange kMoreOperators{17, 0x1000};
 

@@ -41,7 +41,7 @@ constexpr void forEachMember(Whole& whole, Use use) {
     using Plain = std::remove_const_t<Whole>;
     constexpr std::size_t kStated = kStatedMembers<Plain>;
     constexpr std::size_t kCount = kStated > 0 ? kStated : members::count<Plain>();
-    static_assert(kCount <= 19, "write it out for one more");
+    static_assert(kCount <= 20, "write it out for one more");
     const auto each = [&](auto&... member) { (use(member), ...); };
     if constexpr (kCount == 1) {
         auto& [a] = whole;
@@ -100,6 +100,9 @@ constexpr void forEachMember(Whole& whole, Use use) {
     } else if constexpr (kCount == 19) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = whole;
         each(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
+    } else if constexpr (kCount == 20) {
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = whole;
+        each(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t);
     }
 }
 

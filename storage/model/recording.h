@@ -142,6 +142,7 @@ struct StepFacts;
 struct MetricPoint;
 struct MemoryTheory;
 struct FactRow;
+struct ProcessFacts;
 
 /// All rows of a recording; a few hundred kilobytes even for long runs.
 struct RecordingSummary {
@@ -154,7 +155,8 @@ struct RecordingSummary {
     std::vector<StepFacts> steps;      ///< by step, rank
     std::vector<MetricPoint> metrics;  ///< by time
     std::vector<MemoryTheory> memoryTheory;
-    std::vector<FactRow> facts;  ///< by name, host, rank
+    std::vector<FactRow> facts;           ///< by name, host, rank
+    std::vector<ProcessFacts> processes;  ///< by host, start; none: no program but our own
     std::vector<Diagnostic> diagnostics;
     std::vector<DetailFacts> detail;  ///< by rank, first step; none: nothing was left out
     EventCounts events;               ///< stored
@@ -174,7 +176,7 @@ struct RecordingSummary {
     ~RecordingSummary();
 };
 template <>
-inline constexpr std::size_t kStatedMembers<RecordingSummary> = 19;
+inline constexpr std::size_t kStatedMembers<RecordingSummary> = 20;
 
 /// What analyses read: everything of one rank that is not an operator.
 struct RankEvents {

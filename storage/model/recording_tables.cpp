@@ -1,6 +1,7 @@
 #include "storage/model/recording_tables.h"
 
 #include "storage/model/host_facts.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
@@ -190,6 +191,29 @@ const Table& tableOf(Of<FactRow>) {
          .row = "the fact {name} of host {host}"},
         FieldsOf<R>{
             {"name", &R::name}, {"host", &R::host}, {"rank", &R::rank}, {"value", &R::value}}};
+    return table;
+}
+
+const Table& tableOf(Of<ProcessFacts>) {
+    using R = ProcessFacts;
+    static const Table table{{.name = "processes",
+                              .order = "host, started_ns, pid",
+                              .since = 4,
+                              .row = "process {pid} of host {host}"},
+                             FieldsOf<R>{{"host", &R::host},
+                                         {"pid", &R::pid},
+                                         {"parent", &R::parent},
+                                         {"role", &R::role},
+                                         {"rank", &R::rank},
+                                         {"attempt", &R::attempt},
+                                         {"command", &R::command},
+                                         {"started_ns", &R::started},
+                                         {"ended_ns", &R::ended},
+                                         {"exit_code", &R::exitCode},
+                                         {"exit_signal", &R::exitSignal},
+                                         {"cpu_time_ns", &R::cpuTimeNs},
+                                         {"peak_resident_bytes", &R::peakResident},
+                                         {"not_recorded", &R::notRecorded}}};
     return table;
 }
 

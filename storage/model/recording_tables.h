@@ -7,6 +7,7 @@
 
 #include "storage/model/detail.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
 #include "storage/model/run_facts.h"
@@ -44,6 +45,7 @@ const Table& tableOf(Of<StepFacts>);
 const Table& tableOf(Of<MetricPoint>);
 const Table& tableOf(Of<MemoryTheory>);
 const Table& tableOf(Of<FactRow>);
+const Table& tableOf(Of<ProcessFacts>);
 const Table& tableOf(Of<Diagnostic>);
 const Table& tableOf(Of<DetailFacts>);
 /// Its columns and its peak, which the table keeps as a blob.
@@ -61,6 +63,6 @@ template <TableRow Row>
 /// Rows that stand for themselves: of every table whose rows are structs, but for the one row of
 /// `run` and for `detail`, whose rows hold a peak besides (storage/recording/file/row_sql.h).
 using PlainRows = std::tuple<HostFacts, RankFacts, DeviceFacts, LaneFacts, StepFacts, MetricPoint,
-                             MemoryTheory, Diagnostic, ClockFacts, FactRow>;
+                             MemoryTheory, Diagnostic, ClockFacts, FactRow, ProcessFacts>;
 
 }  // namespace shardscope

@@ -3,6 +3,7 @@
 #include "engine/run/theory/device_peaks.h"
 #include "engine/run/theory/theory.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
@@ -208,6 +209,39 @@ Result<void> addStep(RecordingWriter& writer, const SampleOptions& options, Samp
     return writer.flush();
 }
 
+/// A script, its ranks, and a helper that was not recorded and outlived it.
+Result<void> addProcesses(RecordingWriter& writer, const SampleOptions& options, Timestamp end) {
+    std::vector<ProcessFacts> all;
+    const auto add = [&all](ProcessRole role, std::int64_t pid, const char* command) {
+        ProcessFacts process;
+        process.pid = pid;
+        process.parent = all.empty() ? 1 : 4000;
+        process.role = role;
+        process.command = command;
+        process.started =
+            Timestamp{static_cast<std::int64_t>(all.size()) * 10'000'000 - 20'000'000};
+        process.cpuTimeNs = 1'500'000'000;
+        process.peakResident = {300'000'000};
+        all.push_back(process);
+        return &all.back();
+    };
+    ProcessFacts* script =
+        add(ProcessRole::kProgram, 4000, "bash job.sh");
+    script->ended = end;
+    script->exitCode = 1;
+    for (std::int32_t rank = 0; rank < options.ranks; ++rank) {
+        ProcessFacts* each = add(ProcessRole::kRank, 4242 + rank, "python train.py");
+        each->rank = rank;
+        each->ended = end;
+        each->exitSignal = rank == 0 ? 9 : 15;
+    }
+    add(ProcessRole::kOther, 4900, "python -I extra.py")->notRecorded =
+        "Python was started with -I, which keeps the recorder's start hook out";
+    for (const ProcessFacts& each : all)
+        if (auto put = writer.putProcess(each); !put) return put;
+    return {};
+}
+
 }  // namespace
 
 Result<void> writeSampleRecording(const std::string& path, const SampleOptions& options) {
@@ -223,8 +257,10 @@ Result<void> writeSampleRecording(const std::string& path, const SampleOptions& 
     run.prepare();
     for (std::int32_t step = 0; step < options.steps; ++step)
         if (auto added = addStep(*writer, options, run, step); !added) return added;
-    if (!options.finalise) return {};
     const Timestamp end = run.ranks().front().now;
+    if (options.program)
+        if (auto added = addProcesses(*writer, options, end); !added) return added;
+    if (!options.finalise) return {};
     return writer->finalise(
         options.status, end,
         options.pyramids ? storage::Pyramids::kAll : storage::Pyramids::kWhereTheyHelp);

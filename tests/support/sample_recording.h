@@ -30,6 +30,7 @@ struct SampleOptions {
     bool gpuTraced = true;                ///< kernels, launches and waits were traced
     bool gpuShared = false;               ///< all ranks on one device
     std::string gpuName = "NVIDIA H100 80GB HBM3";
+    bool program = false;  ///< ranks are processes of a script
     bool finalise = true;
     bool pyramids = false;  ///< kept although the recording is small
     RunStatus status = RunStatus::kFinished;

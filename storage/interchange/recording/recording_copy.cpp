@@ -2,6 +2,7 @@
 
 #include "storage/columns/stored_kinds.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
@@ -98,6 +99,7 @@ Result<void> RecordingCopy::writeFacts() {
         fact.host = host->second;
         if (auto done = m_writer.putFact(fact); !done) return done;
     }
+    if (auto done = writeProcesses(); !done) return done;
     for (MetricPoint metric : m_all.metrics) {
         if (!m_held.has(metric, m_scope.range)) continue;
         metric.time = metric.time + m_scope.shift;
@@ -111,6 +113,24 @@ Result<void> RecordingCopy::writeFacts() {
         if (auto done = m_writer.addDiagnostic(diagnostic); !done) return done;
     }
     return writeSteps();
+}
+
+/// Those of no rank belong to the program as a whole, as far as they lived within the part.
+Result<void> RecordingCopy::writeProcesses() {
+    for (ProcessFacts process : m_all.processes) {
+        const auto host = m_hosts.find(process.host);
+        const bool ofRank = process.rank >= 0;
+        const bool outside = process.started >= m_scope.range.end ||
+                             (process.ended && *process.ended < m_scope.range.begin);
+        if (host == m_hosts.end() || (m_scope.cut && outside) ||
+            (ofRank && !wanted({static_cast<std::uint32_t>(process.rank)})))
+            continue;
+        process.host = host->second;
+        process.started = process.started + m_scope.shift;
+        if (process.ended) *process.ended = *process.ended + m_scope.shift;
+        if (auto done = m_writer.putProcess(process); !done) return done;
+    }
+    return {};
 }
 
 Result<void> RecordingCopy::writeSteps() {

@@ -152,6 +152,7 @@ private:
     StringSubset& stringsOf(RankId rank);
     ArgumentSubset& argumentsOf(RankId rank);
     Result<void> writeFacts();
+    Result<void> writeProcesses();
     Result<void> writeSteps();
     Result<void> writeDetail();
     Result<void> writeLane(const LaneFacts& lane);

@@ -1,6 +1,7 @@
 #include "storage/recording/file/row_rules.h"
 
 #include "storage/model/host_facts.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
@@ -134,6 +135,16 @@ TableRules ofFacts() {
     return facts;
 }
 
+/// Most are of rank -1.
+TableRules ofProcesses() {
+    TableRules processes = rulesOf<ProcessFacts>();
+    processes.ofRanks = false;
+    processes.rules.push_back(
+        {outside("rank", -1, kMostRanks - 1), "has rank {rank}, which cannot be"});
+    processes.rules.push_back({"ended_ns < started_ns", "ends before it starts"});
+    return processes;
+}
+
 /// One may be about a rank that never said a word.
 TableRules ofDiagnostics() {
     TableRules diagnostics = rulesOf<Diagnostic>();
@@ -159,6 +170,7 @@ const std::vector<TableRules>& tableRules() {
         rulesOf<MetricPoint>(),
         rulesOf<MemoryTheory>(),
         ofFacts(),
+        ofProcesses(),
         ofDiagnostics()};
     return kAll;
 }

@@ -1,6 +1,7 @@
 #include "storage/recording/read/local_reader.h"
 
 #include "storage/model/host_facts.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/file/collective_bounds.h"
@@ -59,6 +60,7 @@ Result<void> readTables(Connection& connection, RecordingSummary& summary) {
     if (auto done = readInto(connection, summary.metrics); !done) return done;
     if (auto done = readInto(connection, summary.memoryTheory); !done) return done;
     if (auto done = readInto(connection, summary.facts); !done) return done;
+    if (auto done = readInto(connection, summary.processes); !done) return done;
     if (auto done = readInto(connection, summary.diagnostics); !done) return done;
     std::erase_if(summary.memoryTheory,
                   [](const MemoryTheory& theory) { return !isOne(theory.category); });

@@ -166,6 +166,9 @@ Result<void> RecordingWriter::addMemoryTheory(const MemoryTheory& theory) {
 Result<void> RecordingWriter::putFact(const FactRow& fact) {
     return m_state->store([&] { return m_state->rows.put(fact); });
 }
+Result<void> RecordingWriter::putProcess(const ProcessFacts& process) {
+    return m_state->store([&] { return m_state->rows.put(process); });
+}
 Result<void> RecordingWriter::addDiagnostic(const Diagnostic& diagnostic) {
     return m_state->store([&] { return m_state->rows.put(diagnostic); });
 }

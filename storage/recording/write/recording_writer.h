@@ -58,6 +58,8 @@ public:
     Result<void> addMetric(const MetricPoint& metric);
     Result<void> addMemoryTheory(const MemoryTheory& theory);
     Result<void> putFact(const FactRow& fact);
+    /// Replaces the row of the same host, number and start.
+    Result<void> putProcess(const ProcessFacts& process);
     Result<void> addDiagnostic(const Diagnostic& diagnostic);
 
     /// Stores one encoded chunk (storage/columns/chunk.h) after checking that it decodes, and

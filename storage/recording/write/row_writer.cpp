@@ -13,7 +13,8 @@ enum Insert : std::size_t {
     kFinish,
     kRemoveSteps,
     kRemoveHost,
-    kRemoveFacts
+    kRemoveFacts,
+    kRemoveProcesses
 };
 
 bool isOfTheEnd(const Field& column) {
@@ -38,7 +39,8 @@ std::vector<std::string> statements() {
             "UPDATE run SET status=?, ended_ns=?, finalised=?",
             "DELETE FROM steps WHERE rank=?",
             "DELETE FROM hosts WHERE host=?",
-            "DELETE FROM facts WHERE host=?"};
+            "DELETE FROM facts WHERE host=?",
+            "DELETE FROM processes WHERE host=?"};
 }
 
 template <class... Row>
@@ -86,8 +88,8 @@ Result<void> RowWriter::removeSteps(RankId rank) {
 }
 
 Result<void> RowWriter::removeHost(std::int32_t host) {
-    if (auto done = m_statements[kRemoveFacts].bind(1, std::int64_t{host}).run(); !done)
-        return done;
+    for (const Insert of : {kRemoveFacts, kRemoveProcesses})
+        if (auto done = m_statements[of].bind(1, std::int64_t{host}).run(); !done) return done;
     return m_statements[kRemoveHost].bind(1, std::int64_t{host}).run();
 }
 

@@ -1,7 +1,8 @@
 #include "storage/model/lanes.h"
 
-#include "storage/model/step_names.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/recording.h"
+#include "storage/model/step_names.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/support/word_list_test.h"
 
@@ -13,10 +14,12 @@
 namespace shardscope::test {
 namespace {
 
-const std::vector<FixedLane> kFixed = {
-    lanes::kSteps,         lanes::kPhases,  lanes::kOperators,      lanes::kCommunication,
-    lanes::kResidentSet,   lanes::kCpuTime, lanes::kTracerOverhead, lanes::kDriverAllocations,
-    lanes::kDeviceReserved};
+const std::vector<FixedLane> kFixed = {lanes::kSteps,          lanes::kPhases,
+                                       lanes::kOperators,      lanes::kCommunication,
+                                       lanes::kResidentSet,    lanes::kCpuTime,
+                                       lanes::kTracerOverhead, lanes::kDriverAllocations,
+                                       lanes::kDeviceReserved, lanes::kProgramResidentSet,
+                                       lanes::kProgramCpuTime};
 
 TEST(Lanes, NoNumberIsGivenTwice) {
     std::set<LaneId> taken;
@@ -31,6 +34,8 @@ TEST(Lanes, AreThoseOfRecordingsThatAreThere) {
     EXPECT_EQ(lanes::kStreams.at(0).value, 0x1000u);
     EXPECT_EQ(lanes::kCalls.at(0).value, 0x2000u);
     EXPECT_EQ(lanes::kDeviceReserved.id.value, 0x3800u);
+    EXPECT_EQ(lanes::kProgramResidentSet.id.value, 8u);
+    EXPECT_EQ(lanes::kProgramCpuTime.id.value, 9u);
     EXPECT_EQ(memoryLane(MemoryCategory::kActivation).value, 0x10006u);
     EXPECT_EQ(kMemoryTotalLane.value, 0x100ffu);
 }
@@ -59,7 +64,7 @@ TEST(Lanes, TheTracersOverheadIsFoundInOlderRecordingsToo) {
 
 using Recorded = testing::Types<EventKind, LaneRole, Phase, CollectiveOp, Cause, DataType,
                                 MemoryAction, MemoryCategory, InstantScope, FlowPoint, FlowBinding,
-                                RunStatus, Severity, CaptureLevel, DetailReason,
+                                RunStatus, Severity, CaptureLevel, DetailReason, ProcessRole,
                                 storage::TableResult::CellType, StepNaming>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Recorded, WordList, Recorded);
 

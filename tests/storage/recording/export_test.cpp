@@ -3,6 +3,7 @@
 
 #include "storage/columns/chunk.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/verify/verify_recording.h"
@@ -33,7 +34,9 @@ constexpr TimeRange kEverything{{-(std::int64_t{1} << 60)}, {std::int64_t{1} << 
 class ExportRecording : public ::testing::TestWithParam<bool> {
 protected:
     void SetUp() override {
-        ASSERT_THAT(test::writeSampleRecording(m_path, {.steps = 6, .gpu = GetParam()}), IsOk());
+        ASSERT_THAT(
+            test::writeSampleRecording(m_path, {.steps = 6, .gpu = GetParam(), .program = true}),
+            IsOk());
         m_reader = openRecording(m_path);
         ASSERT_THAT(m_reader, IsOk());
         m_summary = *(*m_reader)->summary();
@@ -98,6 +101,34 @@ TEST_P(ExportRecording, OfEverythingIsTheSame) {
     }
     EXPECT_EQ(copy->rankEvents({0}, kEverything)->peakMemory,
               whole().rankEvents({0}, kEverything)->peakMemory);
+}
+
+TEST_P(ExportRecording, KeepsTheProcessesOfAProgram) {
+    const auto copy = part({});
+    ASSERT_NE(copy, nullptr);
+    const auto& before = m_summary.processes;
+    const auto after = copy->summary()->processes;
+    ASSERT_EQ(before.size(), 4u);
+    ASSERT_EQ(after.size(), before.size());
+    for (std::size_t i = 0; i < after.size(); ++i) {
+        EXPECT_EQ(after[i].pid, before[i].pid);
+        EXPECT_EQ(after[i].parent, before[i].parent);
+        EXPECT_EQ(after[i].role, before[i].role);
+        EXPECT_EQ(after[i].rank, before[i].rank);
+        EXPECT_EQ(after[i].command, before[i].command);
+        EXPECT_EQ(after[i].started, before[i].started);
+        EXPECT_EQ(after[i].ended, before[i].ended);
+        EXPECT_EQ(after[i].exitCode, before[i].exitCode);
+        EXPECT_EQ(after[i].exitSignal, before[i].exitSignal);
+        EXPECT_EQ(after[i].cpuTimeNs, before[i].cpuTimeNs);
+        EXPECT_EQ(after[i].peakResident, before[i].peakResident);
+        EXPECT_EQ(after[i].notRecorded, before[i].notRecorded);
+    }
+    const auto one = part(rangeOf(2, 3), {{1}});
+    ASSERT_NE(one, nullptr);
+    std::vector<std::int32_t> ranks;
+    for (const ProcessFacts& each : one->summary()->processes) ranks.push_back(each.rank);
+    EXPECT_EQ(ranks, (std::vector<std::int32_t>{-1, 1, -1}));
 }
 
 TEST_P(ExportRecording, KeepsWholeEventsThatReachIntoTheRange) {

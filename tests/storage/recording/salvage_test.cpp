@@ -2,6 +2,7 @@
 #include "storage/columns/chunk.h"
 #include "storage/model/event_account.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/file/recording_file.h"
@@ -54,7 +55,7 @@ std::string faultsOf(const Verification& found) {
 class SalvageTest : public ::testing::Test {
 protected:
     void SetUp() override {
-        ASSERT_THAT(test::writeSampleRecording(m_good, {.steps = 4, .finalise = true}), IsOk());
+        ASSERT_THAT(test::writeSampleRecording(m_good, {.steps = 4, .program = true}), IsOk());
         m_bytes = contentsOf(m_good);
         m_events = openRecording(m_good).value()->summary()->events.total();
     }
@@ -99,7 +100,7 @@ TEST_F(SalvageTest, OfAnOlderRecordingKeepsItsSteps) {
     ASSERT_THAT(connection->execute("ALTER TABLE steps DROP COLUMN core_wait_ns;"
                                     "ALTER TABLE steps DROP COLUMN stolen_ns;"
                                     "ALTER TABLE steps DROP COLUMN busy_ns;"
-                                    "DROP TABLE facts;"
+                                    "DROP TABLE facts; DROP TABLE processes;"
                                     "PRAGMA user_version=2001"),
                 IsOk());
     ASSERT_TRUE(salvage(contentsOf(m_good), "older").has_value());
@@ -129,12 +130,33 @@ TEST_F(SalvageTest, OfAGoodRecordingLosesNothing) {
     EXPECT_EQ(a->lanes.size(), b->lanes.size());
     EXPECT_EQ(a->metrics.size(), b->metrics.size());
     EXPECT_EQ(a->diagnostics.size(), b->diagnostics.size());
+    EXPECT_EQ(a->processes.size(), 4u);
+    EXPECT_EQ(a->processes.size(), b->processes.size());
     EXPECT_TRUE(b->complete);
     for (const LaneFacts& lane : a->lanes)
         EXPECT_EQ(*(*before)->spans(lane.rank, lane.lane, kEverything),
                   *(*after)->spans(lane.rank, lane.lane, kEverything));
     EXPECT_EQ((*before)->rankEvents({1}, kEverything)->peakMemory,
               (*after)->rankEvents({1}, kEverything)->peakMemory);
+}
+
+TEST_F(SalvageTest, OfProcessesThatCannotBeLosesThose) {
+    auto connection = Connection::open(m_good, Connection::Mode::kCreate);
+    ASSERT_THAT(connection->execute("UPDATE processes SET role=77 WHERE rank=0;"
+                                    "UPDATE processes SET ended_ns=started_ns-1 WHERE rank=1;"
+                                    "UPDATE processes SET rank=-2 WHERE role=1"),
+                IsOk());
+    const auto found = verifyRecording(m_good);
+    ASSERT_THAT(found, IsOk());
+    for (const char* fault : {"has role 77", "ends before it starts", "has rank -2"})
+        EXPECT_THAT(faultsOf(*found), testing::HasSubstr(fault));
+    const auto saved = salvage(contentsOf(m_good), "processes");
+    ASSERT_TRUE(saved.has_value());
+    EXPECT_FALSE(saved->lossless());
+    const auto summary = openRecording(m_out).value()->summary();
+    ASSERT_EQ(summary->processes.size(), 1u);
+    EXPECT_EQ(summary->processes[0].pid, 4900);
+    EXPECT_EQ(summary->events.total(), m_events);
 }
 
 TEST_F(SalvageTest, CountsWhatIsGoneWithoutATrace) {

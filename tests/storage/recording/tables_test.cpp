@@ -1,5 +1,6 @@
 // Tables as they are declared in C++, as the .sql files make them and as FORMAT.md describes them.
 #include "storage/model/host_facts.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/file/argument_form.h"
@@ -37,7 +38,8 @@ template <class Row>
 class Tables : public testing::Test {
 protected:
     void SetUp() override {
-        ASSERT_THAT(test::writeSampleRecording(m_path, {.steps = 2, .gpu = true}), IsOk());
+        ASSERT_THAT(test::writeSampleRecording(m_path, {.steps = 2, .gpu = true, .program = true}),
+                    IsOk());
         m_connection.emplace(*Connection::open(m_path, Connection::Mode::kCreate));
         ASSERT_THAT(unpackInPlace(*m_connection), IsOk());
     }
@@ -48,7 +50,7 @@ protected:
 
 using Rows =
     testing::Types<RunFacts, HostFacts, RankFacts, DeviceFacts, LaneFacts, StepFacts, MetricPoint,
-                   MemoryTheory, DetailFacts, Diagnostic, ClockFacts, FactRow>;
+                   MemoryTheory, DetailFacts, Diagnostic, ClockFacts, FactRow, ProcessFacts>;
 TYPED_TEST_SUITE(Tables, Rows);
 
 TYPED_TEST(Tables, HaveTheColumnsOfTheSqlFiles) {
@@ -121,14 +123,14 @@ TEST(RowSql, AnEnumeratorThatDoesNotExistHasNoWord) {
 TEST(RowSql, ColumnsThatCameLaterKeepTheirDefaults) {
     const test::TemporaryFolder folder;
     const std::string path = folder.file("run.sscope");
-    ASSERT_THAT(test::writeSampleRecording(path, {.steps = 2}), IsOk());
+    ASSERT_THAT(test::writeSampleRecording(path, {.steps = 2, .program = true}), IsOk());
     const auto now = (*openRecording(path))->summary();
     ASSERT_THAT(now, IsOk());
     auto connection = Connection::open(path, Connection::Mode::kCreate);
     ASSERT_THAT(connection->execute("ALTER TABLE steps DROP COLUMN core_wait_ns;"
                                     "ALTER TABLE steps DROP COLUMN stolen_ns;"
                                     "ALTER TABLE steps DROP COLUMN busy_ns;"
-                                    "DROP TABLE facts;"
+                                    "DROP TABLE facts; DROP TABLE processes;"
                                     "PRAGMA user_version=2001"),
                 IsOk());
     const auto steps = readRows<StepFacts>(*connection);
@@ -144,6 +146,8 @@ TEST(RowSql, ColumnsThatCameLaterKeepTheirDefaults) {
     const auto before = (*openRecording(path))->summary();
     ASSERT_THAT(before, IsOk());
     EXPECT_EQ(before->steps.size(), now->steps.size());
+    EXPECT_FALSE(now->processes.empty());
+    EXPECT_TRUE(before->processes.empty());
     // One that every format has is not made up.
     ASSERT_THAT(connection->execute("ALTER TABLE steps DROP COLUMN tokens"), IsOk());
     EXPECT_THAT(readRows<StepFacts>(*connection), test::FailsWith("tokens"));

@@ -138,10 +138,12 @@ TEST(Verify, NamesTheTableWhoseRowsWereChanged) {
           std::pair{"metrics", "DELETE FROM metrics"},
           std::pair{"memory_theory", "UPDATE memory_theory SET size_bytes=1"},
           std::pair{"facts", "UPDATE facts SET value='another'"},
+          std::pair{"processes", "UPDATE processes SET exit_code=7 WHERE rank=0"},
           std::pair{"diagnostics", "INSERT INTO diagnostics VALUES(99,1,'c','m','r',NULL,0,1)"},
           std::pair{"meta", "UPDATE meta SET value='another' WHERE key='format'"},
           std::pair{"chunks", "UPDATE chunks SET id=id+1000"}}) {
-        ASSERT_THAT(test::writeSampleRecording(path, {.steps = 2, .gpu = true}), IsOk());
+        ASSERT_THAT(test::writeSampleRecording(path, {.steps = 2, .gpu = true, .program = true}),
+                    IsOk());
         ASSERT_TRUE(verifyRecording(path)->sound());
         {
             auto connection = Connection::open(path, Connection::Mode::kCreate);
@@ -161,7 +163,7 @@ std::string contentOf(const std::string& path) {
     std::string text;
     for (const char* table :
          {"meta", "run", "hosts", "ranks", "devices", "lanes", "strings", "steps", "collectives",
-          "packed", "metrics", "memory_theory", "facts", "diagnostics"}) {
+          "packed", "metrics", "memory_theory", "facts", "processes", "diagnostics"}) {
         auto select = connection->prepare(std::string("SELECT * FROM ") + table);
         if (!select) return text + table;
         while (true) {

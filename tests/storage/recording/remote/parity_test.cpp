@@ -243,25 +243,29 @@ TEST_P(Parity, Queries) {
     EXPECT_EQ(here.error().code, there.error().code);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Recordings, Parity,
-    testing::Values(
-        Sample{"cpu",
-               [](const auto& path) { return test::writeSampleRecording(path, {.steps = 4}); }},
-        Sample{"gpu",
-               [](const auto& path) {
-                   return test::writeSampleRecording(path, {.steps = 4, .gpu = true});
-               }},
-        Sample{"growing",
-               [](const auto& path) {
-                   return test::writeSampleRecording(path, {.steps = 4, .finalise = false});
-               }},
-        Sample{"pyramids",
-               [](const auto& path) {
-                   return test::writeSampleRecording(path, {.steps = 4, .pyramids = true});
-               }},
-        Sample{"imported", writeImported}),
-    [](const auto& sample) { return std::string(sample.param.name); });
+INSTANTIATE_TEST_SUITE_P(Recordings, Parity,
+                         testing::Values(Sample{"cpu",
+                                                [](const auto& path) {
+                                                    return test::writeSampleRecording(
+                                                        path, {.steps = 4, .program = true});
+                                                }},
+                                         Sample{"gpu",
+                                                [](const auto& path) {
+                                                    return test::writeSampleRecording(
+                                                        path, {.steps = 4, .gpu = true});
+                                                }},
+                                         Sample{"growing",
+                                                [](const auto& path) {
+                                                    return test::writeSampleRecording(
+                                                        path, {.steps = 4, .finalise = false});
+                                                }},
+                                         Sample{"pyramids",
+                                                [](const auto& path) {
+                                                    return test::writeSampleRecording(
+                                                        path, {.steps = 4, .pyramids = true});
+                                                }},
+                                         Sample{"imported", writeImported}),
+                         [](const auto& sample) { return std::string(sample.param.name); });
 
 class RemoteReading : public testing::Test {
 protected:
