@@ -2,15 +2,19 @@
 
 #include "engine/launch/process.h"
 #include "profiler/capture/program_link.h"
+#include "storage/model/new_file.h"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
 namespace shardscope::launch {
 namespace {
+
+constexpr const char* kKinetoSettings = "/kineto.conf";
 
 void add(ProgramEnvironment& environment, const std::string& name, const std::string& value) {
     const char* there = std::getenv(name.c_str());
@@ -46,6 +50,25 @@ ProgramEnvironment programEnvironment(const ProgramVariables& variables) {
     const std::string hook = variables.home + "/python";
     environment.added["PYTHONPATH"] = path == nullptr || *path == '\0' ? hook : hook + ":" + path;
     return environment;
+}
+
+ProgramEnvironment kinetoEnvironment(const std::string& sockets, const std::string& settings,
+                                     const std::string& traces) {
+    ProgramEnvironment environment;
+    add(environment, "KINETO_USE_DAEMON", "1");
+    add(environment, "KINETO_IPC_SOCKET_DIR", sockets);
+    add(environment, "KINETO_CONFIG", settings + kKinetoSettings);
+    add(environment, "KINETO_ONDEMAND_TRACE_DIR", traces);
+    return environment;
+}
+
+Result<void> writeKinetoSettings(const std::string& folder) {
+    const std::string path = folder + kKinetoSettings;
+    if (const int error = writeNewFile(path, "ON_DEMAND_CONFIG_UPDATE_INTERVAL_SECS=1\n");
+        error != 0)
+        return failure(ErrorCode::kFailure,
+                       fmt::format("{} cannot be written: {}", path, std::strerror(error)));
+    return {};
 }
 
 std::string injectionHome() {

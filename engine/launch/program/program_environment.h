@@ -2,6 +2,7 @@
 #pragma once
 
 #include "storage/model/capture_schedule.h"
+#include "storage/model/result.h"
 
 #include <cstdint>
 #include <map>
@@ -26,6 +27,14 @@ struct ProgramEnvironment {
 /// Nothing is added but what is not set; PYTHONPATH is continued. A home without library gives a
 /// note, and nothing.
 [[nodiscard]] ProgramEnvironment programEnvironment(const ProgramVariables& variables);
+
+/// For PyTorch's own profiler, which asks a daemon for work. Folders: of the sockets, of its
+/// settings (writeKinetoSettings), of traces. Likewise only what is not set.
+[[nodiscard]] ProgramEnvironment kinetoEnvironment(const std::string& sockets,
+                                                   const std::string& settings,
+                                                   const std::string& traces);
+/// So that it asks once a second.
+Result<void> writeKinetoSettings(const std::string& folder);
 
 /// Beside our own program.
 [[nodiscard]] std::string injectionHome();
