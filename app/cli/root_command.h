@@ -14,6 +14,7 @@ namespace shardscope::cli {
 // The verbs of `shardscope`, in the order of its help.
 
 Command addRecord(CLI::App& root);
+Command addAttach(CLI::App& root);
 Command addControl(CLI::App& root);
 Command addImport(CLI::App& root);
 Command addReport(CLI::App& root);
@@ -34,9 +35,9 @@ Command addAgent(CLI::App& root);
 Command addDataSum(CLI::App& root);
 Command addServe(CLI::App& root);
 
-inline constexpr std::array kVerbs{addRecord,  addControl,  addImport, addReport,    addAnalyze,
-                                   addCompare, addVerify,   addInfo,   addQuery,     addRepair,
-                                   addExport,  addTokenize, addPlan,   addCalibrate, addBench,
-                                   addTune,    addDoctor,   addAgent,  addDataSum,   addServe};
+inline constexpr std::array kVerbs{
+    addRecord,    addAttach, addControl, addImport, addReport, addAnalyze,  addCompare,
+    addVerify,    addInfo,   addQuery,   addRepair, addExport, addTokenize, addPlan,
+    addCalibrate, addBench,  addTune,    addDoctor, addAgent,  addDataSum,  addServe};
 
 }  // namespace shardscope::cli

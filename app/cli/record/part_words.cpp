@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,15 @@ Result<TimeRange> parseTimeRange(const std::string& text) {
                         "recording, like 1.5:2 or 200ms:350ms",
                         text));
     return TimeRange{*begin, *end};
+}
+
+Result<Duration> parseDuration(const std::string& text, const std::string& flag) {
+    const auto time = timeOf(text);
+    constexpr std::int64_t kLongestNs = 86'400'000'000'000;
+    if (time && time->ns >= 0 && time->ns <= kLongestNs) return Duration{time->ns};
+    return failure(ErrorCode::kUsage,
+                   fmt::format("{} {} is not a time of at most a day: write it like 500ms or 10s",
+                               flag, text));
 }
 
 Result<questions::Selection> parseSelection(const std::string& range, const std::string& steps,

@@ -16,6 +16,9 @@ namespace shardscope::cli {
 /// ms, us, ns). kUsage with a sentence.
 [[nodiscard]] Result<TimeRange> parseTimeRange(const std::string& text);
 
+/// "500ms", "10s"; seconds without a unit. kUsage with a sentence that names the flag.
+[[nodiscard]] Result<Duration> parseDuration(const std::string& text, const std::string& flag);
+
 /// Of what follows --range, --steps ("2-5,9") and --ranks; empty: not given. kUsage with a
 /// sentence.
 [[nodiscard]] Result<questions::Selection> parseSelection(const std::string& range,

@@ -7,6 +7,7 @@
 #include "app/cli/options.h"
 #include "app/cli/record/data_path.h"
 #include "app/cli/record/dry_run.h"
+#include "app/cli/record/record_kineto.h"
 #include "app/cli/record/record_options.h"
 #include "app/cli/record/record_program.h"
 #include "app/cli/record/run_environment.h"
@@ -317,7 +318,24 @@ int recordAsFirst(RecordOptions& options, const launch::TaskPlace& task, RunProg
     return finish(recordTasks(options, task, progress, config), options, config, progress);
 }
 
+/// What is wrong with the options of a window; empty: nothing.
+std::string kinetoFault(const RecordOptions& options) {
+    if (options.withKineto && options.program.empty())
+        return "--kineto records a program that follows --; name one, or use `shardscope attach`";
+    const auto given = options.kineto.given();
+    if (options.withKineto || given.empty()) return {};
+    return fmt::format(
+        "{} is about a window through PyTorch's profiler; add --kineto, or leave it "
+        "out",
+        given.front());
+}
+
 int runRecord(RecordOptions& options) {
+    if (const std::string fault = kinetoFault(options); !fault.empty()) {
+        tellError(fault);
+        return static_cast<int>(ErrorCode::kUsage);
+    }
+    if (options.withKineto) return recordKineto(options);
     if (!options.program.empty()) return recordProgram(options);
     // The end of an agent or of the reader of our output is a write error; it does not end us.
     std::signal(SIGPIPE, SIG_IGN);

@@ -25,6 +25,7 @@ constexpr const char* kExamples = R"(Examples:
   shardscope record --resume ckpt --steps 80 --ranks 4 --output second.sscope
   shardscope record --model ref --strategy zero3 --ranks 8 --dry-run
   shardscope record -o run.sscope -- torchrun --nproc-per-node 2 train.py
+  shardscope record --kineto --window 1s -o run.sscope -- python -I train.py
 
 After -- any program is recorded as it is (docs/any_program.md): it keeps terminal, signals and exit
 status. Of the options only those of the recording count then.
@@ -79,6 +80,10 @@ void RecordOptions::addTo(CLI::App& app) {
     addOption(app, "--step-range", stepRange,
               "of a program after --: ranges (record_function) whose name matches are steps")
         .takes("REGEX");
+    addFlag(app, "--kineto", withKineto,
+            "of a program after --: a window by PyTorch's own profiler, nothing of ours in it")
+        .under(kKinetoHeading);
+    kineto.addTo(app);
     addFlag(app, "--dry-run", dryRun,
             "print what each rank needs and whether it fits; start nothing");
     addFlag(app, "--json", json, "print one JSON object at the end");

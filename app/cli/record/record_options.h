@@ -4,6 +4,7 @@
 #include "app/cli/hosts/launched_tasks.h"
 #include "app/cli/hosts/run_hosts.h"
 #include "app/cli/options.h"
+#include "app/cli/record/kineto_options.h"
 #include "app/cli/record/run_flags.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
@@ -39,7 +40,9 @@ public:
 
     /// What follows after --: a program and its arguments; empty: our own training.
     std::vector<std::string> program;
-    std::string stepRange;  ///< ranges of such a program that are steps
+    std::string stepRange;    ///< ranges of such a program that are steps
+    bool withKineto = false;  ///< of such a program a window, by PyTorch's profiler
+    KinetoOptions kineto{"10s"};
     bool force = false;
     bool json = false;
     bool quiet = false;

@@ -2,6 +2,7 @@
 
 #include "app/cli/console.h"
 #include "app/cli/record/data_path.h"
+#include "app/cli/record/passed_signals.h"
 #include "app/cli/record/run_environment.h"
 #include "app/cli/record/run_progress.h"
 #include "app/cli/record/run_recorder.h"
@@ -18,16 +19,11 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -41,9 +37,6 @@ namespace shardscope::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Signals that the program gets where another process sends them to us.
-constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 /// What of a run's options says something about a program that we know nothing of.
 constexpr std::array kProgramOptions = {"output",   "capture",  "capture_steps", "capture_every",
@@ -138,34 +131,6 @@ RunFacts factsOf(const run::RunConfig& config, const RecordOptions& options) {
                               .count();
     return facts;
 }
-
-/// Those of another process go to the program; those of the terminal reach it without us.
-class PassedSignals {
-public:
-    static Result<PassedSignals> open() {
-        sigset_t signals;
-        ::sigemptyset(&signals);
-        for (const int each : kPassedOn) ::sigaddset(&signals, each);
-        FileDescriptor descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-        if (!descriptor.valid() || ::sigprocmask(SIG_BLOCK, &signals, nullptr) != 0)
-            return failure(ErrorCode::kFailure,
-                           fmt::format("signals cannot be received: {}", std::strerror(errno)));
-        return PassedSignals(std::move(descriptor));
-    }
-
-    void attach(launch::ProgramSupervisor& program) {
-        program.watch(m_descriptor.get(), [fd = m_descriptor.get(), &program] {
-            signalfd_siginfo signal{};
-            while (::read(fd, &signal, sizeof signal) == sizeof signal)
-                program.passOn(static_cast<int>(signal.ssi_signo), signal.ssi_code == SI_KERNEL);
-            return true;
-        });
-    }
-
-private:
-    explicit PassedSignals(FileDescriptor descriptor) : m_descriptor(std::move(descriptor)) {}
-    FileDescriptor m_descriptor;
-};
 
 int statusOf(const launch::ProcessEnd& end) {
     return end.code ? *end.code : 128 + end.signal.value_or(0);
