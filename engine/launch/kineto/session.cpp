@@ -8,7 +8,7 @@
 namespace shardscope::launch::kineto {
 namespace {
 
-constexpr std::size_t kMostProcesses = 1024;
+constexpr std::size_t kMostProcesses = 512;
 constexpr std::int64_t kOthersEveryMs = 2000;
 constexpr std::int64_t kSlackMs = 1000;
 
@@ -60,6 +60,7 @@ Session::Process* Session::processOf(const Request& request, pid_t pid, std::int
     process.pid = pid;
     process.ownPid = request.pids.front();
     process.look = m_eyes->look(pid);
+    process.named = roleByName(process.look.command);
     if (process.look.ancestors.empty())
         process.look.ancestors.assign(request.pids.begin() + 1, request.pids.end());
     Process& added = m_processes.insert_or_assign(pid, std::move(process)).first->second;

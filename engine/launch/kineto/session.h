@@ -99,6 +99,7 @@ private:
         pid_t pid = 0;     ///< as we see it
         pid_t ownPid = 0;  ///< as it sees itself
         ProcessLook look;
+        std::optional<Role> named;  ///< by its command
         Role role = Role::kRank;
         State state = State::kKnown;
         bool wasBusy = false;
@@ -119,6 +120,7 @@ private:
     [[nodiscard]] bool isOurs(pid_t pid) const;
     [[nodiscard]] bool isHopeless(pid_t pid) const;
     void assignRoles();
+    [[nodiscard]] static std::optional<Role> roleByName(const std::string& command);
     [[nodiscard]] Role roleOf(const Process& process) const;
     [[nodiscard]] std::string answerFor(Process& process, std::int64_t nowMs);
     [[nodiscard]] std::string configuration(const Process& process) const;

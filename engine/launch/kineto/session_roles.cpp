@@ -10,34 +10,38 @@
 namespace shardscope::launch::kineto {
 namespace {
 
-/// In the command of a program that starts ranks and imports PyTorch for it.
-constexpr std::array<std::string_view, 7> kLaunchers = {"torchrun",
-                                                        "torch.distributed.run",
-                                                        "torch.distributed.launch",
-                                                        "torch/distributed/run",
-                                                        "accelerate",
-                                                        "deepspeed",
-                                                        "lightning run"};
-/// In that of processes that ranks start for their own ends.
-constexpr std::int32_t kMostProcessesOfAHost = 4096;
+/// Programs and modules that start ranks and import PyTorch for it.
+constexpr std::array<std::string_view, 9> kLaunchers = {
+    "torchrun",  "torch.distributed.run",      "torch.distributed.launch",  "accelerate",
+    "deepspeed", "accelerate.commands.launch", "deepspeed.launcher.launch", "fabric",
+    "lightning"};
+/// In the command of processes that ranks start for their own ends.
 constexpr std::array<std::string_view, 3> kHelpers = {"torch/_inductor/compile_worker",
                                                       "multiprocessing.resource_tracker",
                                                       "multiprocessing.forkserver"};
+constexpr std::int32_t kMostProcessesOfAHost = 4096;
 
-/// The program is one of the first words; a script's own arguments say nothing.
-std::string_view firstWords(std::string_view command) {
-    constexpr int kMostFirstWords = 4;
-    std::size_t end = 0;
-    for (int word = 0; word < kMostFirstWords && end != std::string_view::npos; ++word)
-        end = command.find(' ', word == 0 ? 0 : end + 1);
-    return command.substr(0, end);
+std::string_view takeWord(std::string_view& text) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    return word;
 }
 
-template <std::size_t N>
-bool holdsAny(std::string_view text, const std::array<std::string_view, N>& words) {
-    return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-        return text.find(word) != std::string_view::npos;
-    });
+/// The program, script or module that a command runs, without its folder: an interpreter's options
+/// are passed over, and a script's arguments say nothing.
+std::string_view mainWord(std::string_view command) {
+    std::string_view word = takeWord(command);
+    word.remove_prefix(word.rfind('/') + 1);  // npos + 1 is 0
+    if (!word.starts_with("python")) return word;
+    do word = takeWord(command);
+    while (word.starts_with('-') && word != "-m" && word != "-c");
+    if (word == "-m") return takeWord(command);
+    return word.substr(word.rfind('/') + 1);
+}
+
+bool isPython(std::string_view command) {
+    std::string_view word = takeWord(command);
+    return word.substr(word.rfind('/') + 1).starts_with("python");
 }
 
 std::string titleOf(pid_t pid, const ProcessLook& look) {
@@ -51,10 +55,18 @@ bool isBelow(const ProcessLook& look, pid_t pid) {
 
 }  // namespace
 
+std::optional<Session::Role> Session::roleByName(const std::string& command) {
+    if (std::find(kLaunchers.begin(), kLaunchers.end(), mainWord(command)) != kLaunchers.end())
+        return Role::kLauncher;
+    const bool helps = std::any_of(kHelpers.begin(), kHelpers.end(), [&](std::string_view word) {
+        return command.find(word) != std::string::npos;
+    });
+    return helps ? std::optional(Role::kHelper) : std::nullopt;
+}
+
 Session::Role Session::roleOf(const Process& process) const {
     const ProcessLook& look = process.look;
-    if (holdsAny(firstWords(look.command), kLaunchers)) return Role::kLauncher;
-    if (holdsAny(look.command, kHelpers)) return Role::kHelper;
+    if (process.named) return *process.named;
     for (const auto& [pid, other] : m_processes) {
         if (pid == process.pid || other.role == Role::kLauncher) continue;
         if (!look.rank && other.look.rank && isBelow(other.look, process.pid))
@@ -204,8 +216,7 @@ void Session::addMissing(Outcome& outcome) const {
     }
     for (const auto& [pid, other] : m_others) {
         const bool telling = other.hasTorch || other.look.rank ||
-                             (m_processes.empty() &&
-                              firstWords(other.look.command).find("python") != std::string::npos);
+                             (m_processes.empty() && isPython(other.look.command));
         if (!telling || named.contains(pid)) continue;
         // A child of a rank has its variables, and PyTorch where it was forked.
         const bool below = std::any_of(

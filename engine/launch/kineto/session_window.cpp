@@ -99,16 +99,17 @@ void Session::noteLate(std::int64_t nowMs) {
 
 /// Whether all ranks have taken the same steps, by when their optimizers began.
 bool Session::isAligned() const {
-    std::int64_t first = 0, last = 0, longest = 0;
+    std::optional<std::int64_t> first;
+    std::int64_t last = 0, longest = 0;
     for (const auto& [pid, process] : m_processes) {
         const TraceLook& trace = process.written;
         if (process.state != State::kTaken || trace.steps < 2) continue;
-        if (first == 0) first = last = trace.firstStepNs;
-        first = std::min(first, trace.firstStepNs);
+        if (!first) last = trace.firstStepNs;
+        first = std::min(first.value_or(last), trace.firstStepNs);
         last = std::max(last, trace.firstStepNs);
         longest = std::max(longest, (trace.lastStepNs - trace.firstStepNs) / (trace.steps - 1));
     }
-    return last - first <= longest / 2;
+    return !first || last - *first <= longest / 2;
 }
 
 /// Ranks that are asked at different times, between which one of them passes a multiple of the
