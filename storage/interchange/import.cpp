@@ -73,6 +73,13 @@ struct Readable {
     }
 };
 
+/// Of all inputs, as far as that is known before they are read.
+std::vector<RankId> ranksBefore(const std::vector<Input>& inputs, const ImportOptions& options) {
+    if (options.traced && options.traced->ranks.size() == inputs.size())
+        return options.traced->ranks;
+    return inputs.size() > 1 ? ranksByName(inputs) : std::vector<RankId>{};
+}
+
 /// One round over all inputs.
 class Import {
 public:
@@ -83,7 +90,7 @@ public:
           m_known(&known),
           m_readable(&readable),
           m_id(id),
-          m_named(inputs.size() > 1 ? ranksByName(inputs) : std::vector<RankId>{}),
+          m_named(ranksBefore(inputs, options)),
           m_mayPublish(options.readable && !readable.announced),
           m_zeroNs(known.zeroNs) {}
 
@@ -108,6 +115,7 @@ private:
     [[nodiscard]] Learned unrelated(ClockGroups clocks) const;
     void noteClocks();
     Result<void> finish();
+    void addTraced();
     [[nodiscard]] std::string sourceText() const;
 
     const std::vector<Input>* m_inputs;
@@ -340,7 +348,16 @@ Result<void> Import::finish() {
              {},
              static_cast<std::int64_t>(m_account.rejected())});
     m_builder->addDiagnostic({Severity::kNote, "imported", sourceText(), "", std::nullopt, {}, 1});
+    if (m_options->traced) addTraced();
     return m_builder->finish(m_run, m_ended);
+}
+
+void Import::addTraced() {
+    const TracedRun& traced = *m_options->traced;
+    m_run.worldSize = std::max(m_run.worldSize, traced.worldSize);
+    m_run.commandLine = traced.commandLine;
+    m_run.product = traced.product;
+    for (const Diagnostic& each : traced.diagnostics) m_builder->addDiagnostic(each);
 }
 
 /// What the recording says of where it comes from; folders stay private.

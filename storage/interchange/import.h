@@ -3,7 +3,9 @@
 
 #include "storage/interchange/account.h"
 #include "storage/interchange/trace_builder.h"
+#include "storage/model/ids.h"
 #include "storage/model/input_file.h"
+#include "storage/model/recording.h"
 #include "storage/model/result.h"
 
 #include <chrono>
@@ -18,6 +20,15 @@ namespace shardscope::interchange {
 namespace kineto {
 struct RankLayout;
 }
+
+/// What a program that had the traces written knows of them, and the traces do not say.
+struct TracedRun {
+    std::vector<RankId> ranks;  ///< of each input, in their order
+    std::int32_t worldSize = 0;
+    std::string commandLine;
+    std::string product;  ///< instead of the import
+    std::vector<Diagnostic> diagnostics{};
+};
 
 struct ImportOptions {
     std::string output;
@@ -37,6 +48,7 @@ struct ImportOptions {
     /// once more. What is readable grows no more, and its times become later by so much; nothing:
     /// not all by the same, or its ranks become others.
     std::function<void(std::optional<Duration> later)> readAgain;
+    std::optional<TracedRun> traced{};  ///< of files, not of folders
 };
 
 /// Files, or folders with one file a rank. "-" reads standard input; that and other pipes are
