@@ -19,6 +19,8 @@ public:
     virtual void requestKill() = 0;  ///< at once
     /// What is captured from some step on, alike on all ranks.
     virtual void requestCapture(const CaptureChange& change) = 0;
+    /// What a flight recorder holds is written; false: the run is recorded as a whole.
+    virtual bool requestKeep() = 0;
     /// Stops and reports `error` as the reason, e.g. when the recording cannot be written.
     virtual void abandon(const Error& error) = 0;
 };

@@ -37,6 +37,8 @@ public:
     /// noticed of ranks that stand still, as diagnostics or log lines of theirs.
     virtual void message(RankId rank, const run::Message& message) = 0;
     virtual void chunk(RankId rank, std::span<const std::byte> bytes) = 0;
+    /// The user asks for what a flight recorder holds.
+    virtual bool keep() { return false; }
     /// What the agent of another host holds of its ranks' events, when that has changed.
     virtual void backlog(std::int32_t, const run::Backlog&) {}
     /// At least five times a second.
@@ -73,6 +75,7 @@ public:
     void requestStop() override;  ///< after the current step
     void requestKill() override;
     void requestCapture(const CaptureChange& change) override;
+    bool requestKeep() override { return m_sink.keep(); }
     void abandon(const Error& error) override;
 
 private:

@@ -90,14 +90,24 @@ struct ProcessEnding {
     std::uint64_t dropped = 0;
 };
 
+/// Where the process is in the collectives of a group: every two seconds where that has changed or
+/// one is open.
+struct CollectiveProgress {
+    std::string group;
+    std::uint64_t issued = 0;    ///< so many, without messages between two ranks
+    std::uint64_t sequence = 0;  ///< of the oldest that is open
+    std::string operation;       ///< of the same; empty: none is open
+    std::int64_t openNs = 0;     ///< for how long
+};
+
 /// Events, as CaptureSession encodes them.
 struct EventChunk {
     columns::ChunkBytes bytes;
 };
 
-using LinkMessage =
-    std::variant<ProcessHello, ProcessFact, RankClaim, LaneFacts, NewStrings, StepEnded,
-                 MetricPoint, LogText, ProcessEnding, CaptureChange, EventChunk>;
+using LinkMessage = std::variant<ProcessHello, ProcessFact, RankClaim, LaneFacts, NewStrings,
+                                 StepEnded, MetricPoint, LogText, ProcessEnding, CaptureChange,
+                                 EventChunk, CollectiveProgress>;
 
 /// A whole frame.
 [[nodiscard]] std::vector<std::byte> encodeLink(const LinkMessage& message);

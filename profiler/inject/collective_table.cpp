@@ -105,6 +105,7 @@ CollectiveTable::Group& CollectiveTable::groupOf(const ShardscopeCollective& col
     const auto [at, fresh] = m_groups.try_emplace(number);
     Group& group = at->second;
     if (!fresh) return group;
+    group.name = collective.group;
     // PyTorch's Gloo has two threads for each group unless asked for others.
     constexpr int kGlooWorkers = 2;
     group.workers = collective.workers;
@@ -140,6 +141,7 @@ std::uint64_t CollectiveTable::issued(const ShardscopeCollective& collective, st
     const MutexLock lock(m_mutex);
     Open open;
     open.group = groupNumber(collective.group);
+    open.issuedNs = nowNs;
     Group& group = groupOf(collective, open.group);
     CollectiveEvent& event = open.event;
     event.operation = known->operation;
@@ -195,6 +197,26 @@ void CollectiveTable::remove(std::uint64_t number, std::int64_t nowNs, bool whol
     open.event.start = std::max(open.event.issue, m_session.at(open.startNs));
     open.event.end = std::max(open.event.start, m_session.at(nowNs));
     store(open, group);
+}
+
+std::vector<capture::CollectiveProgress> CollectiveTable::progress(std::int64_t nowNs) {
+    const MutexLock lock(m_mutex);
+    std::vector<capture::CollectiveProgress> all;
+    for (auto& [number, group] : m_groups) {
+        capture::CollectiveProgress progress{group.name, group.next, 0, "", 0};
+        std::uint64_t oldest = 0;
+        for (const auto& [id, open] : m_open) {
+            if (open.group != number || isMessage(open.event.operation)) continue;
+            if (oldest != 0 && id > oldest) continue;
+            oldest = id;
+            progress.sequence = open.event.sequence;
+            progress.operation = toWord(open.event.operation);
+            progress.openNs = nowNs - open.issuedNs;
+        }
+        if (oldest != 0 || group.reported != group.next) all.push_back(std::move(progress));
+        group.reported = group.next;
+    }
+    return all;
 }
 
 void CollectiveTable::completed(std::uint64_t number, std::int64_t nowNs) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "profiler/capture/capture_session.h"
+#include "profiler/capture/program_link.h"
 #include "profiler/inject/inject_api.h"
 #include "storage/model/events.h"
 #include "storage/model/mutex.h"
@@ -18,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace shardscope::inject {
 
@@ -35,15 +37,21 @@ public:
     /// It failed, or its end will not be known.
     void failed(std::uint64_t number, std::int64_t nowNs);
 
+    /// Of each group that has changed since the last call, or has one open.
+    std::vector<capture::CollectiveProgress> progress(std::int64_t nowNs);
+
 private:
     struct Open {
+        std::int64_t issuedNs = 0;
         CollectiveEvent event;
         std::uint32_t group = 0;
         bool running = false;
         std::int64_t startNs = 0;
     };
     struct Group {
+        std::string name;
         std::uint64_t next = 0;
+        std::uint64_t reported = 0;  ///< of `next`
         std::map<std::pair<std::int32_t, std::int32_t>, std::uint64_t> messages;
         std::deque<std::uint64_t> queue;  ///< issued and not running
         int running = 0;

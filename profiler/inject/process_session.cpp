@@ -113,6 +113,7 @@ void ProcessSession::run() {
         }
         const bool everything = asked != m_flushDone;
         sample(nowNs);
+        reportProgress(nowNs);
         m_settledNs = nowNs - kSettleNs;
         m_capture.drain(nowNs, everything);
         if (!everything) continue;
@@ -134,6 +135,13 @@ void ProcessSession::sample(std::int64_t nowNs) {
     m_capture.push(
         CounterEvent{time, lanes::kResidentSet.id, static_cast<double>(usage.residentSet.count)});
     m_capture.push(CounterEvent{time, lanes::kCpuTime.id, static_cast<double>(usage.cpuTimeNs)});
+}
+
+void ProcessSession::reportProgress(std::int64_t nowNs) {
+    constexpr std::int64_t kProgressNs = 2'000'000'000;
+    if (nowNs < m_nextProgressNs) return;
+    m_nextProgressNs = nowNs + kProgressNs;
+    for (const capture::CollectiveProgress& each : m_collectives.progress(nowNs)) post(each);
 }
 
 void ProcessSession::take(const CaptureChange& change) {

@@ -65,6 +65,7 @@ private:
     void startThread();
     void run();
     void sample(std::int64_t nowNs);
+    void reportProgress(std::int64_t nowNs);
     void take(const CaptureChange& change);
 
     const ProcessOptions m_options;
@@ -77,6 +78,7 @@ private:
     CollectiveTable m_collectives;
     std::atomic<std::uint64_t> m_lostEvents{0};  ///< of chunks that found no room
     std::int64_t m_nextSampleNs = 0;
+    std::int64_t m_nextProgressNs = 0;
 
     std::mutex m_mutex;
     std::condition_variable m_flushed;

@@ -45,6 +45,7 @@ enum class DetailReason : std::uint8_t {
     kMaxSize = 3,   ///< thinned: the file would have grown past its largest size
     kMaxRate = 4,   ///< thinned: it grew faster than it was to
     kRequest = 5,   ///< left out on request while the run went on
+    kKeepLast = 6,  ///< recorded, but only the time before something happened was to be kept
 };
 struct DetailReasonWords {
     DetailReason value;
@@ -57,7 +58,8 @@ constexpr auto wordsOf(DetailReason) {
          {DetailReason::kNotSlow, "--capture-slow", "not kept"},
          {DetailReason::kMaxSize, "--max-size", "thinned"},
          {DetailReason::kMaxRate, "--max-rate", "thinned"},
-         {DetailReason::kRequest, "a request during the run", "not recorded"}});
+         {DetailReason::kRequest, "a request during the run", "not recorded"},
+         {DetailReason::kKeepLast, "--keep-last", "not kept"}});
 }
 /// "thinned", "not kept" or "not recorded".
 [[nodiscard]] constexpr const char* fateOf(DetailReason reason) {

@@ -35,7 +35,7 @@ Result<std::string> lineOf(const ControlOptions& options) {
     if (options.verb == "capture" && !schedule)
         return failure(ErrorCode::kUsage, "capture takes --steps 10-20, --every 100, or both");
     Json json;
-    if (options.verb == "stop" || options.verb == "kill")
+    if (options.verb == "stop" || options.verb == "kill" || options.verb == "keep")
         return Json{{"command", options.verb}}.dump();
     json["command"] = "capture";
     if (options.verb == "pause") json["level"] = "steps";
@@ -65,10 +65,11 @@ Command addControl(CLI::App& root) {
         .required()
         .takes("RECORDING");
     addOption(*app, "command", options->verb,
-              "stop, kill, pause (steps and metrics only), resume, level, capture")
+              "stop, kill, pause (steps and metrics only), resume, level, capture, keep (what "
+              "--keep-last holds)")
         .required()
         .takes("COMMAND")
-        .oneOf({"stop", "kill", "pause", "resume", "level", "capture"});
+        .oneOf({"stop", "kill", "pause", "resume", "level", "capture", "keep"});
     addOption(*app, "level", options->level, "after level: full, light or steps").takes("LEVEL");
     addOption(*app, "--steps", options->steps, "after capture: these steps, 10-20,500-520")
         .takes("SPANS");

@@ -205,6 +205,12 @@ Result<std::string> ControlCommands::apply(std::string_view line) const {
         m_run.requestKill();
         return std::string("killing the run");
     }
+    if (command == "keep") {
+        if (m_run.requestKeep()) return std::string("what is held of the last steps is kept");
+        return failure(
+            ErrorCode::kUsage,
+            "this run is recorded as a whole; --keep-last makes a flight recorder of it");
+    }
     if (command == "capture") return changeCapture(m_run, m_capture, json);
     return failure(ErrorCode::kUsage, fmt::format("not understood: {}", line));
 }

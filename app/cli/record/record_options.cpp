@@ -77,6 +77,11 @@ void RecordOptions::addTo(CLI::App& app) {
             .under(toWord(run::OptionSection::kHosts));
     addAllowCommands(app, allowCommands, "a run file or checkpoint");
     addForce(app, force, kAnOldRecording);
+    addOption(app, "--keep-last", keepLast,
+              "of a program after --: keep detail only of so many seconds before a slow step, the "
+              "end of a rank, SIGUSR1 or `shardscope control FILE keep`")
+        .takes("SECONDS")
+        .withinReal(1, 3600);
     addOption(app, "--step-range", stepRange,
               "of a program after --: ranges (record_function) whose name matches are steps")
         .takes("REGEX");

@@ -173,8 +173,13 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
     if (!writer) return failure(writer);
     if (auto limited = writer->limitSize(run::sizeLimitOf(config)); !limited)
         return failure(limited);
-    RecordedRun run{config.output, run::captureWishOf(config), config.captureSlow};
+    RecordedRun run;
+    run.output = config.output;
+    run.capture = run::captureWishOf(config);
+    run.captureSlow = config.captureSlow;
     run.whenUnwritable = "the program goes on";
+    constexpr double kSecondNs = 1e9;
+    run.keepLast = {static_cast<std::int64_t>(options.keepLast.value_or(0) * kSecondNs)};
     RunRecorder recorder(run, originNs, std::move(*writer), progress);
     HostFacts host = launch::hostFacts();
     host.clockOffsetNs = -originNs;

@@ -54,7 +54,7 @@ std::optional<double> tokensPerSecondOf(const std::string& recording) {
 }  // namespace
 
 RecordedRun recordedRunOf(const run::RunConfig& config) {
-    return {config.output, run::captureWishOf(config), config.captureSlow, config.ranks,
+    return {config.output, run::captureWishOf(config), {}, config.captureSlow, config.ranks,
             config.steps,  run::placesOf(config)};
 }
 
@@ -67,7 +67,13 @@ RunRecorder::RunRecorder(RecordedRun run, std::int64_t originNs, storage::Record
       m_backlogs(progress),
       m_tally(m_of.ranks, m_of.steps),
       m_nextFlush(std::chrono::steady_clock::now()) {
-    if (m_of.captureSlow > 0) m_slow.emplace(m_writer, m_of.captureSlow, m_of.ranks);
+    constexpr double kUsuallySlow = 2;
+    constexpr std::size_t kMostKept = std::size_t{512} << 20;
+    if (m_of.keepLast.ns > 0)
+        m_slow.emplace(m_writer, m_of.captureSlow > 0 ? m_of.captureSlow : kUsuallySlow,
+                       m_of.keepLast, kMostKept);
+    else if (m_of.captureSlow > 0)
+        m_slow.emplace(m_writer, m_of.captureSlow, m_of.ranks);
 }
 
 void RunRecorder::hostReady(const HostFacts& host) {
@@ -134,6 +140,12 @@ void RunRecorder::chunk(RankId rank, std::span<const std::byte> bytes) {
         return;
     }
     wrote(result);
+}
+
+bool RunRecorder::keep() {
+    if (m_of.keepLast.ns == 0) return false;
+    m_slow->keep();
+    return true;
 }
 
 void RunRecorder::tick() {
@@ -259,6 +271,7 @@ void RunRecorder::on(RankId rank, const run::RankExited& exited) {
     facts(rank).exitCode = exited.code;
     facts(rank).exitSignal = exited.signal;
     const bool well = exited.code == 0 && m_finished[rank.value];
+    if (!well) keep();
     m_progress.rank(rank, well ? "finished" : "failed", facts(rank).pid);
 }
 

@@ -24,6 +24,7 @@ namespace shardscope::cli {
 struct RecordedRun {
     std::string output;
     CaptureWish capture;
+    Duration keepLast{};     ///< 0: all; else what is kept before something happens
     double captureSlow = 0;  ///< as RunConfig has it
     std::int32_t ranks = 0;  ///< 0: as they come
     std::int32_t steps = 0;  ///< 0: unknown
@@ -44,6 +45,7 @@ public:
     void clockCompared(const ClockFacts& clock) override;
     void message(RankId rank, const run::Message& message) override;
     void chunk(RankId rank, std::span<const std::byte> bytes) override;
+    bool keep() override;
     void backlog(std::int32_t host, const run::Backlog& held) override;
     void tick() override;
 

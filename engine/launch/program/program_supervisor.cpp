@@ -345,6 +345,7 @@ void ProgramSupervisor::abandon(const Error&) {
 }
 
 void ProgramSupervisor::passOn(int number, bool fromTerminal) {
+    if (number == SIGUSR1 && m_sink.keep()) return;  // it was meant for the flight recorder
     if (m_end) {
         if (number == SIGINT || number == SIGTERM) m_leave = true;
     } else if (!fromTerminal && m_child > 0) {

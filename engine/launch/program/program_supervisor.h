@@ -71,6 +71,7 @@ public:
     void requestStop() override;
     void requestKill() override;
     void requestCapture(const CaptureChange& change) override;
+    bool requestKeep() override { return m_sink.keep(); }
     /// The program goes on; nothing more is recorded.
     void abandon(const Error& error) override;
     /// Signal `number` arrived at us; from the terminal, the program has it already.

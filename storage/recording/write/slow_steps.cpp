@@ -69,8 +69,10 @@ void SlowSteps::judge(Rank& rank, const StepFacts& step) {
     const std::int64_t took = (step.end - step.start).ns;
     if (rank.durations.size() >= kLeastCompared) {
         const std::int64_t median = medianOf({rank.durations.begin(), rank.durations.end()});
-        if (static_cast<double>(took) >= m_factor * static_cast<double>(median))
+        if (static_cast<double>(took) >= m_factor * static_cast<double>(median)) {
             m_slow.insert(step.step.value);
+            if (m_window.ns > 0) keep();
+        }
     }
     rank.durations.push_back(took);
     if (rank.durations.size() > kMostCompared) rank.durations.pop_front();
@@ -87,8 +89,29 @@ Result<void> SlowSteps::stepDone(const StepFacts& step) {
     if (rank.steps.size() > kMostSteps) rank.steps.pop_front();
     if (++m_done[step.step.value] < m_ranks) return {};
     m_done.erase(m_done.begin(), m_done.upper_bound(step.step.value));
-    // The one after it decides about a step too.
-    return decide(step.step.value - 1);
+    return decide(decidable(step.step.value));
+}
+
+/// The last step that nothing can change any more, once all ranks have done step `done`.
+std::int32_t SlowSteps::decidable(std::int32_t done) const {
+    if (m_window.ns == 0) return done - 1;  // the one after it decides about a step too
+    std::int32_t last = done - 1;
+    for (const auto& [id, rank] : m_byRank) {
+        if (rank.steps.empty()) continue;
+        const Timestamp since = rank.steps.back().range.end - m_window;
+        const auto first = std::find_if(
+            rank.steps.begin(), rank.steps.end(),
+            [&](const Step& step) { return step.number > m_decided && step.range.end > since; });
+        if (first != rank.steps.end()) last = std::min(last, first->number - 1);
+    }
+    return last;
+}
+
+void SlowSteps::keep() {
+    std::int32_t last = m_decided;
+    for (const auto& [id, rank] : m_byRank)
+        if (!rank.steps.empty()) last = std::max(last, rank.steps.back().number);
+    for (std::int32_t step = m_decided + 1; step <= last + 1; ++step) m_slow.insert(step);
 }
 
 Result<void> SlowSteps::decide(std::int32_t through) {
@@ -223,7 +246,7 @@ Result<void> SlowSteps::declare(RankId id, const Dropped& dropped) {
     for (auto at = dropped.begin(); at != dropped.end();) {
         DetailFacts facts;
         facts.rank = id;
-        facts.reason = DetailReason::kNotSlow;
+        facts.reason = m_window.ns > 0 ? DetailReason::kKeepLast : DetailReason::kNotSlow;
         facts.first = facts.last = {at->first};
         facts.removed = 0;
         for (; at != dropped.end() && at->first <= facts.last.value + 1; ++at) {

@@ -1,6 +1,9 @@
 // Keeps detail only of the steps around slow ones: chunks wait here until it is known whether their
 // steps are. One step before a slow one, it, one after; what lies before the first step stays.
 //
+// As a flight recorder, with a window: chunks wait for so long, and all of what waits is kept once
+// something happens: a step is slow, or keep() is called.
+//
 // Bounded: chunks of steps that stay undecided for too long are given up, oldest first. Lives on
 // the writer's thread, in front of it.
 #pragma once
@@ -27,6 +30,9 @@ public:
     SlowSteps(RecordingWriter& writer, double factor, std::int32_t ranks,
               std::size_t mostBytes = kMostBytes)
         : m_writer(&writer), m_factor(factor), m_ranks(ranks), m_mostBytes(mostBytes) {}
+    /// A flight recorder: `window` before something happens is kept, within `mostBytes`.
+    SlowSteps(RecordingWriter& writer, double factor, Duration window, std::size_t mostBytes)
+        : m_writer(&writer), m_factor(factor), m_mostBytes(mostBytes), m_window(window) {}
 
     /// The run has more ranks than it was known to have: they are to be waited for.
     void expect(std::int32_t ranks) { m_ranks = ranks; }
@@ -34,6 +40,8 @@ public:
     Result<void> add(RankId rank, std::span<const std::byte> chunk);
     /// Steps come in order, of each rank.
     Result<void> stepDone(const StepFacts& step);
+    /// All that waits is kept, and the step in hand.
+    void keep();
     /// No more steps come: what waits is decided by what is known.
     Result<void> finish();
 
@@ -57,6 +65,7 @@ private:
     using Dropped = std::map<std::int32_t, std::uint64_t>;
 
     void judge(Rank& rank, const StepFacts& step);
+    [[nodiscard]] std::int32_t decidable(std::int32_t done) const;
     Result<void> decide(std::int32_t through);
     Result<void> release(RankId id, bool everything);
     Result<void> squeeze();
@@ -73,8 +82,9 @@ private:
 
     RecordingWriter* m_writer;
     double m_factor;
-    std::int32_t m_ranks;
+    std::int32_t m_ranks = 0;
     std::size_t m_mostBytes;
+    Duration m_window{};  ///< 0: none
     std::map<RankId, Rank> m_byRank;
     std::map<std::int32_t, std::int32_t> m_done;  ///< how many ranks have done a step
     std::set<std::int32_t> m_slow;

@@ -33,7 +33,8 @@ std::vector<LinkMessage> examples() {
             LogText{"warning", "something"},
             ProcessEnding{7, 100, 2},
             CaptureChange{"light", "1-2", 3},
-            EventChunk{columns::ChunkBytes(70'000, std::byte{9})}};
+            EventChunk{columns::ChunkBytes(70'000, std::byte{9})},
+            CollectiveProgress{"0", 9, 7, "all-reduce", 5}};
 }
 
 TEST(ProgramLink, AllMessagesComeBackAsTheyWere) {

@@ -113,6 +113,22 @@ TEST(CollectiveTable, AFailedOneIsLeftOutAndFreesItsWorker) {
     EXPECT_EQ(rank.events()[0].sequence, 1u);
 }
 
+TEST(CollectiveTable, SaysWhereItStands) {
+    Rank rank;
+    EXPECT_TRUE(rank.table.progress(0).empty());
+    rank.table.completed(rank.issue(collective("allreduce_"), 10), 20);
+    rank.issue(collective("barrier"), 30);
+    rank.issue(collective("broadcast_"), 40);
+    auto progress = rank.table.progress(1'000);
+    ASSERT_EQ(progress.size(), 1u);
+    EXPECT_EQ(progress[0].group, "0");
+    EXPECT_EQ(progress[0].issued, 3u);
+    EXPECT_EQ(progress[0].sequence, 1u);
+    EXPECT_EQ(progress[0].operation, "barrier");
+    EXPECT_EQ(progress[0].openNs, 970);
+    EXPECT_EQ(rank.table.progress(2'000).size(), 1u);
+}
+
 TEST(CollectiveTable, WhatIsNoOperationHasNoNumber) {
     Rank rank;
     EXPECT_EQ(rank.issue(collective("get_process_group"), 1), 0u);

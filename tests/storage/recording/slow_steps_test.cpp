@@ -26,7 +26,8 @@ constexpr std::int64_t kMs = 1'000'000;
 /// Two ranks, steps of 10 ms, of which some are slow; chunks of 25 ms that know no steps.
 class SlowRun {
 public:
-    SlowRun(const std::string& path, std::size_t mostBytes = SlowSteps::kMostBytes) {
+    SlowRun(const std::string& path, std::size_t mostBytes = SlowSteps::kMostBytes,
+            Duration window = {}) {
         RunFacts run;
         run.id = "0123456789abcdef0123456789abcdef";
         run.configJson = "{}";
@@ -34,7 +35,10 @@ public:
         auto writer = RecordingWriter::create(path, run, true);
         EXPECT_THAT(writer, IsOk());
         m_writer.emplace(std::move(*writer));
-        m_slow.emplace(*m_writer, 1.5, 2, mostBytes);
+        if (window.ns > 0)
+            m_slow.emplace(*m_writer, 1.5, window, mostBytes);
+        else
+            m_slow.emplace(*m_writer, 1.5, 2, mostBytes);
         EXPECT_THAT(m_writer->addHost({0, "host", "cpu", 2, {1 << 30}, "boot", 0, 0}), IsOk());
         for (std::uint32_t rank = 0; rank < 2; ++rank) {
             putRank(rank);
@@ -85,6 +89,7 @@ public:
         for (std::uint32_t rank = 0; rank < 2; ++rank) putRank(rank);
         ASSERT_THAT(m_writer->finalise(RunStatus::kFinished, {m_now}), IsOk());
     }
+    void keep() { m_slow->keep(); }
     [[nodiscard]] std::uint64_t squeezedOut() const { return m_slow->squeezedOut(); }
 
 private:
@@ -195,6 +200,36 @@ TEST(SlowSteps, TheLastOneMayBeSlow) {
     for (int i = 0; i < 20; ++i) run.step(i == 0 || i == 19 ? 30 : 10);
     run.finish();
     EXPECT_EQ(read(path).withDetail, (std::set<std::int32_t>{18, 19}));
+}
+
+TEST(FlightRecorder, KeepsWhatWasBeforeSomethingHappened) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    SlowRun run(path, SlowSteps::kMostBytes, {50 * kMs});
+    for (int i = 0; i < 60; ++i) {
+        run.step(i == 40 ? 30 : 10);
+        if (i == 20) run.keep();
+    }
+    run.finish();
+    const Read found = read(path);
+    // Five steps of 10 ms, and one beside them at each end; likewise before the slow one.
+    for (const std::int32_t kept : {16, 17, 18, 19, 20, 21, 38, 39, 40, 41})
+        EXPECT_TRUE(found.withDetail.contains(kept)) << kept;
+    for (const std::int32_t left : {0, 5, 12, 25, 30, 35, 45, 50, 59})
+        EXPECT_FALSE(found.withDetail.contains(left)) << left;
+    EXPECT_EQ(found.summary.steps.size(), 120u);
+    EXPECT_EQ(found.alive.count, 8'050'000);
+    for (const DetailFacts& facts : found.summary.detail)
+        EXPECT_EQ(facts.reason, DetailReason::kKeepLast);
+}
+
+TEST(FlightRecorder, KeepsNothingOfAHealthyRun) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    SlowRun run(path, SlowSteps::kMostBytes, {50 * kMs});
+    for (int i = 0; i < 30; ++i) run.step(10);
+    run.finish();
+    EXPECT_TRUE(read(path).withDetail.empty());
 }
 
 TEST(SlowSteps, WhatWaitsIsBoundedAndSaid) {
