@@ -61,14 +61,23 @@ public:
     void finished(const RunEnd& end) override {
         if (!end.message.empty()) tellError(end.message);
         if (m_quiet || end.output.empty() || !end.kept) return;
-        tellLine(fmt::format("Recorded {} of {} and {} in {}.", counted(end.stepsKept, "step"),
-                             counted(end.ranks, "rank"),
-                             counted(static_cast<std::int64_t>(end.events), "event"), end.output));
+        tellLine(end.ranks == 0
+                     ? fmt::format("Recorded {} and no rank in {}.",
+                                   m_processes == 1 ? "1 process"
+                                                    : fmt::format("{} processes", m_processes),
+                                   end.output)
+                     : fmt::format("Recorded {} of {} and {} in {}.",
+                                   counted(end.stepsKept, "step"), counted(end.ranks, "rank"),
+                                   counted(static_cast<std::int64_t>(end.events), "event"),
+                                   end.output));
         tellLine("Next: shardscope report " + typedWord(end.output));
     }
 
+    void setProcesses(std::size_t processes) { m_processes = processes; }
+
 private:
     bool m_quiet;
+    std::size_t m_processes = 0;
     std::unique_ptr<RunProgress> m_end;
 };
 
@@ -146,10 +155,13 @@ std::int64_t numberIn(const std::map<std::string, std::string>& facts, const cha
 
 /// What became of the program, as rows.
 void describeEnd(RunRecorder& recorder, RunFacts facts, const launch::ProgramOutcome& outcome) {
-    facts.worldSize = std::max(outcome.ranks, static_cast<std::int32_t>(std::min<std::int64_t>(
-                                                  numberIn(outcome.facts, "world"), kMostRanks)));
+    // Without any rank, rank 0 stands for the program.
+    facts.worldSize = std::max({1, outcome.ranks,
+                                static_cast<std::int32_t>(std::min<std::int64_t>(
+                                    numberIn(outcome.facts, "world"), kMostRanks))});
     facts.parameters = numberIn(outcome.facts, "parameters");
     recorder.describe(facts);
+    for (const ProcessFacts& process : outcome.processes) recorder.addProcess(process);
 }
 
 RunEnd endOf(RunRecorder& recorder, const launch::ProgramOutcome& outcome) {
@@ -162,7 +174,7 @@ RunEnd endOf(RunRecorder& recorder, const launch::ProgramOutcome& outcome) {
 }
 
 Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options,
-                      RunProgress& progress) {
+                      ProgramProgress& progress) {
     auto signals = PassedSignals::open();
     if (!signals) return failure(signals);
     auto folder = launch::makeUserFolder();
@@ -210,6 +222,7 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
         return end;
     }
     describeEnd(recorder, facts, outcome);
+    progress.setProcesses(outcome.processes.size());
     return endOf(recorder, outcome);
 }
 

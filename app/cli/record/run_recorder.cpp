@@ -284,6 +284,10 @@ void RunRecorder::addDiagnostic(const Diagnostic& diagnostic) {
     m_progress.log(diagnostic.severity == Severity::kNote ? "info" : "warning", diagnostic.message);
 }
 
+void RunRecorder::addProcess(const ProcessFacts& process) {
+    if (canWrite()) wrote(m_writer.putProcess(process));
+}
+
 void RunRecorder::noteHangup() {
     if (std::exchange(m_hungUp, true)) return;
     addDiagnostic(

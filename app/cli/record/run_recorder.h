@@ -53,6 +53,7 @@ public:
     RunEnd conclude(const launch::RunOutcome& outcome);
 
     void addDiagnostic(const Diagnostic& diagnostic);
+    void addProcess(const ProcessFacts& process);
     /// What is known of the run as a whole at its end.
     void describe(const RunFacts& facts);
     /// The terminal was closed: the run goes on, and the recording says so.

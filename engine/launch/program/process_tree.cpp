@@ -1,54 +1,40 @@
 #include "engine/launch/program/process_tree.h"
 
+#include "engine/launch/program/proc_files.h"
+#include "storage/model/process_facts.h"
+
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace shardscope::launch {
 namespace {
 
-constexpr std::size_t kMostCommandBytes = 300;
 /// Others' numbers may be given to processes of ours: they are read again every so many looks.
 constexpr std::uint64_t kLooksBetween = 30;
+constexpr std::size_t kMostEnvironmentBytes = 1 << 20;
 
-std::string contentOf(const std::string& path, std::size_t most) {
-    std::string text(most, '\0');
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return {};
-    const ssize_t got = ::read(file, text.data(), text.size());
-    ::close(file);
-    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+/// Program and arguments, without half a character at the end.
+std::string commandOf(std::string text) {
+    if (text.size() == kMostCommandBytes)
+        while (!text.empty() && (text.back() & 0x80) != 0) text.pop_back();
+    std::replace(text.begin(), text.end(), '\0', ' ');
+    while (text.ends_with(' ')) text.pop_back();
     return text;
 }
 
-/// Fields of /proc/PID/stat from the third on, which stand behind the program's name; proc(5).
-std::array<std::int64_t, 50> fieldsOf(std::string_view stat) {
-    std::array<std::int64_t, 50> fields{};
-    const std::size_t end = stat.rfind(')');
-    if (end == std::string_view::npos) return fields;
-    std::string_view rest = stat.substr(std::min(stat.size(), end + 2));
-    for (std::size_t field = 3; field < fields.size() && !rest.empty(); ++field) {
-        const std::size_t blank = std::min(rest.find(' '), rest.size());
-        std::from_chars(rest.data(), rest.data() + blank, fields[field]);
-        rest.remove_prefix(std::min(blank + 1, rest.size()));
-    }
-    return fields;
-}
-
-constexpr std::size_t kParentField = 4, kUserTicksField = 14, kSystemTicksField = 15,
-                      kStartField = 22, kResidentField = 24;
-
 }  // namespace
 
-ProcessTree::ProcessTree(pid_t root, std::string proc) : m_proc(std::move(proc)) {
+ProcessTree::ProcessTree(pid_t root, std::string marker, std::string proc)
+    : m_marker(std::move(marker)), m_proc(std::move(proc)) {
     add(root);
+    if (has(root)) m_rootTicks = m_alive.at(root).startTicks;
 }
 
 void ProcessTree::add(pid_t pid) {
@@ -59,28 +45,50 @@ void ProcessTree::add(pid_t pid) {
     m_alive.emplace(pid, std::move(*process));
 }
 
+std::string ProcessTree::folderOf(pid_t pid) const {
+    return m_proc + "/" + std::to_string(pid);
+}
+
 std::optional<TreeProcess> ProcessTree::read(pid_t pid) const {
-    const std::string text = contentOf(m_proc + "/" + std::to_string(pid) + "/stat", 1024);
+    const std::string text = procText(folderOf(pid) + "/stat", 2048);
     if (text.empty()) return std::nullopt;
     static const std::int64_t kTickNs = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
     static const std::int64_t kPageBytes = ::sysconf(_SC_PAGESIZE);
-    const auto fields = fieldsOf(text);
+    ProcStat stat = procStat(text);
     TreeProcess process;
     process.pid = pid;
-    process.parent = static_cast<pid_t>(fields[kParentField]);
-    process.startTicks = static_cast<std::uint64_t>(fields[kStartField]);
-    process.cpuNs = (fields[kUserTicksField] + fields[kSystemTicksField]) * kTickNs;
-    process.resident = process.peakResident = {fields[kResidentField] * kPageBytes};
+    process.parent = static_cast<pid_t>(stat.fields[ProcStat::kParent]);
+    process.startTicks = static_cast<std::uint64_t>(stat.fields[ProcStat::kStart]);
+    process.name = std::move(stat.name);
+    process.zombie = stat.state == 'Z' || stat.state == 'X';
+    process.cpuNs =
+        (stat.fields[ProcStat::kUserTicks] + stat.fields[ProcStat::kSystemTicks]) * kTickNs;
+    process.resident = process.peakResident = {stat.fields[ProcStat::kResidentPages] * kPageBytes};
     return process;
 }
 
+/// What need not be known of processes that are none of the program.
 void ProcessTree::describe(TreeProcess& process) const {
-    const std::string folder = m_proc + "/" + std::to_string(process.pid);
-    process.command = contentOf(folder + "/cmdline", kMostCommandBytes);
-    std::replace(process.command.begin(), process.command.end(), '\0', ' ');
-    while (process.command.ends_with(' ')) process.command.pop_back();
+    const std::string folder = folderOf(process.pid);
+    process.command = commandOf(procText(folder + "/cmdline", kMostCommandBytes));
+    const std::int64_t peak = statusNumber(procText(folder + "/status", 8192), "VmHWM") * 1024;
+    process.peakResident.count = std::max(process.peakResident.count, peak);
     struct stat facts {};
     if (::stat(folder.c_str(), &facts) == 0) process.user = facts.st_uid;
+}
+
+/// exec() makes another program of it; one that has ended has no command any more.
+void ProcessTree::follow(const TreeProcess& known, TreeProcess& now) const {
+    describe(now);
+    now.parent = known.parent;
+    now.peakResident = std::max(now.peakResident, known.peakResident);
+    if (now.command.empty()) now.command = known.command;
+    if (now.zombie) now.user = known.user;
+}
+
+bool ProcessTree::isMarked(const TreeProcess& process) const {
+    if (m_marker.empty() || process.startTicks < m_rootTicks) return false;
+    return hasEntry(procText(folderOf(process.pid) + "/environ", kMostEnvironmentBytes), m_marker);
 }
 
 std::vector<pid_t> ProcessTree::numbers() const {
@@ -96,42 +104,45 @@ std::vector<pid_t> ProcessTree::numbers() const {
     return numbers;
 }
 
+/// Numbers wrap around: a child may come before its parent.
+void ProcessTree::adopt(std::map<pid_t, TreeProcess>& strangers, Processes& now) const {
+    // A parent may have ended since its child was read; a stranger with its number is another one.
+    const auto isOurs = [&](const TreeProcess& process) {
+        return now.contains(process.parent) ||
+               (m_alive.contains(process.parent) && !strangers.contains(process.parent));
+    };
+    for (bool found = true; found;) {
+        found = false;
+        for (auto each = strangers.begin(); each != strangers.end();) {
+            if (isOurs(each->second) || isMarked(each->second)) {
+                describe(each->second);
+                now.insert(strangers.extract(each++));
+                found = true;
+            } else {
+                ++each;
+            }
+        }
+    }
+}
+
 std::vector<TreeProcess> ProcessTree::look() {
     if (m_looks++ % kLooksBetween == 0) m_others.clear();
-    std::map<pid_t, TreeProcess> now;
-    std::vector<TreeProcess> fresh;
+    Processes now, strangers;
     for (const pid_t pid : numbers()) {
         const auto known = m_alive.find(pid);
         if (known == m_alive.end() && m_others.contains(pid)) continue;
         auto process = read(pid);
         if (!process) continue;
-        if (known != m_alive.end() && known->second.startTicks == process->startTicks) {
-            TreeProcess& same = known->second;
-            process->peakResident.count =
-                std::max(process->resident.count, same.peakResident.count);
-            process->user = same.user;
-            // exec() makes another program of it.
-            describe(*process);
-            if (process->command.empty()) process->command = same.command;
-            now.emplace(pid, std::move(*process));
-        } else {
-            fresh.push_back(std::move(*process));
-        }
+        const bool same = known != m_alive.end() && known->second.startTicks == process->startTicks;
+        if (same) follow(known->second, *process);
+        (same ? now : strangers).emplace(pid, std::move(*process));
     }
-    // Numbers wrap around: a child may come before its parent.
-    for (bool found = true; found;) {
-        found = false;
-        for (TreeProcess& each : fresh) {
-            if (each.pid == 0 || (!now.contains(each.parent) && !m_alive.contains(each.parent)))
-                continue;
-            describe(each);
-            now.emplace(each.pid, each);
-            each.pid = 0;
-            found = true;
-        }
-    }
-    for (const TreeProcess& each : fresh)
-        if (each.pid != 0) m_others.emplace(each.pid, each.startTicks);
+    adopt(strangers, now);
+    for (const auto& [pid, process] : strangers) m_others.emplace(pid, process.startTicks);
+    return settle(std::move(now));
+}
+
+std::vector<TreeProcess> ProcessTree::settle(Processes now) {
     std::vector<TreeProcess> ended;
     for (auto& [pid, process] : m_alive) {
         const auto still = now.find(pid);

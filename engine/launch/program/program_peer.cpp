@@ -3,11 +3,7 @@
 #include "storage/columns/chunk.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -24,26 +20,6 @@ BacklogLimits limits(const std::string& folder) {
     return {std::size_t{64} << 20, std::int64_t{4} << 30, folder};
 }
 
-/// struct pidfd_info of Linux 6.15 (include/uapi/linux/pidfd.h), which older headers lack.
-struct PidfdInfo {
-    std::uint64_t mask;
-    std::uint64_t cgroup;
-    std::uint32_t pid, tgid, ppid;
-    std::uint32_t ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
-    std::int32_t exitCode;
-    std::uint64_t reserved[2];
-};
-constexpr std::uint64_t kPidfdInfoExit = 1u << 3;
-
-std::optional<int> exitStatusOf(int process) {
-    PidfdInfo info{};
-    info.mask = kPidfdInfoExit;
-    constexpr unsigned long kGetInfo = _IOWR(0xFF, 11, PidfdInfo);
-    if (process < 0 || ::ioctl(process, kGetInfo, &info) != 0) return std::nullopt;
-    if ((info.mask & kPidfdInfoExit) == 0) return std::nullopt;
-    return info.exitCode;
-}
-
 }  // namespace
 
 ProgramPeer::ProgramPeer(FileDescriptor socket, const std::string& folder)
@@ -51,8 +27,7 @@ ProgramPeer::ProgramPeer(FileDescriptor socket, const std::string& folder)
     ucred peer{};
     socklen_t size = sizeof peer;
     if (::getsockopt(m_socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) m_pid = peer.pid;
-    if (m_pid > 0)
-        m_process = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, m_pid, 0)));
+    if (m_pid > 0) m_process = openProcess(m_pid);
 }
 
 Result<void> ProgramPeer::receive(const Take& take) {
@@ -115,12 +90,9 @@ void ProgramPeer::release(const Take& take) {
     m_heldEvents = 0;
 }
 
-ProgramPeer::End ProgramPeer::end() const {
-    End end;
-    const auto status = exitStatusOf(m_process.get());
-    if (status && WIFEXITED(*status)) end.code = WEXITSTATUS(*status);
-    if (status && WIFSIGNALED(*status)) end.signal = WTERMSIG(*status);
-    if (!status && ending) end.code = ending->status & 0xff;
+KnownEnd ProgramPeer::end() const {
+    KnownEnd end = knownEnd(m_process);
+    if (!end.code && !end.signal && ending) end.code = ending->status & 0xff;
     return end;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/launch/event_sender.h"
+#include "engine/launch/program/process_end.h"
 #include "profiler/capture/program_link.h"
 #include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
@@ -48,11 +49,8 @@ public:
     void release(const Take& take);
     [[nodiscard]] std::uint64_t heldEvents() const { return m_heldEvents; }
 
-    /// Of a process that has ended; exit code or signal where the kernel tells them.
-    struct End {
-        std::optional<std::int32_t> code, signal;
-    };
-    [[nodiscard]] End end() const;
+    /// Of a process that has ended, as far as it or the kernel tells.
+    [[nodiscard]] KnownEnd end() const;
 
     std::map<std::string, std::string> facts;
     std::optional<RankId> rank;

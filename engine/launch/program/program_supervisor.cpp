@@ -27,15 +27,16 @@ namespace shardscope::launch {
 namespace {
 
 constexpr std::chrono::milliseconds kTurn{200};
-constexpr std::chrono::milliseconds kLookInterval{1000};
+/// The first ones follow closely: many programs start all of their processes at once.
+constexpr std::chrono::milliseconds kLookInterval{1000}, kFirstLooks{2000}, kCloseLook{200};
+constexpr std::chrono::milliseconds kSampleInterval{1000};
+/// Then a program without Python is taken for one that will have no rank.
+constexpr std::chrono::seconds kNoRankAfter{5};
+/// Device of rank 0 where there is no rank.
+constexpr const char* kNoRank = "no rank: the program as a whole";
 /// For what processes that are no ranks have yet to say once the program has ended.
 constexpr std::chrono::milliseconds kGraceAtEnd{300};
 constexpr std::size_t kMostPeers = 4096;
-
-std::string describe(const TreeProcess& process) {
-    return fmt::format("process {} ({})", process.pid,
-                       process.command.empty() ? "ended before it was looked at" : process.command);
-}
 
 Severity severityOf(const std::string& level) {
     return level == "info" ? Severity::kNote : Severity::kWarning;
@@ -44,7 +45,7 @@ Severity severityOf(const std::string& level) {
 }  // namespace
 
 ProgramSupervisor::ProgramSupervisor(ProgramRequest request, RunSink& sink)
-    : m_request(std::move(request)), m_sink(sink) {}
+    : m_request(std::move(request)), m_sink(sink), m_samples(sink) {}
 
 ProgramSupervisor::~ProgramSupervisor() {
     std::error_code ignored;
@@ -87,7 +88,8 @@ ProgramOutcome ProgramSupervisor::run() {
     }
     m_child = *child;
     m_childFd = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, m_child, 0)));
-    m_tree.emplace(m_child);
+    m_startedAt = Clock::now();
+    m_log.emplace(m_child, givenVariables(), m_request.originNs);
     while (!isOver()) {
         poll();
         m_sink.tick();
@@ -125,7 +127,10 @@ void ProgramSupervisor::poll() {
     }
     if (polls[0].revents != 0) accept();
     if (!m_end) m_end = reap(m_child);
-    if (m_end && !m_endedAt) m_endedAt = Clock::now();
+    if (m_end && !m_endedAt) {
+        m_endedAt = Clock::now();
+        m_endedTime = now();
+    }
     if (Clock::now() >= m_nextLook) lookAtProcesses();
 }
 
@@ -136,7 +141,7 @@ void ProgramSupervisor::accept() {
         if (!socket.valid()) return;
         m_peers.push_back({ProgramPeer(std::move(socket), m_request.folder), {}});
         Peer& peer = m_peers.back();
-        m_tree->add(peer.link.pid());
+        m_log->connected(peer.link.pid());
     }
 }
 
@@ -307,22 +312,46 @@ void ProgramSupervisor::noteEnd(Peer& peer) {
     m_sink.message(*peer.link.rank, exited);
 }
 
+GivenVariables ProgramSupervisor::givenVariables() const {
+    GivenVariables given;
+    given.user = ::geteuid();
+    const auto socket = m_environment.find(capture::kSocketVariable);
+    if (socket == m_environment.end()) return given;
+    given.socket = socket->first + "=" + socket->second;
+    const auto path = m_environment.find("PYTHONPATH");
+    if (path != m_environment.end()) given.hook = path->second.substr(0, path->second.find(':'));
+    return given;
+}
+
 void ProgramSupervisor::lookAtProcesses() {
-    m_nextLook = Clock::now() + kLookInterval;
-    const auto note = [&](const TreeProcess& process) {
-        ProgramProcess& known = m_processes[process.pid];
-        const Bytes peak = std::max(known.process.peakResident, process.peakResident);
-        if (!process.command.empty() || known.process.command.empty()) known.process = process;
-        known.process.peakResident = peak;
-        known.lastSeen = now();
-    };
-    for (const TreeProcess& ended : m_tree->look()) note(ended);
-    for (const auto& [pid, process] : m_tree->alive()) note(process);
-    sampleProgram();
+    const auto time = Clock::now();
+    m_nextLook = time + (time - m_startedAt < kFirstLooks ? kCloseLook : kLookInterval);
+    m_log->look(now());
+    if (time >= m_nextSample) sampleProgram();
 }
 
 /// Of all processes together, on the lowest rank's lanes; without a rank on those of rank 0.
-void ProgramSupervisor::sampleProgram() {}
+void ProgramSupervisor::sampleProgram() {
+    const auto time = Clock::now();
+    m_nextSample = time + kSampleInterval;
+    m_samples.add(now(), m_log->tree().resident(), m_log->cpuNs());
+    if (m_samples.rank()) return;
+    if (!m_numbers.empty())
+        m_samples.giveTo(m_numbers.begin()->first);
+    else if (m_samples.isFull() || (time - m_startedAt >= kNoRankAfter && !m_log->hadPython()))
+        sampleAsRankZero();
+}
+
+/// It stands for the program until a process says that it is this rank.
+void ProgramSupervisor::sampleAsRankZero() {
+    const RankId zero{0};
+    m_sink.message(zero, run::RankStarted{0, m_child});
+    run::RankHello hello;
+    hello.pid = m_child;
+    hello.device = kNoRank;
+    m_sink.message(zero, hello);
+    m_samples.giveTo(zero);
+}
 
 void ProgramSupervisor::requestStop() {
     m_stopAsked = true;
@@ -332,8 +361,8 @@ void ProgramSupervisor::requestStop() {
 
 void ProgramSupervisor::requestKill() {
     m_killAsked = true;
-    if (!m_tree) return;
-    for (const auto& [pid, process] : m_tree->alive()) ::kill(pid, SIGKILL);
+    if (!m_log) return;
+    for (const auto& [pid, process] : m_log->tree().alive()) ::kill(pid, SIGKILL);
 }
 
 void ProgramSupervisor::requestCapture(const CaptureChange& change) {
@@ -375,44 +404,61 @@ void ProgramSupervisor::concludePeers() {
     }
 }
 
+/// The last ones, and the account of the rank that has them: it did not count them itself.
+void ProgramSupervisor::concludeSamples() {
+    sampleProgram();
+    if (m_numbers.empty() && !m_samples.rank()) sampleAsRankZero();
+    m_samples.flush();
+    const RankId rank = *m_samples.rank();
+    if (!m_numbers.contains(rank)) {
+        m_sink.message(rank, run::RankFinished{m_samples.count(), 0, false});
+        run::RankExited exited;
+        exited.code = m_end->code;
+        exited.signal = m_end->signal;
+        m_sink.message(rank, exited);
+        return;
+    }
+    for (const Peer& each : m_peers)
+        if (each.link.rank == rank && each.link.ending)
+            m_sink.message(rank, run::RankFinished{each.link.ending->emitted + m_samples.count(),
+                                                   each.link.ending->dropped, false});
+}
+
+void ProgramSupervisor::concludeProcesses() {
+    rusage used{};
+    const bool known = ::getrusage(RUSAGE_CHILDREN, &used) == 0;
+    m_log->rootEnded({m_end->code, m_end->signal}, m_endedTime,
+                     static_cast<std::int64_t>(m_end->processorSeconds * 1e9),
+                     Bytes{known ? std::int64_t{used.ru_maxrss} * 1024 : 0});
+    for (const Peer& each : m_peers) {
+        ReportedProcess said;
+        const auto role = each.link.facts.find("role");
+        if (role != each.link.facts.end()) said.role = role->second;
+        if (each.link.rank) said.rank = static_cast<std::int32_t>(each.link.rank->value);
+        if (each.link.rank) said.attempt = static_cast<std::int32_t>(each.offsets.attempt);
+        said.end = each.link.end();
+        m_log->reported(each.link.pid(), said);
+    }
+    m_outcome.cpuNs = m_log->cpuNs();
+    m_outcome.processes = m_log->rows();
+    for (const Diagnostic& each : m_log->diagnostics(now()))
+        m_sink.message(run::kNoRank, run::DiagnosticRaised{each});
+}
+
 void ProgramSupervisor::conclude() {
     accept();
     for (Peer& each : m_peers) receive(each);
     lookAtProcesses();
     concludePeers();
+    concludeProcesses();
+    concludeSamples();
     m_outcome.end = *m_end;
     m_outcome.run.stopped = m_stopAsked && !m_killAsked;
     m_outcome.run.killed = m_killAsked;
-    m_outcome.cpuNs = m_tree->cpuNs();
-    rusage used{};
-    if (::getrusage(RUSAGE_CHILDREN, &used) == 0) {
-        const auto ns = [](const timeval& time) {
-            return std::int64_t{time.tv_sec} * 1'000'000'000 + std::int64_t{time.tv_usec} * 1000;
-        };
-        m_outcome.cpuNs = std::max(m_outcome.cpuNs, ns(used.ru_utime) + ns(used.ru_stime));
-        ProgramProcess& first = m_processes[m_child];
-        first.process.pid = m_child;
-        first.process.peakResident.count =
-            std::max(first.process.peakResident.count, std::int64_t{used.ru_maxrss} * 1024);
-    }
-    for (const Peer& each : m_peers) {
-        ProgramProcess& process = m_processes[each.link.pid()];
-        process.process.pid = each.link.pid();
-        process.connected = true;
-        process.end = each.link.end();
-        const auto role = each.link.facts.find("role");
-        if (role != each.link.facts.end()) process.role = role->second;
-        if (!each.link.rank) continue;
-        process.role = "rank";
-        process.rank = static_cast<std::int32_t>(each.link.rank->value);
-        process.attempt = each.offsets.attempt;
-        if (m_outcome.facts.empty() || *each.link.rank == m_numbers.begin()->first)
+    for (const Peer& each : m_peers)
+        if (each.link.rank &&
+            (m_outcome.facts.empty() || *each.link.rank == m_numbers.begin()->first))
             m_outcome.facts = each.link.facts;
-    }
-    ProgramProcess& first = m_processes[m_child];
-    if (first.role.empty()) first.role = "program";
-    first.end = {m_end->code, m_end->signal};
-    for (auto& [pid, process] : m_processes) m_outcome.processes.push_back(std::move(process));
     m_outcome.ranks =
         m_numbers.empty() ? 0 : static_cast<std::int32_t>(m_numbers.rbegin()->first.value) + 1;
 }

@@ -8,11 +8,13 @@
 
 #include "engine/launch/process.h"
 #include "engine/launch/program/chunk_rebase.h"
-#include "engine/launch/program/process_tree.h"
+#include "engine/launch/program/process_log.h"
 #include "engine/launch/program/program_peer.h"
+#include "engine/launch/program/program_samples.h"
 #include "engine/launch/run_control.h"
 #include "engine/launch/run_supervisor.h"
 #include "storage/model/file_descriptor.h"
+#include "storage/model/process_facts.h"
 
 #include <chrono>
 #include <cstdint>
@@ -30,25 +32,14 @@ struct ProgramRequest {
     std::int64_t originNs = 0;         ///< host clock at the recording clock's zero
 };
 
-/// A process of the program, once it has ended, or when we stopped following it.
-struct ProgramProcess {
-    TreeProcess process;
-    std::string role;  ///< "program", "rank", "launcher", "loader", "helper"; empty: unknown
-    std::int32_t rank = -1;
-    std::uint32_t attempt = 0;
-    bool connected = false;  ///< it reported to us
-    ProgramPeer::End end;
-    Timestamp lastSeen;
-};
-
 struct ProgramOutcome {
     RunOutcome run;
     std::optional<Error> notStarted;
     ProcessEnd end;          ///< of the program's first process
     std::int64_t cpuNs = 0;  ///< of all processes that were seen
-    std::vector<ProgramProcess> processes;
+    std::vector<ProcessFacts> processes;
     std::map<std::string, std::string> facts;  ///< of the lowest rank: "torch", "model", "world"
-    std::int32_t ranks = 0;
+    std::int32_t ranks = 0;  ///< 0: no process said that it is one
 };
 
 class ProgramSupervisor : public RunControl {
@@ -99,10 +90,14 @@ private:
     void say(Severity severity, const std::string& code, const std::string& text,
              const std::string& remedy, std::optional<RankId> rank);
     void noteEnd(Peer& peer);
+    [[nodiscard]] GivenVariables givenVariables() const;
     void lookAtProcesses();
     void sampleProgram();
+    void sampleAsRankZero();
     [[nodiscard]] bool isOver();
     void concludePeers();
+    void concludeSamples();
+    void concludeProcesses();
     void conclude();
     [[nodiscard]] RankId freeRank() const;
     [[nodiscard]] Timestamp now() const;
@@ -117,11 +112,14 @@ private:
     pid_t m_child = -1;
     std::optional<ProcessEnd> m_end;
     std::optional<Clock::time_point> m_endedAt;
-    std::optional<ProcessTree> m_tree;
+    Timestamp m_endedTime;  ///< the same
+    std::optional<ProcessLog> m_log;
+    ProgramSamples m_samples;
     std::list<Peer> m_peers;
     std::map<RankId, RankNumbers> m_numbers;
-    std::map<pid_t, ProgramProcess> m_processes;
+    Clock::time_point m_startedAt;
     Clock::time_point m_nextLook;
+    Clock::time_point m_nextSample;
     bool m_stopAsked = false;
     bool m_killAsked = false;
     bool m_leave = false;  ///< the user does not want to wait for what is left of the program
