@@ -82,6 +82,11 @@ void RecordOptions::addTo(CLI::App& app) {
               "end of a rank, SIGUSR1 or `shardscope control FILE keep`")
         .takes("SECONDS")
         .withinReal(1, 3600);
+    addOption(app, "--stall", stall,
+              "of a program after --: name the rank that has not entered a collective in which "
+              "others have waited for so many seconds [60]")
+        .takes("SECONDS")
+        .withinReal(1, 86'400);
     addOption(app, "--step-range", stepRange,
               "of a program after --: ranges (record_function) whose name matches are steps")
         .takes("REGEX");

@@ -41,6 +41,7 @@ public:
     /// What follows after --: a program and its arguments; empty: our own training.
     std::vector<std::string> program;
     std::optional<double> keepLast;  ///< seconds
+    std::optional<double> stall;     ///< the same
     std::string stepRange;           ///< ranges of such a program that are steps
     bool withKineto = false;         ///< of such a program a window, by PyTorch's profiler
     KinetoOptions kineto{"10s"};

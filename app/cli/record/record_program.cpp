@@ -201,6 +201,7 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
     request.command = options.program;
     request.folder = *folder;
     request.originNs = originNs;
+    if (options.stall) request.stall = static_cast<std::int64_t>(*options.stall * kSecondNs);
     launch::ProgramSupervisor program(std::move(request), recorder);
     const auto socket = program.listen();
     if (!socket) return failure(socket);

@@ -1,5 +1,6 @@
 #include "engine/launch/program/program_supervisor.h"
 
+#include "engine/launch/process_look.h"
 #include "storage/columns/chunk.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/lanes.h"
@@ -40,6 +41,16 @@ constexpr std::size_t kMostPeers = 4096;
 
 Severity severityOf(const std::string& level) {
     return level == "info" ? Severity::kNote : Severity::kWarning;
+}
+
+/// "rank 0", "ranks 0, 2 and 3 more"
+std::string ranksText(const std::vector<RankId>& ranks) {
+    constexpr std::size_t kMostNamed = 8;
+    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+    for (std::size_t i = 0; i < std::min(ranks.size(), kMostNamed); ++i)
+        text += (i == 0 ? "" : ", ") + std::to_string(ranks[i].value);
+    if (ranks.size() > kMostNamed) text += fmt::format(" and {} more", ranks.size() - kMostNamed);
+    return text;
 }
 
 }  // namespace
@@ -184,6 +195,9 @@ void ProgramSupervisor::fact(Peer& peer, const capture::ProcessFact& fact) {
     constexpr std::size_t kMostFacts = 1000;
     if (peer.link.facts.size() >= kMostFacts) return;
     peer.link.facts[fact.name] = fact.value;
+    constexpr std::string_view kGroup = "group:";
+    if (fact.name.starts_with(kGroup))
+        m_stalls.nameGroup(fact.name.substr(kGroup.size()), fact.value);
     if (peer.link.rank) introduce(peer);
 }
 
@@ -213,6 +227,7 @@ void ProgramSupervisor::claim(Peer& peer, std::int32_t rank, const std::string& 
     peer.offsets = m_numbers[number].next();
     m_sink.message(number,
                    run::RankStarted{static_cast<std::int32_t>(number.value), peer.link.pid()});
+    if (peer.offsets.attempt > 0) m_stalls.forget(number);
     if (peer.offsets.attempt > 0)
         say(Severity::kWarning, "rank-restarted",
             fmt::format("rank {} was started again, as process {}: its steps from {} on are those "
@@ -276,6 +291,8 @@ void ProgramSupervisor::pass(Peer& peer, capture::LinkMessage& message) {
         done.capture = step->capture;
         done.captureReason = step->reason;
         m_sink.message(rank, done);
+    } else if (const auto* progress = std::get_if<capture::CollectiveProgress>(&message)) {
+        m_stalls.note(rank, *progress);
     } else if (auto* metric = std::get_if<MetricPoint>(&message)) {
         if (metric->step != kNoStep) metric->step.value += peer.offsets.steps;
         // One word for the run: that of the lowest rank here.
@@ -328,6 +345,31 @@ void ProgramSupervisor::lookAtProcesses() {
     m_nextLook = time + (time - m_startedAt < kFirstLooks ? kCloseLook : kLookInterval);
     m_log->look(now());
     if (time >= m_nextSample) sampleProgram();
+    for (const Stall& stall : m_stalls.look({m_request.stall})) sayStall(stall);
+}
+
+/// Who is missing, and what its process does.
+void ProgramSupervisor::sayStall(const Stall& stall) {
+    std::string text =
+        fmt::format("{} has waited {} in {} number {} of group {}, ", ranksText(stall.waiting),
+                    durationText(stall.waited), stall.operation, stall.sequence, stall.group);
+    if (stall.missing.empty())
+        text += "which all of its ranks have entered: the network or a process holds it up";
+    else
+        text += fmt::format("which {} has not entered", ranksText(stall.missing));
+    for (const Peer& each : m_peers) {
+        const bool missing = each.link.rank && std::find(stall.missing.begin(), stall.missing.end(),
+                                                         *each.link.rank) != stall.missing.end();
+        if (missing && each.link.gone)
+            text += fmt::format("; rank {} has ended", each.link.rank->value);
+        else if (missing)
+            text += fmt::format("; rank {}: {}", each.link.rank->value,
+                                holdText(lookAt(each.link.pid()).hold, each.link.pid()));
+    }
+    const RankId about = stall.missing.empty() ? stall.waiting.front() : stall.missing.front();
+    say(Severity::kWarning, "rank-stalled", text,
+        "Look at what that rank does, as with py-spy dump --pid.", about);
+    m_sink.keep();
 }
 
 /// Of all processes together, on the lowest rank's lanes; without a rank on those of rank 0.

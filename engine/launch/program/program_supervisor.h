@@ -11,6 +11,7 @@
 #include "engine/launch/program/process_log.h"
 #include "engine/launch/program/program_peer.h"
 #include "engine/launch/program/program_samples.h"
+#include "engine/launch/program/stall_watch.h"
 #include "engine/launch/run_control.h"
 #include "engine/launch/run_supervisor.h"
 #include "storage/model/file_descriptor.h"
@@ -27,9 +28,10 @@
 namespace shardscope::launch {
 
 struct ProgramRequest {
-    std::vector<std::string> command;  ///< program and arguments
-    std::string folder;                ///< of this user only; the socket is made there
-    std::int64_t originNs = 0;         ///< host clock at the recording clock's zero
+    std::vector<std::string> command;     ///< program and arguments
+    std::string folder;                   ///< of this user only; the socket is made there
+    std::int64_t stall = 60'000'000'000;  ///< ns in a collective after which it is looked into
+    std::int64_t originNs = 0;            ///< host clock at the recording clock's zero
 };
 
 struct ProgramOutcome {
@@ -39,7 +41,7 @@ struct ProgramOutcome {
     std::int64_t cpuNs = 0;  ///< of all processes that were seen
     std::vector<ProcessFacts> processes;
     std::map<std::string, std::string> facts;  ///< of the lowest rank: "torch", "model", "world"
-    std::int32_t ranks = 0;  ///< 0: no process said that it is one
+    std::int32_t ranks = 0;                    ///< 0: no process said that it is one
 };
 
 class ProgramSupervisor : public RunControl {
@@ -92,6 +94,7 @@ private:
     void noteEnd(Peer& peer);
     [[nodiscard]] GivenVariables givenVariables() const;
     void lookAtProcesses();
+    void sayStall(const Stall& stall);
     void sampleProgram();
     void sampleAsRankZero();
     [[nodiscard]] bool isOver();
@@ -116,6 +119,7 @@ private:
     std::optional<ProcessLog> m_log;
     ProgramSamples m_samples;
     std::list<Peer> m_peers;
+    StallWatch m_stalls;
     std::map<RankId, RankNumbers> m_numbers;
     Clock::time_point m_startedAt;
     Clock::time_point m_nextLook;
