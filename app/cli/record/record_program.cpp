@@ -164,12 +164,18 @@ void describeEnd(RunRecorder& recorder, RunFacts facts, const launch::ProgramOut
     for (const ProcessFacts& process : outcome.processes) recorder.addProcess(process);
 }
 
+/// By Ctrl-C, `kill` or a closed terminal it was stopped; by anything else that is no success it
+/// failed.
+RunStatus runStatusOf(const launch::ProcessEnd& end) {
+    const int signal = end.signal.value_or(0);
+    if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) return RunStatus::kStopped;
+    return statusOf(end) == 0 ? RunStatus::kFinished : RunStatus::kFailed;
+}
+
 RunEnd endOf(RunRecorder& recorder, const launch::ProgramOutcome& outcome) {
-    RunEnd end = recorder.conclude(outcome.run);
+    RunEnd end = recorder.conclude(outcome.run, runStatusOf(outcome.end));
     end.ranks = outcome.ranks;
     end.exitStatus = statusOf(outcome.end);
-    if (end.exitStatus == 0) return end;
-    end.status = RunStatus::kFailed;
     return end;
 }
 

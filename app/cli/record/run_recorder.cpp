@@ -413,8 +413,9 @@ void RunRecorder::countKept(RunEnd& end) {
     end.events = kept->events;
 }
 
-RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome) {
+RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome, RunStatus byItself) {
     RunEnd end;
+    end.status = byItself;
     end.output = m_of.output;
     end.ranks = m_of.ranks;
     for (const StepProgress& step : m_tally.takeRest()) m_progress.step(step);

@@ -49,8 +49,9 @@ public:
     void backlog(std::int32_t host, const run::Backlog& held) override;
     void tick() override;
 
-    /// Notes how the run ended, in the recording too, and finalises it.
-    RunEnd conclude(const launch::RunOutcome& outcome);
+    /// Notes how the run ended, in the recording too, and finalises it. `byItself`: what it is
+    /// where nothing in `outcome` ended it.
+    RunEnd conclude(const launch::RunOutcome& outcome, RunStatus byItself = RunStatus::kFinished);
 
     void addDiagnostic(const Diagnostic& diagnostic);
     void addProcess(const ProcessFacts& process);
