@@ -1,6 +1,7 @@
 #include "profiler/questions/selection.h"
 
 #include "profiler/analysis/part.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
@@ -93,6 +94,9 @@ Result<RecordingSummary> Selection::of(const RecordingSummary& summary) const {
     std::erase_if(selected.detail, elsewhere);
     std::erase_if(selected.facts, [&](const FactRow& fact) {
         return fact.rank >= 0 && !takes({static_cast<std::uint32_t>(fact.rank)});
+    });
+    std::erase_if(selected.processes, [&](const ProcessFacts& process) {
+        return process.rank >= 0 && !takes({static_cast<std::uint32_t>(process.rank)});
     });
     std::erase_if(selected.steps, [&](const StepFacts& step) {
         return !takes(step.rank) || !takesStep(step.step) ||

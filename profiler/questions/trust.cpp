@@ -5,6 +5,7 @@
 #include "profiler/analysis/part.h"
 #include "profiler/analysis/rules/checks.h"
 #include "profiler/questions/answer/cells.h"
+#include "profiler/questions/answer/process_table.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/detail.h"
 #include "storage/model/host_facts.h"
@@ -238,6 +239,7 @@ Result<Answer> askTrust(const Asked& asked) {
     const auto effects = analysis::observerEffects(summary, *ranks);
     answer.tables.push_back(checkTable(analysis::checksOf(summary, completeness, clocks, effects)));
     answer.tables.push_back(rankTable(summary));
+    if (!summary.processes.empty()) answer.tables.push_back(processTable(summary.processes));
     if (!completeness.gaps.empty()) answer.tables.push_back(gapTable(completeness));
     if (clocks.several()) {
         answer.tables.push_back(clockTable(clocks));

@@ -8,9 +8,11 @@
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_settings.h"
 #include "profiler/analysis/communication/host_clocks.h"
+#include "profiler/questions/answer/process_table.h"
 #include "storage/model/event_account.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/plain_text.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/run_facts.h"
@@ -24,6 +26,8 @@
 
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace shardscope::cli {
 namespace {
@@ -55,6 +59,24 @@ std::string eventsText(const EventCounts& events) {
     if (events.flows > 0) text += fmt::format(", {} flow events", countText(events.flows));
     if (events.instants > 0) text += fmt::format(", {} instants", countText(events.instants));
     return text;
+}
+
+/// A line for each, below the one that started it.
+std::vector<std::string> processLines(const std::vector<ProcessFacts>& processes) {
+    constexpr std::size_t kMostLines = 20;
+    std::vector<std::string> lines;
+    for (const questions::PlacedProcess& each : questions::processTree(processes)) {
+        if (lines.size() == kMostLines) {
+            lines.push_back(fmt::format("and {} more", processes.size() - kMostLines));
+            return lines;
+        }
+        const ProcessFacts& process = processes[each.index];
+        lines.push_back(fmt::format(
+            "{:{}}{}: pid {}, {}, {} CPU time, {} peak memory, {}", "", 2 * each.depth,
+            questions::processTitle(process), process.pid, questions::processEnd(process),
+            durationText({process.cpuTimeNs}), bytesText(process.peakResident), process.command));
+    }
+    return lines;
 }
 
 /// How far its writer has come.
@@ -111,6 +133,7 @@ std::string infoText(const RecordingSummary& summary, bool running, const std::s
         line("rank",
              fmt::format("{}: {}, pid {}, {} events, {} dropped", rank.rank.value, rank.device,
                          rank.pid, countText(rank.emitted), countText(rank.dropped)));
+    for (const std::string& process : processLines(summary.processes)) line("process", process);
     line("steps", stepsText(summary));
     for (const std::string& phrase : detailPhrases(summary.detail)) line("detail", phrase);
     line("events", eventsText(summary.events));

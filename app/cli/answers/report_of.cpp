@@ -98,6 +98,7 @@ std::string infoJson(const RecordingSummary& summary, bool running) {
                                  {"host", fact.host},
                                  {"rank", fact.rank < 0 ? Json() : Json(fact.rank)},
                                  {"value", fact.value}});
+    json["processes"] = summary.processes.size();
     json["steps"] = summary.steps.empty() ? 0 : summary.steps.back().step.value + 1;
     json["detail"] = Json::array();
     for (const DetailGroup& group : groupDetail(summary.detail))

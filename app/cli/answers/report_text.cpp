@@ -7,6 +7,7 @@
 #include "engine/run/config/run_settings.h"
 #include "profiler/analysis/rules/notices.h"
 #include "profiler/questions/answer/cells.h"
+#include "profiler/questions/answer/process_table.h"
 #include "profiler/questions/communication.h"
 #include "storage/model/quantity_text.h"
 
@@ -35,6 +36,7 @@ using questions::Table;
 
 /// Of more findings than this the rest is counted.
 constexpr std::size_t kShownFindings = 5;
+constexpr std::size_t kShownProcesses = 20;
 
 /// Sentences of a part that is too short for a title.
 void add(Answer& answer, Answer more) {
@@ -349,6 +351,21 @@ Answer recording(const Report& report, bool brief) {
     return answer;
 }
 
+/// Of a recorded program; those that were not recorded are among what is wrong with the recording.
+Answer processes(const Report& report) {
+    Answer answer;
+    if (report.processes.empty()) return answer;
+    answer.tables.push_back(questions::processTable(report.processes));
+    answer.tables.back().title = "each below the one that started it";
+    auto& rows = answer.tables.back().rows;
+    if (rows.size() <= kShownProcesses) return answer;
+    answer.sentences.push_back(
+        fmt::format("the first {} of {}; all: shardscope query RECORDING 'SELECT * FROM processes'",
+                    kShownProcesses, rows.size()));
+    rows.resize(kShownProcesses);
+    return answer;
+}
+
 struct Section {
     std::string title;
     Answer answer;
@@ -392,6 +409,7 @@ std::string reportText(const Report& report, const std::string& path, bool every
     else
         sections = trainingSections(report, brief);
     sections.insert(sections.begin(), {"Findings", findings(report, everyRank)});
+    sections.push_back({"Processes", processes(report)});
     sections.push_back({"Recording", recording(report, brief)});
     std::string text = asLine(fmt::format(
         "Report of {}{}", path,

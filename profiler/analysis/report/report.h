@@ -8,6 +8,7 @@
 #include "profiler/analysis/rules/surroundings.h"
 #include "profiler/analysis/steps/cores_taken.h"
 #include "profiler/analysis/steps/ledger.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
 
@@ -229,6 +230,7 @@ struct Report {
     Judged judged;
     std::vector<StepIndex> slowSteps;  ///< that took much longer than the rest (slow_steps.h)
     std::vector<Diagnostic> diagnostics;
+    std::vector<ProcessFacts> processes;  ///< of a recorded program, by start
     std::uint64_t events = 0;
     std::uint64_t dropped = 0;
     std::uint64_t lost = 0;  ///< EventAccount::lost; 0 while the recording is being written

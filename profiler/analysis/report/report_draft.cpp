@@ -125,6 +125,7 @@ void ReportDraft::settle() {
     if (std::exchange(m_settled, true)) return;
     Report& report = m_report;
     report.diagnostics = m_summary.diagnostics;
+    report.processes = m_summary.processes;
     std::erase_if(report.diagnostics, [](const Diagnostic& each) {
         return each.code == kSelectedPart || each.code == kSelectedRanks;
     });

@@ -257,6 +257,31 @@ Json diagnosticsJson(const Report& report) {
     return rows;
 }
 
+template <class T>
+Json orNull(const std::optional<T>& value) {
+    return value ? Json(*value) : Json();
+}
+
+Json processesJson(const Report& report) {
+    Json rows = Json::array();
+    for (const ProcessFacts& process : report.processes)
+        rows.push_back({{"host", process.host},
+                        {"pid", process.pid},
+                        {"parent", process.parent},
+                        {"role", toWord(process.role)},
+                        {"rank", process.rank < 0 ? Json() : Json(process.rank)},
+                        {"attempt", process.attempt},
+                        {"command", process.command},
+                        {"started_ns", process.started.ns},
+                        {"ended_ns", process.ended ? Json(process.ended->ns) : Json()},
+                        {"exit_code", orNull(process.exitCode)},
+                        {"exit_signal", orNull(process.exitSignal)},
+                        {"cpu_time_ns", process.cpuTimeNs},
+                        {"peak_resident_bytes", process.peakResident.count},
+                        {"not_recorded", process.notRecorded}});
+    return rows;
+}
+
 }  // namespace
 
 std::string toJson(const Report& report) {
@@ -312,6 +337,7 @@ std::string toJson(const Report& report) {
                       {"unknown", report.judged.unknown},
                       {"could_not_tell", report.judged.unknown}};
     json["diagnostics"] = diagnosticsJson(report);
+    if (!report.processes.empty()) json["processes"] = processesJson(report);
     json["events"] = report.events;
     json["dropped"] = report.dropped;
     json["lost"] = report.lost;
