@@ -9,7 +9,6 @@
 #include "app/cli/record/kineto_run.h"
 #include "app/cli/record/record_options.h"
 #include "storage/model/quantity_text.h"
-#include "storage/model/shell_word.h"
 #include "storage/recording/file/output_file.h"
 
 #include <fmt/format.h>
@@ -124,11 +123,7 @@ Result<int> attach(const AttachOptions& options) {
     const auto made = make(outcome, **run, *output, options);
     if (!made && interrupted) return failure(ErrorCode::kInterrupted, made.error().message);
     if (!made) return failure(made);
-    for (const launch::kineto::Lost& lost : outcome.lost) tellError(lossText(lost));
-    if (!options.quiet)
-        tellLine(fmt::format("Recorded {} of {} in {}.\nNext: shardscope report {}",
-                             counted(made->kept, "event"), counted(outcome.taken.size(), "rank"),
-                             *output, typedWord(*output)));
+    tellRecorded(*made, outcome, *output, options.quiet);
     if (interrupted) return static_cast<int>(ErrorCode::kInterrupted);
     return outcome.lost.empty() ? 0 : static_cast<int>(ErrorCode::kRank);
 }

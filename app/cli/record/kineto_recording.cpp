@@ -1,11 +1,13 @@
 #include "app/cli/record/kineto_recording.h"
 
+#include "app/cli/console.h"
 #include "app/cli/record/kineto_options.h"
 #include "app/cli/version.h"
 #include "storage/interchange/import.h"
 #include "storage/model/ids.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/recording.h"
+#include "storage/model/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -102,6 +104,15 @@ std::string lossText(const Lost& lost) {
         who += who.empty() ? fmt::format("process {}", lost.pid)
                            : fmt::format(" (process {})", lost.pid);
     return fmt::format("{} is not recorded: {}", who, lost.reason);
+}
+
+void tellRecorded(const ImportAccount& account, const Outcome& outcome, const std::string& output,
+                  bool quiet) {
+    for (const Lost& lost : outcome.lost) tellError(lossText(lost));
+    if (quiet) return;
+    tellLine(fmt::format("Recorded {} of {} in {}.", counted(account.kept, "event"),
+                         counted(outcome.taken.size(), "rank"), output));
+    tellLine("Next: shardscope report " + typedWord(output));
 }
 
 std::string nothingText(const Outcome& outcome) {

@@ -29,6 +29,9 @@ Result<interchange::ImportAccount> recordWindow(launch::kineto::Outcome& outcome
 
 /// "rank 1 (process 312) is not recorded: it ended before the window"
 [[nodiscard]] std::string lossText(const launch::kineto::Lost& lost);
+/// What was recorded, and what was not.
+void tellRecorded(const interchange::ImportAccount& account, const launch::kineto::Outcome& outcome,
+                  const std::string& output, bool quiet);
 /// Why there is nothing at all, with the reason of each process.
 [[nodiscard]] std::string nothingText(const launch::kineto::Outcome& outcome);
 

@@ -8,7 +8,6 @@
 #include "engine/launch/process.h"
 #include "engine/launch/program/program_environment.h"
 #include "engine/launch/program/program_supervisor.h"
-#include "storage/model/quantity_text.h"
 #include "storage/model/shell_word.h"
 #include "storage/recording/file/output_file.h"
 
@@ -121,11 +120,7 @@ std::string commandLine(const RecordOptions& options) {
 void report(const Result<ImportAccount>& made, const Outcome& outcome, const std::string& output,
             bool quiet) {
     if (!made) return tellError(made.error().message);
-    for (const launch::kineto::Lost& lost : outcome.lost) tellError(lossText(lost));
-    if (quiet) return;
-    tellLine(fmt::format("Recorded {} of {} in {}.", counted(made->kept, "event"),
-                         counted(outcome.taken.size(), "rank"), output));
-    tellLine("Next: shardscope report " + typedWord(output));
+    tellRecorded(*made, outcome, output, quiet);
 }
 
 /// The program's exit status.

@@ -234,4 +234,11 @@ TraceLook ProcessEyes::trace(const std::string& path) const {
     return look;
 }
 
+std::string ProcessEyes::keep(const std::string& path) const {
+    std::error_code error;
+    const std::string kept = path + ".kept";
+    std::filesystem::rename(path, kept, error);
+    return error ? path : kept;
+}
+
 }  // namespace shardscope::launch::kineto

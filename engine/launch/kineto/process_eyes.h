@@ -53,6 +53,8 @@ public:
     /// Those that descend from `root`, it not included.
     [[nodiscard]] virtual std::vector<pid_t> descendants(pid_t root) const;
     [[nodiscard]] virtual TraceLook trace(const std::string& path) const;
+    /// Gives a whole trace another name, which nothing writes to any more; the name that it has.
+    [[nodiscard]] virtual std::string keep(const std::string& path) const;
 };
 
 }  // namespace shardscope::launch::kineto

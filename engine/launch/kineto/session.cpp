@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kMostProcesses = 512;
 constexpr std::int64_t kOthersEveryMs = 2000;
 constexpr std::int64_t kSlackMs = 1000;
+/// A repeated request that comes late would be a second window.
+constexpr int kIdleBeforeRepeat = 3;
 
 }  // namespace
 
@@ -80,15 +82,17 @@ std::string Session::answerFor(Process& process, std::int64_t nowMs) {
         if (process.state == State::kTaken && !m_firstTakenMs) m_firstTakenMs = nowMs;
         // One that was asked too early has dropped it; a second request beside one that waits is
         // dropped.
-        if (process.state != State::kAsked || m_request.window.steps == 0 || !process.isIdle)
+        process.idleSinceAsked = process.isIdle ? process.idleSinceAsked + 1 : 0;
+        if (process.state != State::kAsked || m_request.window.steps == 0 ||
+            process.idleSinceAsked < kIdleBeforeRepeat || process.idleWithPart > 0)
             return {};
-        if (process.idleWithPart > 0) return {};
     }
     if (!process.isIdle) {
         process.wasBusy = process.wasBusy || process.state == State::kKnown;
         return {};
     }
     const bool late = m_request.window.steps == 0 && nowMs > m_windowMs - kWarmUpMs - kTurnMs;
+    process.idleSinceAsked = 0;
     if (!late) ask(process);
     return late ? std::string() : configuration(process);
 }
@@ -140,7 +144,7 @@ bool Session::isHopeless(pid_t pid) const {
 
 void Session::begin(std::int64_t nowMs) {
     m_stage = rankCount() == 0 ? Stage::kOver : Stage::kWindow;
-    const std::int64_t least = m_request.interval.count() + kWarmUpMs + kTurnMs + kSlackMs;
+    const std::int64_t least = 2 * m_request.interval.count() + kWarmUpMs + kTurnMs + kSlackMs;
     m_windowMs = nowMs + std::max(m_request.after.count(), least);
 }
 

@@ -4,7 +4,8 @@
 // Fed with datagrams and ticks, and with the time, so that it never waits and tests need no clock.
 // Kineto reports nothing but "idle" or "not idle": that a window was taken, went on and ended is
 // seen by that and by the file. A request that a process dropped is repeated (by steps), or named
-// as lost (by time).
+// as lost (by time). One that waited in vain for an answer (90 ms) reads it instead of the next
+// one's, so that whatever we say may come one request late.
 #pragma once
 
 #include "engine/launch/kineto/process_eyes.h"
@@ -104,6 +105,7 @@ private:
         State state = State::kKnown;
         bool wasBusy = false;
         bool isIdle = true;
+        int idleSinceAsked = 0;
         int idleWithPart = 0;  ///< requests since, while its trace was there and not whole
         std::string trace;
         TraceLook written;  ///< of `trace`

@@ -61,6 +61,8 @@ void Session::lookAtTrace(Process& process) {
     process.written = trace;
     if (trace.hasWork) {
         process.state = State::kTaken;
+        process.trace = m_eyes->keep(process.trace);
+        m_files.insert(process.trace);
     } else if (process.look.rank) {
         lose(process, "it computed nothing in the window");
     } else {

@@ -33,6 +33,7 @@ public:
         const auto found = traces.find(path);
         return found == traces.end() ? TraceLook{} : found->second;
     }
+    [[nodiscard]] std::string keep(const std::string& path) const override { return path; }
     std::map<pid_t, ProcessLook> processes;
     std::map<std::string, TraceLook> traces;
     std::set<pid_t> torch;
