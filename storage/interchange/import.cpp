@@ -116,6 +116,7 @@ private:
     void noteClocks();
     Result<void> finish();
     void addTraced();
+    [[nodiscard]] std::optional<std::int32_t> firstStepOf(std::size_t index) const;
     [[nodiscard]] std::string sourceText() const;
 
     const std::vector<Input>* m_inputs;
@@ -211,7 +212,13 @@ ReaderRequest Import::requestFor(std::size_t index) {
             known.clockBaseNs ? known.clockBaseNs : m_clockBaseNs,
             clocks.areOne() ? m_zeroNs : clocks.zeroOf[index],
             [this, index](double share) { return report(index, share); },
-            known.layout};
+            known.layout,
+            firstStepOf(index)};
+}
+
+std::optional<std::int32_t> Import::firstStepOf(std::size_t index) const {
+    if (!m_options->traced || index >= m_options->traced->firstSteps.size()) return std::nullopt;
+    return m_options->traced->firstSteps[index];
 }
 
 Result<void> Import::read(std::size_t index) {

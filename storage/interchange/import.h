@@ -24,6 +24,8 @@ struct RankLayout;
 /// What a program that had the traces written knows of them, and the traces do not say.
 struct TracedRun {
     std::vector<RankId> ranks;  ///< of each input, in their order
+    /// Likewise, where steps go from one run of the optimizer to the next: number of the first one.
+    std::vector<std::int32_t> firstSteps{};
     std::int32_t worldSize = 0;
     std::string commandLine;
     std::string product;  ///< instead of the import
@@ -70,6 +72,7 @@ struct ReaderRequest {
     std::optional<std::int64_t> zeroNs;
     std::function<bool(double)> progress;
     std::shared_ptr<const kineto::RankLayout> layout{};  ///< from having read it before, if known
+    std::optional<std::int32_t> firstStep{};             ///< TracedRun::firstSteps
 };
 /// What a file says of itself, perhaps only at its end.
 struct StatedByFile {

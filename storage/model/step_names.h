@@ -11,13 +11,21 @@
 namespace shardscope {
 
 /// How a trace calls its steps; where it does in several ways, earlier ones here win.
-enum class StepNaming : std::uint8_t { kProfilerStep, kArgument, kStep, kIteration, kBatch };
+enum class StepNaming : std::uint8_t {
+    kProfilerStep,
+    kArgument,
+    kStep,
+    kIteration,
+    kBatch,
+    kOptimizer
+};
 constexpr auto wordsOf(StepNaming) {
     return wordList<Word<StepNaming>>({{StepNaming::kProfilerStep, "ProfilerStep#N"},
                                        {StepNaming::kArgument, "step_num = N"},
                                        {StepNaming::kStep, "step N"},
                                        {StepNaming::kIteration, "iteration N"},
-                                       {StepNaming::kBatch, "batch N"}});
+                                       {StepNaming::kBatch, "batch N"},
+                                       {StepNaming::kOptimizer, "Optimizer.step to the next"}});
 }
 
 struct NamedStep {

@@ -68,6 +68,7 @@ Result<ImportAccount> importTaken(const Outcome& outcome, const WindowRecording&
     for (const Taken& each : outcome.taken) {
         files.push_back(each.trace);
         traced.ranks.push_back(RankId{static_cast<std::uint32_t>(each.rank)});
+        traced.firstSteps.push_back(each.firstStep);
     }
     traced.worldSize = outcome.ranks;
     traced.commandLine = recording.commandLine;

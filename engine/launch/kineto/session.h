@@ -55,6 +55,9 @@ struct Taken {
     pid_t pid = 0;
     std::string trace;
     std::string command;
+    /// Of its optimizer's first run in the trace, counted from that of the rank that comes first:
+    /// windows by time may begin in different steps.
+    std::int32_t firstStep = 0;
 };
 struct Lost {
     std::optional<std::int32_t> rank;
@@ -143,6 +146,7 @@ private:
     [[nodiscard]] std::string whyNot(pid_t pid) const;
     void addMissing(Outcome& outcome) const;
     void addTaken(Outcome& outcome) const;
+    [[nodiscard]] std::int32_t firstStepOf(const Process& process) const;
 
     /// Of a process that has not asked.
     struct Other {

@@ -168,8 +168,8 @@ void Session::addTaken(Outcome& outcome) const {
         if (process.look.rank) used.insert(process.look.rank->rank);
         if (process.state != State::kTaken) continue;
         if (process.look.rank)
-            outcome.taken.push_back(
-                {process.look.rank->rank, pid, process.trace, process.look.command});
+            outcome.taken.push_back({process.look.rank->rank, pid, process.trace,
+                                     process.look.command, firstStepOf(process)});
         else
             unnumbered.push_back(&process);
     }
@@ -179,7 +179,8 @@ void Session::addTaken(Outcome& outcome) const {
     std::int32_t next = 0;
     for (const Process* process : unnumbered) {
         while (!used.insert(next).second) ++next;
-        outcome.taken.push_back({next, process->pid, process->trace, process->look.command});
+        outcome.taken.push_back(
+            {next, process->pid, process->trace, process->look.command, firstStepOf(*process)});
     }
     if (unnumbered.size() > 1)
         outcome.notes.push_back(

@@ -37,6 +37,7 @@ std::string Session::configuration(const Process& process) const {
         fmt::format("ACTIVITIES_LOG_FILE={}.json\nPROFILE_REPORT_INPUT_SHAPES=true\n",
                     process.trace.substr(0, process.trace.size() - ending.size()));
     if (window.stacks) text += "PROFILE_WITH_STACK=true\n";
+    // Steps go from one run of the optimizer to the next: one run more than steps.
     if (window.steps == 0)
         return text + fmt::format(
                           "ACTIVITIES_DURATION_MSECS={}\nACTIVITIES_WARMUP_PERIOD_SECS={}\n"
@@ -46,7 +47,7 @@ std::string Session::configuration(const Process& process) const {
                       "PROFILE_START_ITERATION={}\nPROFILE_START_ITERATION_ROUNDUP={}\n"
                       "ACTIVITIES_ITERATIONS={}\nACTIVITIES_WARMUP_ITERATIONS=1\n"
                       "ACTIVITIES_DURATION_MSECS=0\n",
-                      m_fromStep, m_fromStep, window.steps);
+                      m_fromStep, m_fromStep, window.steps + 1);
 }
 
 void Session::lookAtTrace(Process& process) {
@@ -114,6 +115,19 @@ bool Session::isAligned() const {
     return !first || last - *first <= longest / 2;
 }
 
+std::int32_t Session::firstStepOf(const Process& process) const {
+    const TraceLook& own = process.written;
+    std::int64_t first = own.firstStepNs;
+    for (const auto& [pid, other] : m_processes)
+        if (other.state == State::kTaken && other.written.steps > 0)
+            first = std::min(first, other.written.firstStepNs);
+    if (own.steps < 2 || own.lastStepNs <= own.firstStepNs) return 0;
+    const std::int64_t length = (own.lastStepNs - own.firstStepNs) / (own.steps - 1);
+    constexpr std::int64_t kMost = 1'000'000;
+    return static_cast<std::int32_t>(std::min(
+        (own.firstStepNs - first + length / 2) / std::max<std::int64_t>(length, 1), kMost));
+}
+
 /// Ranks that are asked at different times, between which one of them passes a multiple of the
 /// step, take other steps: multiples further apart make that rarer.
 bool Session::repeats() {
@@ -139,6 +153,7 @@ void Session::settleTries() {
     for (auto& [pid, process] : m_processes) {
         if (process.kept.empty()) continue;
         process.trace = process.kept;
+        process.written = {};
         process.state = State::kTaken;
     }
 }

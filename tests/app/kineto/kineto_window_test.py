@@ -105,7 +105,8 @@ class Window(unittest.TestCase):
         process = self.record("--launch", "2", options=("--window-steps", "4", "--from-step", "10"))
         self.recorded(process)
         self.assertEqual(self.query("SELECT rank, count(*) FROM operators WHERE name = 'aten::mm' GROUP BY rank "
-                                    "ORDER BY rank"), [[0, 4], [1, 4]])
+                                    "ORDER BY rank"), [[0, 5], [1, 5]])
+        self.assertEqual(self.query("SELECT rank, count(*) FROM steps GROUP BY rank ORDER BY rank"), [[0, 4], [1, 4]])
 
     def faulty(self, fault, words):
         process = self.record("--launch", "2", "--fault", fault)

@@ -113,6 +113,7 @@ void KinetoReader::begin(std::string_view window) {
     setting.rank = m_result.rank;
     setting.shiftNs = m_result.clockBaseNs - m_result.zeroNs;
     setting.firstNs = start.firstNs;
+    setting.firstStep = m_request->firstStep;
     setting.withoutDevices = metadata("deviceProperties") == "[]";
     m_router.emplace(*m_request->builder, m_result.account, setting, std::move(start.layout));
 }

@@ -239,6 +239,7 @@ void TraceMapper::noteSpan(const Event& event, const Category& category, const S
     if (name == "record_param_comms") m_collectives.addOperation(event.members, span.range());
     const bool behind = !valueOf(event.members, kBehindLastStep).empty();
     if (category.role == LaneRole::kRuntime || behind) return;
+    if (m_setting.firstStep) m_optimizerSteps.note(name, span.range());
     if (const auto step = stepOf(event, name)) {
         m_builder->markStep(m_setting.rank, *step, span.range());
         for (const RankId other : m_setting.sameProcess)
@@ -400,10 +401,40 @@ void TraceMapper::addMemory(const Event& event, Timestamp time) {
     keep();
 }
 
+void OptimizerSteps::note(std::string_view name, TimeRange range) {
+    if (!name.starts_with("Optimizer.step#")) return;
+    auto runs = m_runs.find(name);
+    if (runs == m_runs.end() && m_runs.size() < kMostNames)
+        runs = m_runs.emplace(std::string(name), std::vector<TimeRange>{}).first;
+    if (runs != m_runs.end() && runs->second.size() < kMostRuns) runs->second.push_back(range);
+}
+
+void OptimizerSteps::mark(TraceBuilder& builder, const std::vector<RankId>& ranks,
+                          std::int32_t first) const {
+    std::vector<TimeRange> runs;
+    const auto byBegin = [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; };
+    for (const auto& [name, each] : m_runs) {
+        std::vector<TimeRange> sorted = each;
+        std::sort(sorted.begin(), sorted.end(), byBegin);
+        if (runs.empty() || byBegin(sorted.front(), runs.front())) runs = std::move(sorted);
+    }
+    for (std::size_t i = 1; i < runs.size(); ++i) {
+        if (runs[i].end < runs[i - 1].end) continue;
+        const NamedStep step{StepNaming::kOptimizer, {first + static_cast<std::int32_t>(i) - 1}};
+        for (const RankId rank : ranks)
+            builder.markStep(rank, step, {runs[i - 1].end, runs[i].end});
+    }
+}
+
 void TraceMapper::finish() {
     m_pairs.finish();
     m_memory.finish();
     m_collectives.finish();
+    if (m_setting.firstStep) {
+        std::vector<RankId> ranks = m_setting.sameProcess;
+        ranks.push_back(m_setting.rank);
+        m_optimizerSteps.mark(*m_builder, ranks, *m_setting.firstStep);
+    }
     m_lanes.finish();
 }
 

@@ -72,6 +72,19 @@ private:
     std::map<std::string, Alive> m_alive;  ///< by device
 };
 
+/// Steps of a trace that names none: from the end of one run of the optimizer to that of the next.
+/// Of several optimizers the first one counts.
+class OptimizerSteps {
+public:
+    void note(std::string_view name, TimeRange range);
+    /// `first`: number of the first step, which begins where the first run in the trace ends.
+    void mark(TraceBuilder& builder, const std::vector<RankId>& ranks, std::int32_t first) const;
+
+private:
+    static constexpr std::size_t kMostNames = 64, kMostRuns = 100'000;
+    std::map<std::string, std::vector<TimeRange>, std::less<>> m_runs;  ///< by optimizer
+};
+
 class TraceMapper {
 public:
     struct Setting {
@@ -86,6 +99,7 @@ public:
         std::vector<RankId> sameProcess{};
         /// Of its process; null: its own.
         std::shared_ptr<CollectiveJoin::Operations> operations{};
+        std::optional<std::int32_t> firstStep{};  ///< OptimizerSteps
     };
     TraceMapper(TraceBuilder& builder, ImportAccount& account, const Setting& setting);
     TraceMapper(const TraceMapper&) = delete;
@@ -146,6 +160,7 @@ private:
     CollectiveNames m_collectiveNames;
     MemoryMapper m_memory;
     EventPairs m_pairs;
+    OptimizerSteps m_optimizerSteps;
     std::uint64_t m_uncorrelated = 0;
     Timestamp m_ended;
     std::string m_hostProcess;

@@ -73,6 +73,7 @@ TraceRouter::TraceRouter(TraceBuilder& builder, ImportAccount& account, const Se
         TraceMapper::Setting own;
         own.rank = rankAt(place);
         own.shiftNs = setting.shiftNs;
+        own.firstStep = setting.firstStep;
         own.worldSize = m_layout.worldSize;
         own.rows = &m_layout.rows;
         own.sortsPairs = m_layout.sortsPairs;

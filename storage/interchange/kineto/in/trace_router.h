@@ -31,6 +31,7 @@ public:
         /// The file says that it has no devices: its kernels ran on the host, whose memory is
         /// theirs.
         bool withoutDevices = false;
+        std::optional<std::int32_t> firstStep{};  ///< OptimizerSteps
     };
     TraceRouter(TraceBuilder& builder, ImportAccount& account, const Setting& setting,
                 RankLayout layout);
