@@ -55,5 +55,47 @@ TEST(TypedWord, HasNoQuotesWhereItNeedsNone) {
     EXPECT_EQ(typedWord("it's\n"), R"($'it\x27s\n')");
 }
 
+std::vector<std::string> split(std::string_view line) {
+    auto words = wordsOfLine(line);
+    EXPECT_TRUE(words) << line;
+    return words ? *words : std::vector<std::string>{};
+}
+
+TEST(WordsOfLine, SplitsAsAShellDoes) {
+    using Words = std::vector<std::string>;
+    EXPECT_EQ(split("  python   train.py\t--lr 1e-3 \n"),
+              (Words{"python", "train.py", "--lr", "1e-3"}));
+    EXPECT_EQ(split(R"(a 'b c' "d e" f\ g 'it'\''s' "")"),
+              (Words{"a", "b c", "d e", "f g", "it's", ""}));
+    EXPECT_EQ(split(R"("a\"b\\c\d" 'a\b' --x="1 2")"), (Words{R"(a"b\c\d)", R"(a\b)", "--x=1 2"}));
+    EXPECT_EQ(split("torchrun \\\n  --nproc-per-node 2 \\\n train.py"),
+              (Words{"torchrun", "--nproc-per-node", "2", "train.py"}));
+    EXPECT_EQ(split("a # the rest is a remark\nb c#d"), (Words{"a", "b", "c#d"}));
+    EXPECT_TRUE(split(" \n ").empty());
+    EXPECT_EQ(split("echo $HOME *.py"), (Words{"echo", "$HOME", "*.py"})) << "nothing is expanded";
+}
+
+TEST(WordsOfLine, TakesBackWhatIsTyped) {
+    for (const std::string word :
+         {"plain", "two words", "it's", "\"", "a\\b", "", "line\nend\x01\xff", "$HOME", "#x"})
+        EXPECT_EQ(split("run " + typedWord(word)), (std::vector<std::string>{"run", word}))
+            << typedWord(word);
+}
+
+TEST(WordsOfLine, WhatIsNotOneCommandIsASentence) {
+    for (const char* line : {"a | b", "a > file", "a && b", "a; b", "a `b`"}) {
+        const auto words = wordsOfLine(line);
+        ASSERT_FALSE(words) << line;
+        EXPECT_NE(words.error().message.find("a shell"), std::string::npos);
+    }
+    for (const char* line : {"a 'b", "a \"b", "a $'b"}) {
+        const auto words = wordsOfLine(line);
+        ASSERT_FALSE(words) << line;
+        EXPECT_NE(words.error().message.find("is not closed"), std::string::npos);
+    }
+    EXPECT_FALSE(wordsOfLine("a b\\"));
+    EXPECT_EQ(split("a 'b | c'").size(), 2U);
+}
+
 }  // namespace
 }  // namespace shardscope
