@@ -10,9 +10,16 @@ namespace {
 class ControlProgress : public RunProgress {
 public:
     void started(const run::RunConfig& config, std::int64_t parameters) override {
-        write(run::RunStarted{config.output, run::modelTitle(config.model), toWord(config.strategy),
-                              config.ranks, config.steps, parameters});
+        write(run::RunStarted{config.output,
+                              run::modelTitle(config.model),
+                              toWord(config.strategy),
+                              config.ranks,
+                              config.steps,
+                              parameters,
+                              {}});
     }
+    void programStarted(const run::RunStarted& started) override { write(started); }
+    void programFigures(const run::ProgramFigures& figures) override { write(figures); }
     void step(const StepProgress& progress) override { write(progress); }
     void validation(std::int32_t step, double loss) override {
         write(run::ValidationDone{step, loss});

@@ -94,6 +94,18 @@ void RecordOptions::addTo(CLI::App& app) {
             "of a program after --: a window by PyTorch's own profiler, nothing of ours in it")
         .under(kKinetoHeading);
     kineto.addTo(app);
+    addOption(app, "--folder", folder, "of a program after --: the folder it works in [this one]")
+        .takes("DIR");
+    addOption(app, "--env", environment,
+              "of a program after --: a variable of its environment; may be given several times")
+        .takes("NAME=VALUE")
+        .oneEach()
+        .checkedBy([](const std::string& text) {
+            const auto end = text.find('=');
+            return end == std::string::npos || end == 0
+                       ? fmt::format("{} is no variable; write NAME=VALUE", text)
+                       : std::string();
+        });
     addFlag(app, "--dry-run", dryRun,
             "print what each rank needs and whether it fits; start nothing");
     addFlag(app, "--json", json, "print one JSON object at the end");
@@ -103,7 +115,20 @@ void RecordOptions::addTo(CLI::App& app) {
         .oneOf({"stdio"});
 }
 
+Result<void> RecordOptions::checkNoProgramOption() const {
+    const char* given = !folder.empty()        ? "--folder"
+                        : !environment.empty() ? "--env"
+                        : !stepRange.empty()   ? "--step-range"
+                                               : nullptr;
+    if (given == nullptr) return {};
+    return failure(ErrorCode::kUsage,
+                   fmt::format("{} is about a program after --, and none is there; name one, or "
+                               "leave it out",
+                               given));
+}
+
 Result<run::RunConfig> RecordOptions::config() {
+    if (auto fine = checkNoProgramOption(); !fine) return failure(fine);
     run::RunConfig config;
     bool ranksGiven = m_flags.given("ranks");
     std::optional<Checkpoint> from;

@@ -40,10 +40,12 @@ public:
 
     /// What follows after --: a program and its arguments; empty: our own training.
     std::vector<std::string> program;
-    std::optional<double> keepLast;  ///< seconds
-    std::optional<double> stall;     ///< the same
-    std::string stepRange;           ///< ranges of such a program that are steps
-    bool withKineto = false;         ///< of such a program a window, by PyTorch's profiler
+    std::optional<double> keepLast;        ///< seconds
+    std::optional<double> stall;           ///< the same
+    std::string stepRange;                 ///< ranges of such a program that are steps
+    std::string folder;                    ///< that it works in; empty: ours
+    std::vector<std::string> environment;  ///< of it: NAME=VALUE
+    bool withKineto = false;               ///< of such a program a window, by PyTorch's profiler
     KinetoOptions kineto{"10s"};
     bool force = false;
     bool json = false;
@@ -57,6 +59,7 @@ public:
     std::optional<LaunchedTasks> tasks;
 
 private:
+    [[nodiscard]] Result<void> checkNoProgramOption() const;
     [[nodiscard]] Result<void> settleTasks(run::RunConfig& config) const;
     /// Whether a setting that a run file or checkpoint has may run something.
     [[nodiscard]] bool mayRun(std::string_view key) const {

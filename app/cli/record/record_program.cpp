@@ -13,17 +13,22 @@
 #include "engine/launch/process.h"
 #include "engine/launch/program/program_environment.h"
 #include "engine/launch/program/program_supervisor.h"
+#include "engine/run/config/program_run.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/shell_word.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -35,8 +40,6 @@
 
 namespace shardscope::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// What of a run's options says something about a program that we know nothing of.
 constexpr std::array kProgramOptions = {"output",   "capture",  "capture_steps", "capture_every",
@@ -63,8 +66,8 @@ public:
         if (m_quiet || end.output.empty() || !end.kept) return;
         tellLine(end.ranks == 0
                      ? fmt::format("Recorded {} and no rank in {}.",
-                                   m_processes == 1 ? "1 process"
-                                                    : fmt::format("{} processes", m_processes),
+                                   end.processes == 1 ? "1 process"
+                                                      : fmt::format("{} processes", end.processes),
                                    end.output)
                      : fmt::format("Recorded {} of {} and {} in {}.",
                                    counted(end.stepsKept, "step"), counted(end.ranks, "rank"),
@@ -73,11 +76,8 @@ public:
         tellLine("Next: shardscope report " + typedWord(end.output));
     }
 
-    void setProcesses(std::size_t processes) { m_processes = processes; }
-
 private:
     bool m_quiet;
-    std::size_t m_processes = 0;
     std::unique_ptr<RunProgress> m_end;
 };
 
@@ -86,12 +86,6 @@ std::string randomId() {
     std::string id;
     for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", random());
     return id;
-}
-
-std::string commandText(const std::vector<std::string>& command) {
-    std::string text;
-    for (const std::string& word : command) text += (text.empty() ? "" : " ") + typedWord(word);
-    return text;
 }
 
 /// Settings of a run of our own say nothing about another program.
@@ -121,17 +115,33 @@ Result<run::RunConfig> configOf(const RecordOptions& options) {
     return config;
 }
 
+/// Where the program works; files that are named to us were found before.
+Result<void> enterFolder(const std::string& folder) {
+    if (folder.empty() || ::chdir(folder.c_str()) == 0) return {};
+    return failure(ErrorCode::kUsage, fmt::format("--folder {}: {}; name another folder",
+                                                  typedWord(folder), std::strerror(errno)));
+}
+
+std::map<std::string, std::string> environmentOf(const RecordOptions& options) {
+    std::map<std::string, std::string> environment;
+    for (const std::string& each : options.environment) {
+        const auto end = each.find('=');
+        environment[each.substr(0, end)] = each.substr(end + 1);
+    }
+    // Its lines are followed: Python holds them back where it writes to no terminal.
+    constexpr const char* kUnbuffered = "PYTHONUNBUFFERED";
+    if (!options.control.empty() && std::getenv(kUnbuffered) == nullptr)
+        environment.try_emplace(kUnbuffered, "1");
+    return environment;
+}
+
 RunFacts factsOf(const run::RunConfig& config, const RecordOptions& options) {
     RunFacts facts;
     std::error_code ignored;
     facts.id = randomId();
-    static_assert(std::string_view(kProgramConfig) == R"({"program":)");
-    facts.configJson = Json{{"program",
-                             {{"command", options.program},
-                              {"folder", std::filesystem::current_path(ignored).string()},
-                              {"capture", toWord(config.capture)}}}}
-                           .dump(-1, ' ', false, Json::error_handler_t::replace);
-    facts.commandLine = "shardscope record -- " + commandText(options.program);
+    facts.configJson = run::toJson(run::ProgramRun{
+        options.program, std::filesystem::current_path(ignored).string(), config.capture});
+    facts.commandLine = "shardscope record -- " + run::commandText(options.program);
     facts.product = productVersion();
     facts.librariesJson = "{}";
     facts.environmentJson = environmentJson();
@@ -179,8 +189,14 @@ RunEnd endOf(RunRecorder& recorder, const launch::ProgramOutcome& outcome) {
     return end;
 }
 
+/// For a front end, which has no shell that says it.
+std::string endText(const launch::ProcessEnd& end) {
+    if (end.signal) return fmt::format("the program ended by {}", launch::signalText(*end.signal));
+    return fmt::format("the program ended with status {}", end.code.value_or(0));
+}
+
 Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options,
-                      ProgramProgress& progress) {
+                      RunProgress& progress) {
     auto signals = PassedSignals::open();
     if (!signals) return failure(signals);
     auto folder = launch::makeUserFolder();
@@ -208,12 +224,14 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
     request.folder = *folder;
     request.originNs = originNs;
     if (options.stall) request.stall = static_cast<std::int64_t>(*options.stall * kSecondNs);
+    request.detached = !options.control.empty();
+    request.figures = [&progress](const run::ProgramFigures& all) { progress.programFigures(all); };
     launch::ProgramSupervisor program(std::move(request), recorder);
     const auto socket = program.listen();
     if (!socket) return failure(socket);
-    const auto environment =
-        launch::programEnvironment({*socket, run::captureWishOf(config), originNs,
-                                    options.stepRange, launch::injectionHome()});
+    const auto environment = launch::programEnvironment(
+        {*socket, run::captureWishOf(config), originNs, options.stepRange, launch::injectionHome(),
+         environmentOf(options)});
     program.setEnvironment(environment.added);
     for (const std::string& note : environment.notes)
         recorder.addDiagnostic(
@@ -221,7 +239,9 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
     recorder.attach(program);
     signals->attach(program);
     const auto say = [&progress](const std::string& text) { progress.log("info", text); };
+    if (!options.control.empty()) attachControlInput(program, run::captureWishOf(config), say);
     attachControlSocket(program, config.output, run::captureWishOf(config), say);
+    progress.programStarted({config.output, {}, {}, 0, 0, 0, run::commandText(options.program)});
     const launch::ProgramOutcome outcome = program.run();
     if (outcome.notStarted) {
         RunEnd end = recorder.conclude({*outcome.notStarted, {}, {}, false, false});
@@ -229,20 +249,38 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
         return end;
     }
     describeEnd(recorder, facts, outcome);
-    progress.setProcesses(outcome.processes.size());
-    return endOf(recorder, outcome);
+    RunEnd end = endOf(recorder, outcome);
+    end.processes = static_cast<std::int32_t>(outcome.processes.size());
+    if (!options.control.empty() && end.status == RunStatus::kFailed && end.message.empty())
+        end.message = endText(outcome.end);
+    return end;
+}
+
+/// From the options to the end; what keeps the program from being started is an error.
+Result<RunEnd> configureAndRecord(const RecordOptions& options, RunProgress& progress) {
+    const auto config = configOf(options);
+    if (!config) return failure(config);
+    if (const auto entered = enterFolder(options.folder); !entered) return failure(entered);
+    if (launch::programPath(options.program.front()).empty()) {
+        RunEnd end;
+        end.status = RunStatus::kFailed;
+        end.exitStatus = kNotFound;
+        end.message = fmt::format("{}: there is no such program", options.program.front());
+        return end;
+    }
+    return record(*config, options, progress);
 }
 
 }  // namespace
 
 int recordProgram(RecordOptions& options) {
-    ProgramProgress progress(options.quiet);
-    auto config = configOf(options);
-    if (config && launch::programPath(options.program.front()).empty()) {
-        tellError(fmt::format("{}: there is no such program", options.program.front()));
-        return kNotFound;
-    }
-    Result<RunEnd> end = config ? record(*config, options, progress) : failure(config);
+    const bool controlled = !options.control.empty();
+    // The reader of our output may go; that does not end the program.
+    if (controlled) std::signal(SIGPIPE, SIG_IGN);
+    const auto progress = controlled
+                              ? controlProgress()
+                              : std::unique_ptr<RunProgress>(new ProgramProgress(options.quiet));
+    Result<RunEnd> end = configureAndRecord(options, *progress);
     if (!end) {
         RunEnd failed;
         failed.status = RunStatus::kFailed;
@@ -250,7 +288,7 @@ int recordProgram(RecordOptions& options) {
         failed.message = end.error().message;
         end = failed;
     }
-    progress.finished(*end);
+    progress->finished(*end);
     return end->exitStatus;
 }
 

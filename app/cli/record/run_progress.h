@@ -33,6 +33,7 @@ struct RunEnd {
     std::uint64_t dropped = 0;
     std::optional<std::int32_t> lostHost;  ///< by which the run ended
     std::int32_t ranks = 0;                ///< 0: none were to be started
+    std::int32_t processes = 0;            ///< that were seen of another program
     std::vector<std::string> earlier;      ///< recordings before restarts, the first one first
 };
 
@@ -40,6 +41,10 @@ class RunProgress {
 public:
     virtual ~RunProgress() = default;
     virtual void started(const run::RunConfig& config, std::int64_t parameters) = 0;
+    /// The same of a program that is no training of ours.
+    virtual void programStarted(const run::RunStarted&) {}
+    /// About once a second of all its processes together.
+    virtual void programFigures(const run::ProgramFigures&) {}
     virtual void step(const StepProgress& progress) = 0;
     virtual void validation(std::int32_t step, double loss) = 0;
     /// state: starting running finished failed

@@ -17,12 +17,17 @@ constexpr std::int64_t kWorthTelling = 4 << 20;
 }  // namespace
 
 void StepTally::add(const run::StepDone& done) {
+    m_seen.insert(done.step.rank.value);
+    // Of a rank that came late: the step was given out without it.
+    if (m_ranks == 0 && done.step.step.value < m_nextStep) return;
     Pending& pending = m_pending[done.step.step.value];
     ++pending.ranksDone;
-    Bytes& memory =
-        pending.progress.memory ? *pending.progress.memory : pending.progress.memory.emplace();
-    memory = std::max(memory, done.memoryInUse);
+    if (done.memoryInUse.count > 0) {
+        auto& memory = pending.progress.memory;
+        memory = std::max(memory.value_or(Bytes{}), done.memoryInUse);
+    }
     pending.wall += done.step.range().duration();
+    pending.longest = std::max(pending.longest, done.step.range().duration());
     pending.exposed += done.exposedCommunication;
     pending.end = std::max(pending.end, done.step.end);
 }
@@ -35,7 +40,7 @@ void StepTally::add(const MetricPoint& metric) {
     if (loss && !m_lossFirst) m_lossFirst = metric.value;
     if (loss) m_lossLast = metric.value;
     // What comes after its step was given out would wait for ranks for ever.
-    if (metric.step.value < m_nextStep) return;
+    if (metric.step.value < m_nextStep || metric.step == kNoStep) return;
     StepProgress& progress = m_pending[metric.step.value].progress;
     if (loss) {
         progress.loss = metric.value;
@@ -56,18 +61,40 @@ std::vector<StepProgress> StepTally::takeRest() {
     return take(true);
 }
 
+bool StepTally::isDone(const Pending& pending) const {
+    const auto seen = static_cast<std::int32_t>(m_seen.size());
+    return pending.ranksDone >= std::max(1, m_ranks > 0 ? m_ranks : seen);
+}
+
+/// Where ranks come and go, one may never do a step that others have done.
+void StepTally::dropOvertaken() {
+    constexpr std::size_t kMostBehind = 4;
+    while (m_ranks == 0 && m_pending.size() > kMostBehind) {
+        const auto first = m_pending.begin();
+        if (isDone(first->second)) return;
+        if (first->second.ranksDone == 0) {
+            m_pending.erase(first);
+        } else {
+            first->second.ranksDone = static_cast<std::int32_t>(m_seen.size());
+        }
+    }
+}
+
 std::vector<StepProgress> StepTally::take(bool rest) {
-    const auto allDone = [this](const auto& entry) {
-        return entry.second.ranksDone >= std::max(1, m_ranks);
-    };
+    dropOvertaken();
+    const auto allDone = [this](const auto& entry) { return isDone(entry.second); };
     const auto hasMetrics = [](const Pending& pending) {
         return pending.progress.loss && pending.progress.tokensPerSecond;
+    };
+    // Ranks that come and go may have left a later one to others.
+    const auto overtakes = [&](const auto& entry) {
+        return m_ranks == 0 ? entry.second.ranksDone > 0 : allDone(entry);
     };
     std::vector<StepProgress> ready;
     while (!m_pending.empty()) {
         const auto first = m_pending.begin();
         if (!allDone(*first)) break;
-        const bool laterDone = std::any_of(std::next(first), m_pending.end(), allDone);
+        const bool laterDone = std::any_of(std::next(first), m_pending.end(), overtakes);
         if (!hasMetrics(first->second) && !laterDone && !rest) break;
         first->second.progress.step = first->first;
         ready.push_back(complete(first->second));
@@ -80,7 +107,9 @@ StepProgress StepTally::complete(const Pending& pending) {
     StepProgress progress = pending.progress;
     progress.steps = m_steps;
     progress.timeSeconds = pending.end.seconds();
-    if (pending.wall.ns > 0)
+    if (pending.longest.ns > 0) progress.stepSeconds = pending.longest.seconds();
+    // Of a program it is not known while it runs.
+    if (pending.wall.ns > 0 && m_ranks > 0)
         progress.blockedFraction = pending.exposed.seconds() / pending.wall.seconds();
     ++m_stepsDone;
     m_nextStep = std::max(m_nextStep, progress.step + 1);
@@ -114,8 +143,9 @@ run::RankFigures RankPace::figures(RankId rank, const run::RankActivity& activit
     }
     figures.waits = isWait(activity.phase);
     figures.queues = activity.queues;
-    figures.tensors = activity.tensors;
-    figures.residentSet = activity.residentSet;
+    if (activity.tensors.count > 0) figures.tensors = activity.tensors;
+    if (activity.residentSet.count > 0) figures.residentSet = activity.residentSet;
+    figures.cores = activity.cores;
     const auto found = m_last.find(rank.value);
     if (found == m_last.end()) return figures;
     std::int64_t tokens = 0;
@@ -124,8 +154,10 @@ run::RankFigures RankPace::figures(RankId rank, const run::RankActivity& activit
         tokens += step.tokens;
         time += step.duration;
     }
-    if (time.ns > 0) figures.tokensPerSecond = static_cast<double>(tokens) / time.seconds();
     figures.stepsCounted = static_cast<std::int32_t>(found->second.size());
+    if (time.ns > 0) figures.stepSeconds = time.seconds() / figures.stepsCounted;
+    if (time.ns > 0 && tokens > 0)
+        figures.tokensPerSecond = static_cast<double>(tokens) / time.seconds();
     return figures;
 }
 

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,15 +41,19 @@ private:
         std::int32_t ranksDone = 0;
         StepProgress progress;
         Duration wall;
+        Duration longest;
         Duration exposed;
         Timestamp end;
     };
     std::vector<StepProgress> take(bool rest);
+    [[nodiscard]] bool isDone(const Pending& pending) const;
+    void dropOvertaken();
     [[nodiscard]] StepProgress complete(const Pending& pending);
 
     std::int32_t m_ranks;
     std::int32_t m_steps;
     std::map<std::int32_t, Pending> m_pending;
+    std::set<std::uint32_t> m_seen;  ///< ranks that have done a step
     std::int32_t m_stepsDone = 0;
     std::int32_t m_nextStep = 0;  ///< after the last that was given out
     std::optional<Timestamp> m_firstEnd;

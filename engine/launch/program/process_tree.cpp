@@ -29,6 +29,9 @@ std::string commandOf(std::string text) {
     return text;
 }
 
+/// Counts are in ticks of 10 ms: less time than this says nothing.
+constexpr std::int64_t kShortestNs = 100'000'000;
+
 }  // namespace
 
 ProcessTree::ProcessTree(pid_t root, std::string marker, std::string proc)
@@ -164,6 +167,30 @@ std::int64_t ProcessTree::cpuNs() const {
     std::int64_t all = m_endedCpuNs;
     for (const auto& [pid, process] : m_alive) all += process.cpuNs;
     return all;
+}
+
+void ProcessLoads::look(const std::map<pid_t, TreeProcess>& alive, std::int64_t nowNs) {
+    const std::int64_t passedNs = m_lookedNs ? nowNs - *m_lookedNs : 0;
+    if (m_lookedNs && passedNs < kShortestNs) return;
+    m_all.reset();
+    std::map<pid_t, Seen> now;
+    for (const auto& [pid, process] : alive) {
+        Seen seen{process.startTicks, process.cpuNs, {}};
+        const auto before = m_seen.find(pid);
+        if (before != m_seen.end() && before->second.startTicks == process.startTicks) {
+            seen.cores = static_cast<double>(process.cpuNs - before->second.cpuNs) /
+                         static_cast<double>(passedNs);
+            m_all = m_all.value_or(0) + *seen.cores;
+        }
+        now.emplace(pid, seen);
+    }
+    m_seen = std::move(now);
+    m_lookedNs = nowNs;
+}
+
+std::optional<double> ProcessLoads::cores(pid_t pid) const {
+    const auto found = m_seen.find(pid);
+    return found != m_seen.end() ? found->second.cores : std::nullopt;
 }
 
 }  // namespace shardscope::launch

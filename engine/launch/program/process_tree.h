@@ -71,4 +71,26 @@ private:
     std::int64_t m_endedCpuNs = 0;
 };
 
+/// How much processor time they take: between two looks at them.
+class ProcessLoads {
+public:
+    /// `nowNs`: of any clock that only goes forwards.
+    void look(const std::map<pid_t, TreeProcess>& alive, std::int64_t nowNs);
+
+    /// Processor time per time; nullopt before the second look at it.
+    [[nodiscard]] std::optional<double> cores(pid_t pid) const;
+    /// Of all that were there at both looks.
+    [[nodiscard]] std::optional<double> all() const { return m_all; }
+
+private:
+    struct Seen {
+        std::uint64_t startTicks = 0;
+        std::int64_t cpuNs = 0;
+        std::optional<double> cores;
+    };
+    std::map<pid_t, Seen> m_seen;
+    std::optional<std::int64_t> m_lookedNs;
+    std::optional<double> m_all;
+};
+
 }  // namespace shardscope::launch

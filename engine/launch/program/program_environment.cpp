@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 namespace shardscope::launch {
@@ -16,19 +17,27 @@ namespace {
 
 constexpr const char* kKinetoSettings = "/kineto.conf";
 
-void add(ProgramEnvironment& environment, const std::string& name, const std::string& value) {
+/// What the program would find without us.
+std::optional<std::string> valueOf(const ProgramEnvironment& environment, const std::string& name) {
+    const auto given = environment.added.find(name);
+    if (given != environment.added.end()) return given->second;
     const char* there = std::getenv(name.c_str());
-    if (there == nullptr)
-        environment.added[name] = value;
-    else
+    return there != nullptr ? std::optional<std::string>(there) : std::nullopt;
+}
+
+void add(ProgramEnvironment& environment, const std::string& name, const std::string& value) {
+    if (const auto there = valueOf(environment, name))
         environment.notes.push_back(
-            fmt::format("{} is set already ({}) and left alone", name, there));
+            fmt::format("{} is set already ({}) and left alone", name, *there));
+    else
+        environment.added[name] = value;
 }
 
 }  // namespace
 
 ProgramEnvironment programEnvironment(const ProgramVariables& variables) {
     ProgramEnvironment environment;
+    environment.added = variables.given;
     const std::string library = variables.home + "/libshardscope_inject.so";
     std::error_code ignored;
     if (!std::filesystem::exists(library, ignored)) {
@@ -46,9 +55,9 @@ ProgramEnvironment programEnvironment(const ProgramVariables& variables) {
     // PyTorch's flight recorder: the last collectives of a rank that stands still.
     add(environment, "TORCH_FR_BUFFER_SIZE", "2000");
     // Python has no other way to run something of ours first; what was there follows.
-    const char* path = std::getenv("PYTHONPATH");
+    const std::string path = valueOf(environment, "PYTHONPATH").value_or("");
     const std::string hook = variables.home + "/python";
-    environment.added["PYTHONPATH"] = path == nullptr || *path == '\0' ? hook : hook + ":" + path;
+    environment.added["PYTHONPATH"] = path.empty() ? hook : hook + ":" + path;
     return environment;
 }
 

@@ -17,6 +17,7 @@ struct ProgramVariables {
     std::int64_t originNs = 0;  ///< host clock at the recording clock's zero
     std::string stepRange;      ///< ranges whose name matches are steps; empty: none
     std::string home;           ///< folder of the library, of shims and of the start hook
+    std::map<std::string, std::string> given{};  ///< by the user, for the program alone
 };
 
 struct ProgramEnvironment {

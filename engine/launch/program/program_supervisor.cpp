@@ -6,6 +6,7 @@
 #include "storage/model/lanes.h"
 #include "storage/model/quantity_text.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -92,6 +93,11 @@ ProgramOutcome ProgramSupervisor::run() {
     spawned.environment = m_environment;
     spawned.searchPath = true;
     spawned.resetSignals = {SIGPIPE, SIGXFSZ};
+    FileDescriptor nothing;
+    if (m_request.detached) {
+        nothing = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        spawned.descriptors = {{nothing.get(), STDIN_FILENO}, {STDERR_FILENO, STDOUT_FILENO}};
+    }
     const auto child = spawn(spawned);
     if (!child) {
         m_outcome.notStarted = child.error();
@@ -345,6 +351,7 @@ void ProgramSupervisor::lookAtProcesses() {
     m_nextLook = time + (time - m_startedAt < kFirstLooks ? kCloseLook : kLookInterval);
     m_log->look(now());
     if (time >= m_nextSample) sampleProgram();
+    if (time >= m_nextFigures) reportFigures();
     for (const Stall& stall : m_stalls.look({m_request.stall})) sayStall(stall);
 }
 
@@ -370,6 +377,28 @@ void ProgramSupervisor::sayStall(const Stall& stall) {
     say(Severity::kWarning, "rank-stalled", text,
         "Look at what that rank does, as with py-spy dump --pid.", about);
     m_sink.keep();
+}
+
+/// For front ends.
+void ProgramSupervisor::reportFigures() {
+    m_nextFigures = Clock::now() + kSampleInterval;
+    m_loads.look(m_log->tree().alive(), hostNow());
+    for (const Peer& each : m_peers) {
+        const auto process = m_log->tree().alive().find(each.link.pid());
+        if (!each.link.rank || each.link.gone || process == m_log->tree().alive().end()) continue;
+        run::RankActivity activity;
+        const auto steps = static_cast<std::int32_t>(each.link.steps);
+        if (steps > 0) activity.step = StepIndex{each.offsets.steps + steps - 1};
+        activity.residentSet = process->second.resident;
+        activity.cores = m_loads.cores(each.link.pid());
+        m_sink.message(*each.link.rank, activity);
+    }
+    if (!m_request.figures || m_log->tree().alive().empty()) return;
+    run::ProgramFigures all{
+        static_cast<std::int32_t>(m_log->tree().alive().size()), {}, m_loads.all()};
+    // A process that has not become the program yet has none.
+    if (m_log->tree().resident().count > 0) all.residentSet = m_log->tree().resident();
+    m_request.figures(all);
 }
 
 /// Of all processes together, on the lowest rank's lanes; without a rank on those of rank 0.
@@ -404,6 +433,7 @@ void ProgramSupervisor::requestStop() {
 void ProgramSupervisor::requestKill() {
     m_killAsked = true;
     if (!m_log) return;
+    m_log->look(now());  // what it has started since
     for (const auto& [pid, process] : m_log->tree().alive()) ::kill(pid, SIGKILL);
 }
 

@@ -14,11 +14,13 @@
 #include "engine/launch/program/stall_watch.h"
 #include "engine/launch/run_control.h"
 #include "engine/launch/run_supervisor.h"
+#include "engine/run/protocol/progress.h"
 #include "storage/model/file_descriptor.h"
 #include "storage/model/process_facts.h"
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -32,6 +34,10 @@ struct ProgramRequest {
     std::string folder;                   ///< of this user only; the socket is made there
     std::int64_t stall = 60'000'000'000;  ///< ns in a collective after which it is looked into
     std::int64_t originNs = 0;            ///< host clock at the recording clock's zero
+    /// It reads nothing of our input, and what it says goes to our standard error.
+    bool detached = false;
+    /// Called about once a second; may be empty.
+    std::function<void(const run::ProgramFigures&)> figures = {};
 };
 
 struct ProgramOutcome {
@@ -97,6 +103,7 @@ private:
     void sayStall(const Stall& stall);
     void sampleProgram();
     void sampleAsRankZero();
+    void reportFigures();
     [[nodiscard]] bool isOver();
     void concludePeers();
     void concludeSamples();
@@ -118,6 +125,8 @@ private:
     Timestamp m_endedTime;  ///< the same
     std::optional<ProcessLog> m_log;
     ProgramSamples m_samples;
+    ProcessLoads m_loads;
+    Clock::time_point m_nextFigures;
     std::list<Peer> m_peers;
     StallWatch m_stalls;
     std::map<RankId, RankNumbers> m_numbers;

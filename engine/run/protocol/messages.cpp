@@ -188,7 +188,8 @@ FieldsOf<RankActivity> fieldsOf(Of<RankActivity>) {
             {"in_phase_ns", &M::inPhase},
             {"queues", &M::queues},
             {"tensor_bytes", &M::tensors},
-            {"resident_set_bytes", &M::residentSet}};
+            {"resident_set_bytes", &M::residentSet},
+            {"cores", &M::cores}};
 }
 FieldsOf<MetricReported> fieldsOf(Of<MetricReported>) {
     using M = MetricReported;

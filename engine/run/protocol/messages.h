@@ -14,9 +14,9 @@
 //                       RankFailed, VerifyResult
 #pragma once
 
-#include "storage/model/capture_schedule.h"
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/run_config.h"
+#include "storage/model/capture_schedule.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
@@ -264,6 +264,7 @@ struct RankActivity {
     bool queues = false;  ///< a GPU's rank: the phase is what its host queues, not what runs
     Bytes tensors;        ///< in live blocks of the allocator and in buffers, now
     Bytes residentSet;    ///< of the process, on its host
+    std::optional<double> cores = {};  ///< processor time of the process per time, lately
 };
 
 struct MetricReported {

@@ -8,8 +8,9 @@ namespace shardscope::run {
 
 FieldsOf<RunStarted> fieldsOf(Of<RunStarted>) {
     using M = RunStarted;
-    return {{"output", &M::output}, {"model", &M::model}, {"strategy", &M::strategy},
-            {"ranks", &M::ranks},   {"steps", &M::steps}, {"parameters", &M::parameters}};
+    return {{"output", &M::output},  {"model", &M::model}, {"strategy", &M::strategy},
+            {"ranks", &M::ranks},    {"steps", &M::steps}, {"parameters", &M::parameters},
+            {"command", &M::command}};
 }
 FieldsOf<StepProgress> fieldsOf(Of<StepProgress>) {
     using M = StepProgress;
@@ -22,7 +23,8 @@ FieldsOf<StepProgress> fieldsOf(Of<StepProgress>) {
             {"memory_bytes", &M::memory},
             {"blocked_fraction", &M::blockedFraction},
             {"eta_s", &M::secondsLeft},
-            {"time_s", &M::timeSeconds}};
+            {"time_s", &M::timeSeconds},
+            {"step_s", &M::stepSeconds}};
 }
 FieldsOf<ValidationDone> fieldsOf(Of<ValidationDone>) {
     using M = ValidationDone;
@@ -44,7 +46,14 @@ FieldsOf<RankFigures> fieldsOf(Of<RankFigures>) {
             {"tensor_bytes", &M::tensors},
             {"resident_bytes", &M::residentSet},
             {"tokens_per_s", &M::tokensPerSecond},
-            {"steps_counted", &M::stepsCounted}};
+            {"steps_counted", &M::stepsCounted},
+            {"step_s", &M::stepSeconds},
+            {"cores", &M::cores}};
+}
+FieldsOf<ProgramFigures> fieldsOf(Of<ProgramFigures>) {
+    using M = ProgramFigures;
+    return {
+        {"processes", &M::processes}, {"resident_bytes", &M::residentSet}, {"cores", &M::cores}};
 }
 FieldsOf<SampleText> fieldsOf(Of<SampleText>) {
     using M = SampleText;
@@ -72,8 +81,8 @@ namespace {
 using Events = Alternatives<ProgressEvent>;
 
 /// The word under "event", by alternative of ProgressEvent.
-constexpr Events::Words kEvents{"started", "step",     "validation",   "rank",  "host",
-                                "log",     "finished", "rank_figures", "sample"};
+constexpr Events::Words kEvents{"started", "step",     "validation",   "rank",   "host",
+                                "log",     "finished", "rank_figures", "sample", "program"};
 static_assert(kEvents.back() != nullptr);
 
 }  // namespace

@@ -20,6 +20,9 @@ struct RunStarted {
     std::int32_t ranks = 0;
     std::int32_t steps = 0;
     std::int64_t parameters = 0;
+    /// Of a program that is no training of ours, as a shell would have it: then model and strategy
+    /// are empty, and numbers of 0 unknown.
+    std::string command = {};
 };
 
 /// One step of the whole run; absent where ranks did not report it.
@@ -33,7 +36,8 @@ struct StepProgress {
     std::optional<Bytes> memory;            ///< of the rank that holds most
     std::optional<double> blockedFraction;  ///< of wall time, all ranks together
     std::optional<double> secondsLeft;
-    double timeSeconds = 0;  ///< of the recording's clock, at the step's end
+    double timeSeconds = 0;                  ///< of the recording's clock, at the step's end
+    std::optional<double> stepSeconds = {};  ///< that the slowest rank took
 };
 
 struct ValidationDone {
@@ -60,6 +64,15 @@ struct RankFigures {
     std::optional<Bytes> residentSet;       ///< of its process
     std::optional<double> tokensPerSecond;  ///< of this rank, over its last `stepsCounted` steps
     std::int32_t stepsCounted = 0;
+    std::optional<double> stepSeconds = {};  ///< mean of the same steps
+    std::optional<double> cores = {};        ///< processor time of its process per time, lately
+};
+
+/// All processes of a program that is no training of ours, about once a second.
+struct ProgramFigures {
+    std::int32_t processes = 0;
+    std::optional<Bytes> residentSet;
+    std::optional<double> cores;  ///< as RankFigures has it
 };
 
 /// Text that the model wrote (--sample).
@@ -91,8 +104,9 @@ struct RunFinished {
     std::string message;
 };
 
-using ProgressEvent = std::variant<RunStarted, StepProgress, ValidationDone, RankChanged,
-                                   HostChanged, RecorderLog, RunFinished, RankFigures, SampleText>;
+using ProgressEvent =
+    std::variant<RunStarted, StepProgress, ValidationDone, RankChanged, HostChanged, RecorderLog,
+                 RunFinished, RankFigures, SampleText, ProgramFigures>;
 
 /// One line without its newline.
 [[nodiscard]] std::string encodeProgress(const ProgressEvent& event);

@@ -150,5 +150,57 @@ TEST(RankPace, StepsWithoutADurationHaveNoSpeed) {
     EXPECT_FALSE(pace.figures(RankId{0}, {}).tokensPerSecond);
 }
 
+/// What `take()` gives out, as step numbers.
+std::vector<std::int32_t> taken(StepTally& tally) {
+    std::vector<std::int32_t> steps;
+    for (const StepProgress& each : tally.take()) steps.push_back(each.step);
+    return steps;
+}
+
+TEST(StepTally, RanksOfAProgramComeAndGo) {
+    StepTally tally(0, 0);
+    for (const std::int32_t step : {0, 1, 2}) tally.add(done(step, 0, 0));
+    EXPECT_EQ(taken(tally), (std::vector<std::int32_t>{0, 1}));
+    tally.add(done(0, 1, 0));
+    tally.add(done(1, 1, 0));
+    EXPECT_TRUE(taken(tally).empty()) << "no step is given out twice";
+    tally.add(done(2, 1, 0));
+    tally.add(done(3, 0, 0));
+    EXPECT_EQ(taken(tally), (std::vector<std::int32_t>{2}));
+    // Rank 1 does none any more.
+    for (const std::int32_t step : {4, 5, 6, 7, 8}) tally.add(done(step, 0, 0));
+    EXPECT_EQ(taken(tally).front(), 3);
+    for (const std::int32_t step : {9, 10, 11}) tally.add(done(step, 0, 0));
+    EXPECT_FALSE(taken(tally).empty());
+}
+
+TEST(StepTally, SaysOfAProgramOnlyWhatIsKnown) {
+    StepTally tally(0, 0);
+    tally.add(metric("loss", kNoStep.value, 1));
+    tally.add(done(0, 0, 0));
+    tally.add(done(1, 0, 0));
+    const auto steps = tally.take();
+    ASSERT_EQ(steps.size(), 1u);
+    EXPECT_FALSE(steps[0].memory || steps[0].blockedFraction || steps[0].loss ||
+                 steps[0].secondsLeft);
+    EXPECT_EQ(steps[0].stepSeconds, 1e-6);
+}
+
+TEST(RankPace, ATokenThatWasNotCountedIsUnknown) {
+    RankPace pace;
+    StepFacts step;
+    step.start = Timestamp{0};
+    step.end = Timestamp{500'000'000};
+    pace.add(step);
+    run::RankActivity activity;
+    activity.residentSet = Bytes{4096};
+    activity.cores = 1.5;
+    const auto figures = pace.figures(RankId{0}, activity);
+    EXPECT_FALSE(figures.tokensPerSecond || figures.tensors);
+    EXPECT_EQ(figures.stepSeconds, 0.5);
+    EXPECT_EQ(figures.cores, 1.5);
+    EXPECT_EQ(figures.residentSet->count, 4096);
+}
+
 }  // namespace
 }  // namespace shardscope::cli

@@ -258,6 +258,12 @@ Event backAgain(const Event& event) {
 
 TEST(Progress, ComesBackAsItWasSaid) {
     EXPECT_EQ(backAgain(RunStarted{"run.sscope", "ref", "zero3", 4, 20, 7}).parameters, 7);
+    EXPECT_EQ(backAgain(RunStarted{"a", "", "", 0, 0, 0, "python 'a b.py'"}).command,
+              "python 'a b.py'");
+    const ProgramFigures program = backAgain(ProgramFigures{3, Bytes{4096}, 1.5});
+    EXPECT_EQ(program.processes, 3);
+    EXPECT_EQ(program.residentSet->count, 4096);
+    EXPECT_EQ(program.cores, 1.5);
     StepProgress step;
     step.step = 4;
     step.loss = 2.5;
@@ -292,18 +298,22 @@ TEST(Progress, FiguresOfARankComeBackAsTheyWereSaid) {
     figures.residentSet = Bytes{1 << 21};
     figures.tokensPerSecond = 99.5;
     figures.stepsCounted = 4;
+    figures.stepSeconds = 0.25;
+    figures.cores = 1.5;
     EXPECT_EQ(encodeProgress(backAgain(figures)), encodeProgress(figures));
     EXPECT_EQ(encodeProgress(figures),
               R"({"event":"rank_figures","rank":2,"step":7,"phase":"wait for gather","layer":3,)"
               R"("phase_s":1.5,"waits":true,"queues":true,"tensor_bytes":1048576,)"
-              R"("resident_bytes":2097152,"tokens_per_s":99.5,"steps_counted":4})");
+              R"("resident_bytes":2097152,"tokens_per_s":99.5,"steps_counted":4,)"
+              R"("step_s":0.25,"cores":1.5})");
 }
 
 TEST(Progress, WhatIsNotKnownOfARankIsNullAndStaysUnknown) {
     EXPECT_EQ(encodeProgress(RankFigures{}),
               R"({"event":"rank_figures","rank":0,"step":null,"phase":"","layer":null,)"
               R"("phase_s":null,"waits":false,"queues":false,"tensor_bytes":null,)"
-              R"("resident_bytes":null,"tokens_per_s":null,"steps_counted":0})");
+              R"("resident_bytes":null,"tokens_per_s":null,"steps_counted":0,)"
+              R"("step_s":null,"cores":null})");
     const auto event = decodeProgress(R"({"event":"rank_figures","rank":1})");
     ASSERT_TRUE(event && event->has_value());
     const auto& figures = std::get<RankFigures>(**event);
