@@ -50,9 +50,9 @@ std::string isolatingOption(const std::string& command) {
 
 void lookAtEnvironment(const std::string& folder, const GivenVariables& given,
                        ProcessEvidence& evidence) {
+    // Who may read the one may read the other; without a variable it is empty.
+    if (!evidence.seen || given.socket.empty()) return;
     const std::string variables = procText(folder + "/environ", kMostEnvironmentBytes);
-    // None at all is one that may not be read.
-    if (variables.empty() || given.socket.empty()) return;
     evidence.noSocket = !hasEntry(variables, given.socket);
     const std::string_view path = variableIn(variables, "PYTHONPATH");
     evidence.noHook = path.find(given.hook) == std::string_view::npos;

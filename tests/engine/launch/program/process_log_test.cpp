@@ -170,6 +170,8 @@ TEST_F(ProcessLogTest, WhatLoadedPyTorchAndDidNotReportHasAReason) {
     FakeProcess stripped = python(kRoot + 1);
     stripped.environment = "HOME=/root";
     EXPECT_THAT(reasonOf(stripped), HasSubstr("SHARDSCOPE_SOCKET"));
+    stripped.environment.clear();
+    EXPECT_THAT(reasonOf(stripped), HasSubstr("SHARDSCOPE_SOCKET")) << "env -i";
     FakeProcess replaced = python(kRoot + 1);
     replaced.environment = "SHARDSCOPE_SOCKET=/run/s PYTHONPATH=/srv";
     EXPECT_THAT(reasonOf(replaced), HasSubstr("PYTHONPATH"));
