@@ -56,6 +56,8 @@ ProcessLog::Entry& ProcessLog::newestOf(pid_t pid, bool connected) {
          ++at)
         if (!connected || (at->second.connected && !at->second.said)) newest = &at->second;
     if (newest != nullptr) return *newest;
+    // It ended before its connection was taken.
+    if (connected) return newestOf(pid, false);
     TreeProcess unseen;
     unseen.pid = pid;
     return entryOf(unseen);

@@ -127,6 +127,20 @@ TEST_F(ProcessLogTest, ANumberThatIsGivenAgainHasTwoRows) {
     EXPECT_EQ(rows[2].rank, -1);
 }
 
+TEST_F(ProcessLogTest, OneThatEndedBeforeItsConnectionWasTakenReportedToo) {
+    m_proc.put(python(kRoot + 1));
+    ProcessLog log = this->log();
+    log.look({1'000});
+    m_proc.end(kRoot + 1);
+    log.look({2'000});
+    log.connected(kRoot + 1);
+    log.reported(kRoot + 1, {"rank", 0, 0, {0, {}}});
+    EXPECT_THAT(log.rows(), SizeIs(2));
+    EXPECT_EQ(rowOf(log, kRoot + 1).rank, 0);
+    EXPECT_EQ(rowOf(log, kRoot + 1).exitCode, 0);
+    EXPECT_THAT(log.diagnostics({}), IsEmpty());
+}
+
 TEST_F(ProcessLogTest, TimesAreTheRecordingsClock) {
     FakeProcess child = python(kRoot + 1);
     child.start = 123'456;
