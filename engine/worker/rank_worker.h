@@ -14,7 +14,6 @@
 #include "engine/worker/recording_observer.h"
 #include "engine/worker/training_run.h"
 #include "profiler/capture/capture_session.h"
-#include "profiler/collectors/operators/backward_contexts.h"
 #include "profiler/collectors/operators/operator_collector.h"
 #include "storage/model/result.h"
 

@@ -1,5 +1,4 @@
-#include "app/cli/answers/report_ranks.h"
-
+#include "app/cli/answers/report_text.h"
 #include "profiler/questions/answer/cells.h"
 #include "storage/model/rank_facts.h"
 

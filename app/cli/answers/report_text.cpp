@@ -1,7 +1,6 @@
 #include "app/cli/answers/report_text.h"
 
 #include "app/cli/answers/answer_text.h"
-#include "app/cli/answers/report_ranks.h"
 #include "app/cli/console.h"
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_settings.h"

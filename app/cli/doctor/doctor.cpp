@@ -1,9 +1,7 @@
 // `shardscope doctor`: what is present, what is missing, what is in the way, and what fixes it.
 #include "app/cli/command.h"
 #include "app/cli/console.h"
-#include "app/cli/doctor/doctor_gpu.h"
-#include "app/cli/doctor/doctor_host.h"
-#include "app/cli/doctor/doctor_hosts.h"
+#include "app/cli/doctor/doctor_checks.h"
 #include "app/cli/doctor/doctor_probe.h"
 #include "app/cli/doctor/doctor_report.h"
 #include "app/cli/hosts/run_hosts.h"

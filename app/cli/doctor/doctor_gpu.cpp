@@ -1,5 +1,4 @@
-#include "app/cli/doctor/doctor_gpu.h"
-
+#include "app/cli/doctor/doctor_checks.h"
 #include "app/cli/doctor/doctor_probe.h"
 #include "app/cli/doctor/doctor_report.h"
 #include "storage/model/quantity_text.h"

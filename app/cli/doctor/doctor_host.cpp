@@ -1,5 +1,4 @@
-#include "app/cli/doctor/doctor_host.h"
-
+#include "app/cli/doctor/doctor_checks.h"
 #include "engine/launch/host_facts.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/quantity_text.h"

@@ -1,7 +1,6 @@
-#include "app/cli/doctor/doctor_hosts.h"
-
 #include "app/cli/answers/answer_text.h"
 #include "app/cli/console.h"
+#include "app/cli/doctor/doctor_checks.h"
 #include "app/cli/hosts/run_hosts.h"
 #include "app/cli/hosts/ssh_hosts.h"
 #include "app/cli/record/run_requests.h"

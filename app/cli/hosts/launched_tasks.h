@@ -19,6 +19,8 @@
 
 namespace shardscope::cli {
 
+class RecordOptions;
+
 /// What the command line says of tasks that a launcher has started.
 struct TaskOptions {
     std::string launchedBy;  ///< empty: nothing
@@ -63,5 +65,11 @@ void dismissTasks(const launch::TaskPlace& task, const std::string& interface, i
 /// Meets all other tasks and says so. `interface`: where; empty: where MASTER_ADDR says.
 Result<launch::TaskMeeting> meetTasks(const launch::TaskPlace& task, const std::string& interface,
                                       SignalRequests& signals, RunProgress& progress);
+
+// `shardscope record --slurm OPTIONS`: a job of Slurm's that does the run, followed to its end.
+
+/// Submits, prints what the job waits for and passes on what it says; gives the exit status of the
+/// run. SIGINT and SIGTERM: once stops it after the step, twice cancels the job.
+int recordBySlurm(RecordOptions& options);
 
 }  // namespace shardscope::cli

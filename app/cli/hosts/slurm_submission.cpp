@@ -1,7 +1,7 @@
-#include "app/cli/hosts/slurm_submission.h"
-
 #include "app/cli/console.h"
+#include "app/cli/hosts/launched_tasks.h"
 #include "app/cli/record/data_path.h"
+#include "app/cli/record/record_options.h"
 #include "app/cli/record/run_requests.h"
 #include "engine/launch/process.h"
 #include "engine/launch/slurm/slurm_job.h"

@@ -1,7 +1,6 @@
-#include "app/cli/record/dry_run.h"
-
 #include "app/cli/answers/answer_text.h"
 #include "app/cli/console.h"
+#include "app/cli/record/record_modes.h"
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/host_list.h"
 #include "engine/run/config/model_tensors.h"

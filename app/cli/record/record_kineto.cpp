@@ -1,10 +1,9 @@
-#include "app/cli/record/record_kineto.h"
-
 #include "app/cli/console.h"
 #include "app/cli/record/data_path.h"
 #include "app/cli/record/kineto_recording.h"
 #include "app/cli/record/kineto_run.h"
 #include "app/cli/record/passed_signals.h"
+#include "app/cli/record/record_modes.h"
 #include "engine/launch/process.h"
 #include "engine/launch/program/program_environment.h"
 #include "engine/launch/program/program_supervisor.h"

@@ -1,8 +1,7 @@
-#include "app/cli/record/record_program.h"
-
 #include "app/cli/console.h"
 #include "app/cli/record/data_path.h"
 #include "app/cli/record/passed_signals.h"
+#include "app/cli/record/record_modes.h"
 #include "app/cli/record/run_environment.h"
 #include "app/cli/record/run_progress.h"
 #include "app/cli/record/run_recorder.h"

@@ -1,5 +1,4 @@
-#include "app/cli/record/run_restart.h"
-
+#include "app/cli/record/record_modes.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/run/config/host_list.h"
 

@@ -1,5 +1,4 @@
-#include "engine/launch/program/chunk_rebase.h"
-
+#include "engine/launch/program/program_peer.h"
 #include "storage/columns/arguments.h"
 #include "storage/model/lanes.h"
 

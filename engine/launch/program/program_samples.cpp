@@ -1,5 +1,4 @@
-#include "engine/launch/program/program_samples.h"
-
+#include "engine/launch/program/process_log.h"
 #include "storage/columns/chunk.h"
 #include "storage/model/lanes.h"
 

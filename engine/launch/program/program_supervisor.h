@@ -7,10 +7,8 @@
 #pragma once
 
 #include "engine/launch/process.h"
-#include "engine/launch/program/chunk_rebase.h"
 #include "engine/launch/program/process_log.h"
 #include "engine/launch/program/program_peer.h"
-#include "engine/launch/program/program_samples.h"
 #include "engine/launch/program/stall_watch.h"
 #include "engine/launch/run_control.h"
 #include "engine/launch/run_supervisor.h"

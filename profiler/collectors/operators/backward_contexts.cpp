@@ -1,7 +1,6 @@
-#include "profiler/collectors/operators/backward_contexts.h"
-
 #include "profiler/capture/capture_session.h"
 #include "profiler/capture/device_annotation.h"
+#include "profiler/collectors/operators/operator_collector.h"
 
 #include <ATen/record_function.h>
 

@@ -1,4 +1,4 @@
-#include "storage/recording/write/collective_remover.h"
+#include "storage/recording/write/detail_remover.h"
 
 #include <initializer_list>
 #include <optional>

@@ -1,7 +1,6 @@
 #include "storage/recording/write/detail_remover.h"
 
 #include "storage/columns/stored_kinds.h"
-#include "storage/recording/write/collective_remover.h"
 #include "storage/recording/write/memory_balance.h"
 
 #include <algorithm>

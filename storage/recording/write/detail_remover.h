@@ -2,9 +2,13 @@
 // pyramids sum up of them. Within the open transaction. Part of the writer.
 #pragma once
 
+#include "storage/model/ids.h"
+#include "storage/model/result.h"
+#include "storage/model/units.h"
 #include "storage/recording/write/chunk_writer.h"
 #include "storage/sqlite/connection.h"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <vector>
@@ -69,5 +73,12 @@ private:
     ChunkWriter* m_chunks;
     std::map<RankId, Timestamp> m_calibrated;  ///< end of what measured the peak
 };
+
+// Takes rows of collectives out of a recording that is being written. Part of the writer.
+
+/// Those of a rank that were issued before `until`; how many they were. Within the open
+/// transaction.
+[[nodiscard]] Result<std::uint64_t> removeCollectives(Connection& connection, RankId rank,
+                                                      Timestamp until);
 
 }  // namespace shardscope::storage

@@ -1,7 +1,6 @@
 // `shardscope doctor` on GPUs and tracing: what a probe told and the host shows, as checks with
 // their remedies.
-#include "app/cli/doctor/doctor_gpu.h"
-
+#include "app/cli/doctor/doctor_checks.h"
 #include "tests/app/cli/doctor_machines.h"
 
 namespace shardscope::cli {

@@ -1,7 +1,7 @@
 // Machines that `shardscope doctor` is tried on, and how its checks are looked at.
 #pragma once
 
-#include "app/cli/doctor/doctor_gpu.h"
+#include "app/cli/doctor/doctor_checks.h"
 #include "app/cli/doctor/doctor_probe.h"
 #include "app/cli/doctor/doctor_report.h"
 

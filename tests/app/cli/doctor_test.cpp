@@ -1,7 +1,6 @@
 // `shardscope doctor`: every state of a machine as a check with its remedy, and a probe that
 // crashes, hangs or is not there.
-#include "app/cli/doctor/doctor_gpu.h"
-#include "app/cli/doctor/doctor_host.h"
+#include "app/cli/doctor/doctor_checks.h"
 #include "app/cli/doctor/doctor_probe.h"
 #include "app/cli/doctor/doctor_report.h"
 #include "tests/app/cli/doctor_machines.h"

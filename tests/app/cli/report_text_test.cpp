@@ -2,7 +2,6 @@
 #include "app/cli/answers/report_text.h"
 
 #include "app/cli/answers/report_of.h"
-#include "app/cli/answers/report_ranks.h"
 #include "app/cli/console.h"
 #include "app/cli/kept_text.h"
 #include "engine/run/config/run_config.h"

@@ -1,5 +1,5 @@
 // `shardscope record --resume` before any rank starts.
-#include "app/cli/record/run_restart.h"
+#include "app/cli/record/record_modes.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "tests/app/cli/program.h"
 #include "tests/support/result_matchers.h"

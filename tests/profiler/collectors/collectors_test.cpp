@@ -1,6 +1,5 @@
 #include "profiler/capture/device_annotation.h"
 #include "profiler/collectors/allocator/recording_allocator.h"
-#include "profiler/collectors/operators/backward_contexts.h"
 #include "profiler/collectors/operators/operator_collector.h"
 
 #include <ATen/ATen.h>
