@@ -16,6 +16,11 @@ launch::kineto::Milliseconds whole(Duration duration) {
     return launch::kineto::Milliseconds{(duration.ns + 999'999) / 1'000'000};
 }
 
+template <class Value>
+std::string withDefault(const char* help, const Value& value) {
+    return fmt::format("{} [{}]", help, value);
+}
+
 }  // namespace
 
 void KinetoOptions::addTo(CLI::App& app) {
@@ -27,20 +32,21 @@ void KinetoOptions::addTo(CLI::App& app) {
         return m_options.back().second;
     };
     const Option window =
-        add("--window", m_window, "TIME", "record so much time of all ranks, from the same moment")
-            .showsDefault();
+        add("--window", m_window, "TIME",
+            withDefault("record so much time of all ranks, from the same moment", m_window));
     add("--window-steps", m_steps, "N", "record so many optimizer steps of all ranks instead")
         .within(1, kMostSteps)
         .excludes(window);
     add("--from-step", m_fromStep, "N",
-        "first step of --window-steps; where ranks are past it, the next multiple of it")
-        .within(1, kMostSteps * 10'000)
-        .showsDefault();
-    add("--after", m_after, "TIME", "begin so long after the last rank has loaded PyTorch")
-        .showsDefault();
+        withDefault(
+            "first step of --window-steps; where ranks are past it, the next multiple of it",
+            m_fromStep))
+        .within(1, kMostSteps * 10'000);
+    add("--after", m_after, "TIME",
+        withDefault("begin so long after the last rank has loaded PyTorch", m_after));
     add("--wait", m_wait, "TIME",
-        "how long ranks may take to ask for work, and to write once the window is over")
-        .showsDefault();
+        withDefault("how long ranks may take to ask for work, and to write once the window is over",
+                    m_wait));
     add("--socket-dir", m_socketFolder, "DIR",
         "folder where the program's processes look for their daemon (KINETO_IPC_SOCKET_DIR)");
     bool& stacks = m_stacks;

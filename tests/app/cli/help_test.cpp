@@ -30,8 +30,9 @@ protected:
 };
 
 TEST_F(Help, OfEveryVerbFitsAHundredColumns) {
-    for (const char* verb : {"record", "import", "report", "analyze", "compare", "verify", "info",
-                             "query", "repair", "export", "tokenize", "plan", "bench", "doctor"}) {
+    for (const char* verb :
+         {"record", "attach", "import", "report", "analyze", "compare", "verify", "info", "query",
+          "repair", "export", "tokenize", "plan", "bench", "doctor"}) {
         EXPECT_LE(longestLine(helpOf({verb, "--help"})), 100u) << verb;
     }
     EXPECT_LE(longestLine(helpOf({"record", "--help-all"})), 100u);

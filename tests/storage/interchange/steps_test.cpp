@@ -148,5 +148,45 @@ TEST_F(ImportedSteps, AreKnownAlsoOfKernelsThatStandFarBeforeTheirLaunches) {
               "0");
 }
 
+/// Two runs of an optimizer a step, and one of another.
+std::string optimizerRuns() {
+    std::string events;
+    for (int step = 0; step < 4; ++step) {
+        const int at = 1000 * step;
+        for (const auto& [name, start] : {std::pair{"Optimizer.step#AdamW.step", at + 700},
+                                          std::pair{"Optimizer.step#SGD.step", at + 900}})
+            events += R"({"ph":"X","cat":"user_annotation","name":")" + std::string(name) +
+                      R"(","pid":1,"tid":1,"ts":)" + std::to_string(start) + R"(,"dur":100},)";
+        events += R"({"ph":"X","cat":"cpu_op","name":"op)" + std::to_string(step) +
+                  R"(","pid":1,"tid":1,"ts":)" + std::to_string(at + 100) + R"(,"dur":9},)";
+    }
+    return events;
+}
+
+TEST_F(ImportedSteps, GoFromOneRunOfTheOptimizerToTheNextWhereThatIsAskedFor) {
+    interchange::TracedRun traced;
+    traced.ranks = {RankId{3}};
+    traced.firstSteps = {5};
+    traced.worldSize = 8;
+    traced.commandLine = "shardscope record --kineto";
+    traced.product = "shardscope 1";
+    traced.diagnostics = {
+        {Severity::kNote, "kineto-window", "a window", "", std::nullopt, Timestamp{}, 1}};
+    imported.options.traced = traced;
+    import(optimizerRuns() + kLast);
+    EXPECT_EQ(cell("SELECT group_concat(step) FROM steps"), "5,6,7");
+    EXPECT_EQ(cell("SELECT step FROM events WHERE name='op2'"), "6");
+    EXPECT_EQ(cell("SELECT DISTINCT rank FROM events"), "3");
+    EXPECT_EQ(imported.summary.run.worldSize, 8);
+    EXPECT_EQ(imported.summary.run.commandLine, traced.commandLine);
+    EXPECT_EQ(imported.summary.run.product, traced.product);
+    EXPECT_EQ(imported.summary.diagnostics.back().code, "kineto-window");
+}
+
+TEST_F(ImportedSteps, AreNotThoseOfTheOptimizerElse) {
+    import(optimizerRuns() + kLast);
+    EXPECT_EQ(cell("SELECT count(*) FROM steps"), "0");
+}
+
 }  // namespace
 }  // namespace shardscope
