@@ -46,6 +46,11 @@ install(TARGETS shardscope_sqlite_extension LIBRARY DESTINATION ${home} COMPONEN
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/packaging/fetch-libtorch DESTINATION ${home}/share COMPONENT shardscope)
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/app/cli/bench/torch_collectives.py DESTINATION ${home}/share COMPONENT shardscope)
 install(FILES ${CMAKE_SOURCE_DIR}/packaging/dependencies.env DESTINATION ${home}/share COMPONENT shardscope)
+# What `shardscope record -- CMD` brings into other programs: library, shims, start hook.
+get_property(shims GLOBAL PROPERTY SHARDSCOPE_TORCH_SHIMS)
+install(TARGETS shardscope_inject ${shims} LIBRARY DESTINATION ${home}/inject COMPONENT shardscope)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/profiler/inject/python DESTINATION ${home}/inject COMPONENT shardscope
+    FILES_MATCHING PATTERN *.py)
 shardscope_install_pages(${CMAKE_BINARY_DIR}/pages/cli shardscope shardscope shardscope.1 shardscope-*.1)
 shardscope_install_copyright(shardscope)
 set(components shardscope)
