@@ -6,6 +6,7 @@
 #include <QFileInfo>
 #include <QStandardPaths>
 #include <QTimer>
+#include <algorithm>
 #include <utility>
 
 namespace shardscope::desktop {
@@ -15,6 +16,8 @@ using namespace Qt::StringLiterals;
 
 constexpr int kLastWords = 4000;
 constexpr int kKillDelayMs = 2000;
+constexpr qsizetype kLongestLine = 4000;
+constexpr qsizetype kMostLinesAtOnce = 2000;
 
 }  // namespace
 
@@ -48,6 +51,7 @@ void RecorderSession::start(const QString& program, const QStringList& arguments
     m_outcome.reset();
     m_hostStates.clear();
     m_lastWords.clear();
+    m_errorLine.clear();
     m_killed = false;
     setState(State::kStarting);
     if (program.isEmpty()) {
@@ -111,10 +115,23 @@ void RecorderSession::readEvents() {
 void RecorderSession::readErrors() {
     const QByteArray text = m_process.readAllStandardError();
     m_lastWords = (m_lastWords + text).right(kLastWords);
-    for (const QByteArray& line : text.split('\n')) {
+    m_errorLine += text;
+    logErrors(false);
+}
+
+/// What a program writes there is followed line by line; one that writes without end does not hold
+/// the window up. A line that is drawn anew (a progress bar) is one with each drawing.
+void RecorderSession::logErrors(bool all) {
+    m_errorLine.replace('\r', '\n');
+    QList<QByteArray> lines = m_errorLine.split('\n');
+    m_errorLine = all || lines.back().size() > kLongestLine ? QByteArray() : lines.takeLast();
+    const qsizetype first = std::max<qsizetype>(0, lines.size() - kMostLinesAtOnce);
+    if (first > 0)
+        Q_EMIT logged(
+            {"warning", tr("%1 lines that came at once are left out").arg(first).toStdString()});
+    for (const QByteArray& line : lines.mid(first))
         if (!line.trimmed().isEmpty())
-            Q_EMIT logged({"info", QString::fromUtf8(line).toStdString()});
-    }
+            Q_EMIT logged({"info", QString::fromUtf8(line.left(kLongestLine)).toStdString()});
 }
 
 void RecorderSession::handle(const run::ProgressEvent& event) {
@@ -130,6 +147,8 @@ void RecorderSession::handle(const run::ProgressEvent& event) {
         Q_EMIT rankChanged(*rank);
     } else if (const auto* figures = std::get_if<run::RankFigures>(&event)) {
         Q_EMIT rankFigures(*figures);
+    } else if (const auto* program = std::get_if<run::ProgramFigures>(&event)) {
+        Q_EMIT programFigures(*program);
     } else if (const auto* sample = std::get_if<run::SampleText>(&event)) {
         Q_EMIT sampled(*sample);
     } else if (const auto* host = std::get_if<run::HostChanged>(&event)) {
@@ -152,6 +171,7 @@ void RecorderSession::tellHost(const run::HostChanged& host) {
 void RecorderSession::processEnded(int exitCode, QProcess::ExitStatus status) {
     readEvents();
     readErrors();
+    logErrors(true);
     if (m_outcome) {
         end(*m_outcome);
         return;

@@ -51,6 +51,7 @@ Q_SIGNALS:
     void validationDone(const shardscope::run::ValidationDone& validation);
     void rankChanged(const shardscope::run::RankChanged& rank);
     void rankFigures(const shardscope::run::RankFigures& figures);
+    void programFigures(const shardscope::run::ProgramFigures& figures);
     void sampled(const shardscope::run::SampleText& sample);
     void hostChanged(const shardscope::run::HostChanged& host);
     void logged(const shardscope::run::RecorderLog& line);
@@ -61,6 +62,7 @@ private:
     void setState(State state);
     void readEvents();
     void readErrors();
+    void logErrors(bool all);
     void tellHost(const run::HostChanged& host);
     void handle(const run::ProgressEvent& event);
     void processEnded(int exitCode, QProcess::ExitStatus status);
@@ -73,6 +75,7 @@ private:
     run::RunStarted m_run;
     std::optional<run::RunFinished> m_outcome;         ///< said by the recorder before it exits
     QByteArray m_lastWords;                            ///< tail of its stderr
+    QByteArray m_errorLine;                            ///< of the same, what is no whole line yet
     std::map<std::int32_t, std::string> m_hostStates;  ///< last reported state of each host
     bool m_killed = false;
 };

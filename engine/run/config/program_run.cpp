@@ -59,7 +59,9 @@ std::optional<ProgramRun> parseProgramJson(std::string_view text) {
     const auto found = root.is_object() ? root.find("program") : root.end();
     if (!root.is_object() || found == root.end() || !found->is_object()) return std::nullopt;
     ProgramRun program;
-    for (const Json& word : found->value("command", Json::array())) {
+    const Json command = found->value("command", Json::array());
+    if (!command.is_array()) return std::nullopt;
+    for (const Json& word : command) {
         if (!word.is_string()) return std::nullopt;
         program.command.push_back(word.get<std::string>());
     }
