@@ -40,19 +40,26 @@ TimeRange OpenRecording::timeOf(const Selection& selection) const {
     return timeOfSteps(summary.steps, first, last, selection.ranks).value_or(bounds());
 }
 
+std::optional<run::ProgramRun> OpenRecording::program() const {
+    return isImported() ? run::parseProgramJson(summary.run.configJson) : std::nullopt;
+}
+
 QString OpenRecording::label() const {
-    if (isImported()) return title();
+    if (isImported() && !program()) return title();
     return u"%1 · %2"_s.arg(address().section(u'/', -1, -1, QString::SectionSkipEmpty), title());
 }
 
 QString OpenRecording::title() const {
+    const QString ranks = formatCounted(static_cast<std::int64_t>(summary.ranks.size()), "rank");
+    if (const auto own = program()) {
+        const QString name = fromUtf8(run::programTitle(own->command));
+        return summary.ranks.empty() ? name : u"%1 · %2"_s.arg(name, ranks);
+    }
     if (isImported()) {
         const QStringList files = address().split(u'\n');
         QString name = files.front().section(u'/', -1, -1, QString::SectionSkipEmpty);
         if (files.size() > 1) name += u" + %1"_s.arg(files.size() - 1);
-        return u"%1 · %2"_s.arg(name, summary.ranks.size() == 1
-                                          ? u"1 rank"_s
-                                          : u"%1 ranks"_s.arg(summary.ranks.size()));
+        return u"%1 · %2"_s.arg(name, ranks);
     }
     return u"%1 · %2 × %3"_s.arg(fromUtf8(summary.run.model), fromUtf8(summary.run.strategy))
         .arg(summary.run.worldSize);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/selection.h"
+#include "engine/run/config/program_run.h"
 #include "profiler/analysis/report/report.h"
 #include "storage/model/recording.h"
 
@@ -57,12 +58,16 @@ struct OpenRecording {
     [[nodiscard]] TimeRange timeOf(const Selection& selection) const;
     /// Its run, or its import, is going on: more comes.
     [[nodiscard]] bool isRunning() const { return beingWritten && !summary.complete; }
-    /// Another tool's trace, which says nothing of model and strategy.
+    /// Another tool's trace, or a run of another program: neither says anything of model and
+    /// strategy.
     [[nodiscard]] bool isImported() const { return summary.run.model.empty(); }
+    /// That program, of such a run.
+    [[nodiscard]] std::optional<run::ProgramRun> program() const;
     /// What distinguishes it from others of the same configuration: "run.sscope · shakespeare ·
     /// zero3 × 2".
     [[nodiscard]] QString label() const;
-    /// "shakespeare · zero3 × 2"; of a trace its file and ranks
+    /// "shakespeare · zero3 × 2"; of a program "torchrun train.py · 2 ranks"; of a trace its file
+    /// and ranks
     [[nodiscard]] QString title() const;
 };
 

@@ -55,6 +55,9 @@ QString completenessText(const OpenRecording& recording) {
     if (completeness.complete)
         return u"Recording complete: every event that a step must have is there."_s;
     if (completeness.known) return u"Recording incomplete."_s;
+    if (recording.program())
+        return u"Whether events are missing is unknown: a program does not say how many a step "
+               u"must have."_s;
     return recording.isImported()
                ? u"Whether events are missing is unknown: this is an imported trace."_s
                : u"Whether events are missing is unknown at this capture level."_s;
@@ -78,7 +81,8 @@ bool wasSalvaged(const OpenRecording& recording) {
 QString absenceText(const OpenRecording& recording, CaptureLevel least, const QString& what) {
     if (wasSalvaged(recording)) return u"lost: the file was damaged"_s;
     const auto config = run::parseRunConfigJson(recording.summary.run.configJson);
-    if (config && config->capture < least)
+    const auto program = recording.program();
+    if ((config && config->capture < least) || (program && program->capture < least))
         return u"not recorded: %1 are from capture level %2 on"_s.arg(what,
                                                                       fromUtf8(toWord(least)));
     return u"none in the selection"_s;
@@ -86,12 +90,13 @@ QString absenceText(const OpenRecording& recording, CaptureLevel least, const QS
 
 QString noMemoryText(const OpenRecording& recording) {
     if (recording.isImporting()) return notYetText(recording);
-    if (recording.isImported()) return u"no memory events are in this trace"_s;
+    if (recording.isImported() && !recording.program())
+        return u"no memory events are in this trace"_s;
     return absenceText(recording, CaptureLevel::kFull, u"memory events"_s);
 }
 
 QString noCommunicationText(const SelectedPart& part) {
-    if (part.recording->isImported())
+    if (part.recording->isImported() && !part.recording->program())
         return part.report->marked.empty()
                    ? u"no communication kernel is in this trace"_s
                    : u"collectives are marked only: their kernels are not in this trace"_s;

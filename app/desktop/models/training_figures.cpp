@@ -257,6 +257,9 @@ std::vector<Spread> spreads(const OpenRecording& recording, const analysis::Repo
 
 QString missingMetrics(const OpenRecording& recording) {
     if (!recording.summary.metrics.empty()) return {};
+    if (recording.program())
+        return u"The program reported no metric: its loss is unknown. shardscope.metric(\"loss\", "
+               u"value) in the script reports it, and a learning rate and gradient norm alike."_s;
     if (recording.isImported())
         return u"This is an imported trace: its format has no training metrics. Loss, learning rate and gradient norm are there in runs that Shardscope records."_s;
     return u"This run ended before a step reported its loss: no metric was recorded. Capture levels do not matter: all but off keep metrics."_s;

@@ -177,6 +177,7 @@ QComboBox QAbstractItemView { background: @field; color: @text; border: 1px soli
     selection-background-color: @neutral; selection-color: @text; outline: none; }
 QPlainTextEdit { background: @field; border: 1px solid @hairline; border-radius: 4px; color: @text; }
 QPlainTextEdit:focus { border: 1px solid @accent; }
+QPlainTextEdit[invalid="true"] { border: 1px solid @bad; }
 QScrollArea { background: transparent; border: none; }
 QAbstractScrollArea::corner { background: transparent; border: none; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }

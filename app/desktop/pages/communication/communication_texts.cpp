@@ -72,6 +72,11 @@ std::optional<NothingText> noCommunicationAtAll(const SelectedPart& part) {
     if (recording.isImported() && !recording.report.marked.empty())
         return NothingText{u"Collectives are marked in this trace, not recorded"_s,
                            fromUtf8(questions::markedText(recording.report.marked))};
+    if (recording.program())
+        return NothingText{u"No communication was recorded"_s,
+                           noCommunicationText(part) +
+                               u". Collectives of torch.distributed are recorded from capture "
+                               u"level light on."_s};
     if (recording.isImported())
         return NothingText{
             u"No communication is in this trace"_s,

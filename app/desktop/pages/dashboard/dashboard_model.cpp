@@ -35,7 +35,7 @@ QString withoutPhases(const SelectedPart& part) {
 }
 
 QString notOurs() {
-    return u"unknown: the trace does not name its run"_s;
+    return u"unknown: the recording does not name a model"_s;
 }
 
 DashboardTile metricTile(const SelectedPart& part, const MetricChart& chart) {

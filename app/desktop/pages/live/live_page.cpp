@@ -184,17 +184,11 @@ QLayout* LivePage::buildCharts(QWidget* content) {
     auto* grid = new QGridLayout;
     grid->setHorizontalSpacing(32);
     grid->setVerticalSpacing(kGap);
-    const std::array<std::pair<QString, QString>, 4> titles{
-        {{tr("Loss"), tr("nats")},
-         {tr("Throughput"), tr("tok/s, all ranks")},
-         {tr("Memory in use"), tr("MiB, largest rank")},
-         {tr("Blocked in communication"), tr("% of the step")}}};
     for (std::size_t i = 0; i < m_charts.size(); ++i) {
         m_charts[i] = new ChartPanel(content);
-        m_charts[i]->setTitles(titles[i].first, titles[i].second, tr("step"));
-        m_charts[i]->setStartsAtZero(i != 0);
         grid->addWidget(m_charts[i], static_cast<int>(i) / 2, static_cast<int>(i) % 2);
     }
+    titleCharts();
     linkCharts({m_charts.begin(), m_charts.end()});
     return grid;
 }
@@ -205,7 +199,7 @@ QLayout* LivePage::buildRanks(QWidget* content) {
     m_ranks = new DataTable(tr("Ranks of the run"), content);
     m_ranks->setMinimumHeight(88);
     connect(m_ranks, &DataTable::rowPicked, this, [this](int row) {
-        m_rank->setCurrentIndex(row + 1);  // rows are ranks, from 0 on
+        m_rank->setCurrentIndex(row + 1);  // in the order of the rows
     });
     column->addWidget(sectionLabel(tr("Ranks"), content));
     column->addWidget(m_ranks, 1);
@@ -289,7 +283,7 @@ QWidget* LivePage::buildSamples(QWidget* content) {
 
 void LivePage::resizeEvent(QResizeEvent* event) {
     Page::resizeEvent(event);
-    m_whole->setVisible(height() >= kHighPage);
+    m_whole->setVisible(height() >= kHighPage && !m_showsProgram);
 }
 
 void LivePage::refresh() {
@@ -302,6 +296,7 @@ void LivePage::refresh() {
     const QString& status = m_run.status();
     const bool starting = status == u"starting"_s;
     const bool going = starting || status == u"running"_s || status == u"stopping"_s;
+    showKind();
     m_frame->setHeadline(m_run.headline(), m_run.subline());
     m_frame->showState(PageFrame::State::kFull);
     const bool bad = status == u"failed"_s || status == u"killed"_s;
@@ -318,22 +313,88 @@ void LivePage::refresh() {
     }
     m_kill->setEnabled(going);
     m_open->setVisible(going);
-    m_open->setEnabled(m_run.hasStep() && QFileInfo::exists(m_run.output()));
+    m_open->setEnabled((m_run.hasStep() || m_run.program().is()) &&
+                       QFileInfo::exists(m_run.output()));
     presentStrips();
     if (!going)
         m_silence.stop();
     else if (!m_silence.isActive())
         m_silence.start();
-    while (m_rank->count() - 1 < static_cast<int>(m_run.ranks().size()))
-        m_rank->addItem(tr("rank %1").arg(m_rank->count() - 1));
+    offerRanks();
     presentRanks();
     showHosts();
     presentLog();
     presentSamples();
 }
 
+/// A program's ranks come one by one, in any order.
+void LivePage::offerRanks() {
+    if (m_rank->count() - 1 == static_cast<int>(m_run.ranks().size())) return;
+    const QSignalBlocker quiet(m_rank);
+    const QVariant chosen = m_rank->currentData();
+    while (m_rank->count() > 1) m_rank->removeItem(1);
+    for (const auto& [number, rank] : m_run.ranks())
+        m_rank->addItem(tr("rank %1").arg(number), number);
+    m_rank->setCurrentIndex(chosen.isValid() ? std::max(0, m_rank->findData(chosen)) : 0);
+    if (m_rank->currentData() != chosen) refilter();
+}
+
+/// Titles and controls that differ between a training of ours and another program.
+void LivePage::showKind() {
+    const bool program = m_run.program().is();
+    if (program == m_showsProgram) return;
+    m_showsProgram = program;
+    titleCharts();
+    const QSignalBlocker quiet(m_window);
+    const std::array<std::pair<QString, int>, 2> windows =
+        program
+            ? std::array{std::pair(tr("last minute"), 60), std::pair(tr("last 10 minutes"), 600)}
+            : std::array{std::pair(tr("last 50 steps"), 50), std::pair(tr("last 200 steps"), 200)};
+    for (int i = 0; i < 2; ++i) {
+        m_window->setItemText(i, windows[static_cast<std::size_t>(i)].first);
+        m_window->setItemData(i, windows[static_cast<std::size_t>(i)].second);
+    }
+    m_tabs->setTabVisible(1, !program);
+    m_whole->setVisible(!program && height() >= kHighPage);
+    m_stop->setToolTip(program ? tr("Sends SIGTERM to the program; the recording is finished "
+                                    "properly when it has ended.")
+                               : tr("After the current step; the recording is finished properly."));
+    m_stop->setAccessibleName(program ? tr("Stop the program")
+                                      : tr("Stop the run after the current step"));
+}
+
+void LivePage::titleCharts() {
+    struct Words {
+        QString title, unit, empty;
+    };
+    const QString none = tr("No value was reported.");
+    const std::array<Words, 4> ofTraining{
+        {{tr("Loss"), tr("nats"), none},
+         {tr("Throughput"), tr("tok/s, all ranks"), none},
+         {tr("Memory in use"), tr("MiB, largest rank"), none},
+         {tr("Blocked in communication"), tr("% of the step"), none}}};
+    const std::array<Words, 4> ofProgram{
+        {{tr("Loss"), tr("as the script reports it"),
+          tr("loss: unknown; call shardscope.metric(\"loss\", value) in the script")},
+         {tr("Step time"), tr("ms, slowest rank"),
+          tr("steps: unknown so far; call shardscope.step() in the script if none appear")},
+         {tr("Memory in use"), tr("MiB resident, all processes"), tr("memory: unknown so far")},
+         {tr("Processor"), tr("cores in use, all processes"),
+          tr("processor time: unknown so far")}}};
+    const auto& words = m_showsProgram ? ofProgram : ofTraining;
+    for (std::size_t i = 0; i < m_charts.size(); ++i) {
+        m_charts[i]->setTitles(words[i].title, words[i].unit,
+                               m_showsProgram ? tr("time, s") : tr("step"));
+        m_charts[i]->setEmptyText(words[i].empty);
+        m_charts[i]->setWholeNumbers(!m_showsProgram);
+        m_charts[i]->setStartsAtZero(i != 0);
+    }
+}
+
 void LivePage::presentRanks() {
-    RankTable table = rankTable(m_run.ranks(), m_follower.nowMs(), m_ranks->width() < kWideRanks);
+    const bool narrow = m_ranks->width() < kWideRanks;
+    RankTable table = m_showsProgram ? programRankTable(m_run.ranks(), narrow)
+                                     : rankTable(m_run.ranks(), m_follower.nowMs(), narrow);
     m_ranks->updateTable(std::move(table.columns), std::move(table.rows));
 }
 
@@ -358,8 +419,22 @@ void LivePage::showHosts() {
     for (QLabel* label : {m_hostsTitle, m_hosts}) label->setVisible(!lines.isEmpty());
 }
 
+/// Over time: what is known of any program has no steps.
+void LivePage::presentProgram(double smoothing) {
+    const LiveProgram& program = m_run.program();
+    m_charts[0]->setSeries(program.lossSeries(smoothing));
+    m_charts[1]->setSeries(program.stepTimeSeries(smoothing));
+    m_charts[2]->setSeries(program.memorySeries(smoothing));
+    m_charts[3]->setSeries(program.processorSeries(smoothing));
+    const double wanted = m_window->currentData().toInt();
+    const double last = std::max(1.0, program.seconds());
+    const double first = wanted > 0 ? std::max(0.0, last - wanted) : 0;
+    for (ChartPanel* chart : m_charts) chart->setRange(first, last);
+}
+
 void LivePage::presentStrips() {
     const double smoothing = m_smoothing->value() / 100.0;
+    if (m_showsProgram) return presentProgram(smoothing);
     m_charts[0]->setSeries(m_run.lossSeries(smoothing));
     m_charts[1]->setSeries(m_run.throughputSeries(smoothing));
     m_charts[2]->setSeries(m_run.memorySeries(smoothing));
@@ -379,14 +454,22 @@ void LivePage::presentStrips() {
 }
 
 void LivePage::askKill(RecorderSession& session) {
-    auto* box = new QMessageBox(QMessageBox::NoIcon, tr("Kill the run?"),
-                                tr("Kill ends all ranks now: the step in progress and its events "
-                                   "are lost, the recording stays readable.\n\nStop ends the run "
-                                   "after this step and loses nothing."),
+    const QString what =
+        m_showsProgram
+            ? tr("Kill ends all processes of the program now (SIGKILL): what they have not "
+                 "written is lost, the recording stays readable.\n\nStop asks the program to "
+                 "end (SIGTERM).")
+            : tr("Kill ends all ranks now: the step in progress and its events "
+                 "are lost, the recording stays readable.\n\nStop ends the run "
+                 "after this step and loses nothing.");
+    auto* box = new QMessageBox(QMessageBox::NoIcon, tr("Kill the run?"), what,
                                 QMessageBox::NoButton, this);
     box->setAttribute(Qt::WA_DeleteOnClose);
-    auto* kill = box->addButton(tr("Kill all ranks"), QMessageBox::DestructiveRole);
-    auto* stop = box->addButton(tr("Stop after this step"), QMessageBox::AcceptRole);
+    auto* kill = box->addButton(m_showsProgram ? tr("Kill all processes") : tr("Kill all ranks"),
+                                QMessageBox::DestructiveRole);
+    auto* stop =
+        box->addButton(m_showsProgram ? tr("Stop the program") : tr("Stop after this step"),
+                       QMessageBox::AcceptRole);
     box->addButton(tr("Let it go on"), QMessageBox::RejectRole);
     box->setDefaultButton(stop);
     connect(kill, &QPushButton::clicked, &session, &RecorderSession::kill);
@@ -396,7 +479,7 @@ void LivePage::askKill(RecorderSession& session) {
 
 void LivePage::refilter() {
     m_filter = {m_level->currentIndex(), {}, m_words->text()};
-    if (m_rank->currentIndex() > 0) m_filter.rank = m_rank->currentIndex() - 1;
+    if (m_rank->currentIndex() > 0) m_filter.rank = m_rank->currentData().toInt();
     m_shownLines = 0;
     m_log->clear();
     presentLog();

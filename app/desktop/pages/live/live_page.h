@@ -49,6 +49,10 @@ private:
     void presentLog();
     void presentSamples();
     void presentStrips();
+    void presentProgram(double smoothing);
+    void showKind();
+    void titleCharts();
+    void offerRanks();
     void refilter();
     void askKill(RecorderSession& session);
     void showHosts();
@@ -80,6 +84,7 @@ private:
     QPushButton* m_stop = nullptr;
     QPushButton* m_kill = nullptr;
     LogFilter m_filter;
+    bool m_showsProgram = false;
     std::size_t m_shownLines = 0;  ///< of all that came
     int m_shownSample = -1;        ///< step of the newest
 };

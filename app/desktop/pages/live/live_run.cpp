@@ -16,14 +16,6 @@ constexpr std::size_t kMostSamples = 200;
 /// With less left than this the run is about to end, and no time is said.
 constexpr double kShortestLeft = 1;
 
-std::vector<LineSeries> curve(const QString& name, const QVector<QPointF>& points, Meaning meaning,
-                              double smoothing) {
-    if (smoothing <= 0 || points.size() < 3) return {{name, points, meaning}};
-    LineSeries raw{name, points, meaning};
-    raw.pale = true;
-    return {raw, {name, smoothed(points, smoothing), meaning}};
-}
-
 /// "rank 3: ..." or "... rank 3 ...": the first rank that is named.
 std::optional<int> rankIn(const QString& text) {
     static const QRegularExpression named(u"\\brank (\\d+)\\b"_s);
@@ -38,10 +30,19 @@ void append(QVector<QPointF>& points, int step, std::optional<double> value) {
 
 }  // namespace
 
+std::vector<LineSeries> liveCurve(const QString& name, const QVector<QPointF>& points,
+                                  Meaning meaning, double smoothing) {
+    if (smoothing <= 0 || points.size() < 3) return {{name, points, meaning}};
+    LineSeries raw{name, points, meaning};
+    raw.pale = true;
+    return {raw, {name, smoothed(points, smoothing), meaning}};
+}
+
 LiveRun::LiveRun(QObject* parent) : QObject(parent) {}
 
 void LiveRun::clear() {
     m_title.clear();
+    m_program = {};
     m_output.clear();
     m_status.clear();
     m_message.clear();
@@ -68,9 +69,22 @@ void LiveRun::begin(const QString& model, const QString& strategy, int ranks, in
     Q_EMIT changed();
 }
 
+void LiveRun::beginProgram(const QString& command, const QString& output, std::int64_t nowMs) {
+    m_program.begin(command, nowMs);
+    m_title = m_program.title();
+    m_output = output;
+    addLog(u"info"_s, command);
+}
+
+void LiveRun::setProgramFigures(const run::ProgramFigures& figures, std::int64_t nowMs) {
+    m_program.add(figures, nowMs);
+    Q_EMIT changed();
+}
+
 void LiveRun::addStep(const run::StepProgress& step) {
     m_last = step;
     m_hasStep = true;
+    if (m_program.is()) m_program.addStep(step);
     if (step.steps > 0) m_steps = step.steps;
     append(m_loss, step.step, step.loss);
     append(m_throughput, step.step, step.tokensPerSecond);
@@ -137,7 +151,13 @@ void LiveRun::setStatus(const QString& status, const QString& message) {
 }
 
 QString LiveRun::headline() const {
-    if (m_status == u"starting"_s) return u"Starting the ranks…"_s;
+    if (m_status == u"starting"_s)
+        return m_program.is() ? u"Starting the program…"_s : u"Starting the ranks…"_s;
+    if (m_program.is()) {
+        const bool runs = m_status == u"running"_s || m_status == u"stopping"_s;
+        return runs || m_hasStep || m_message.isEmpty() ? m_program.headline(m_ranks.size(), runs)
+                                                        : m_message;
+    }
     if (!m_hasStep) {
         if (m_status == u"running"_s) return u"Ranks are running; the first step is on its way."_s;
         return m_message.isEmpty() ? u"The run ended before its first step."_s : m_message;
@@ -162,7 +182,8 @@ QString LiveRun::subline() const {
     QStringList parts;
     if (!m_title.isEmpty()) parts << m_title;
     if (m_status == u"stopping"_s) {
-        parts << u"stopping after this step"_s;
+        parts << (m_program.is() ? u"stopping: SIGTERM was sent to the program"_s
+                                 : u"stopping after this step"_s);
     } else {
         parts << m_status;
     }
@@ -171,21 +192,21 @@ QString LiveRun::subline() const {
 }
 
 std::vector<LineSeries> LiveRun::lossSeries(double smoothing) const {
-    auto series = curve(u"training"_s, m_loss, Meaning::kCompute, smoothing);
+    auto series = liveCurve(u"training"_s, m_loss, Meaning::kCompute, smoothing);
     series.push_back({u"validation"_s, m_validation, Meaning::kReduction, true});
     return series;
 }
 
 std::vector<LineSeries> LiveRun::throughputSeries(double smoothing) const {
-    return curve(u"tokens/s"_s, m_throughput, Meaning::kCompute, smoothing);
+    return liveCurve(u"tokens/s"_s, m_throughput, Meaning::kCompute, smoothing);
 }
 
 std::vector<LineSeries> LiveRun::memorySeries(double smoothing) const {
-    return curve(u"largest rank"_s, m_memory, Meaning::kActivation, smoothing);
+    return liveCurve(u"largest rank"_s, m_memory, Meaning::kActivation, smoothing);
 }
 
 std::vector<LineSeries> LiveRun::blockedSeries(double smoothing) const {
-    return curve(u"blocked in collectives"_s, m_blocked, Meaning::kReduction, smoothing);
+    return liveCurve(u"blocked in collectives"_s, m_blocked, Meaning::kReduction, smoothing);
 }
 
 bool LogFilter::passes(const LiveLogLine& line) const {
@@ -207,6 +228,8 @@ RunFollower::RunFollower(RecorderSession& session, LiveRun& run, QObject* parent
         if (state == RecorderSession::State::kStopping) m_run.setStatus(u"stopping"_s, {});
     });
     connect(&session, &RecorderSession::started, this, [this](const run::RunStarted& started) {
+        if (!started.command.empty())
+            return m_run.beginProgram(fromUtf8(started.command), fromUtf8(started.output), nowMs());
         m_run.begin(fromUtf8(started.model), fromUtf8(started.strategy), started.ranks,
                     started.steps, fromUtf8(started.output));
     });
@@ -221,6 +244,9 @@ RunFollower::RunFollower(RecorderSession& session, LiveRun& run, QObject* parent
     });
     connect(&session, &RecorderSession::rankFigures, this,
             [this](const run::RankFigures& figures) { m_run.setFigures(figures, nowMs()); });
+    connect(
+        &session, &RecorderSession::programFigures, this,
+        [this](const run::ProgramFigures& figures) { m_run.setProgramFigures(figures, nowMs()); });
     connect(&session, &RecorderSession::sampled, this, [this](const run::SampleText& sample) {
         m_run.addSample(sample.step, fromUtf8(sample.text));
     });

@@ -49,6 +49,40 @@ struct LiveLogLine {
     std::optional<int> rank;  ///< that the line speaks of
 };
 
+/// A program that is no training of ours: what is drawn of it, over time in seconds.
+class LiveProgram {
+public:
+    /// `command` as in a shell; `nowMs` as LiveRun::setFigures() has it.
+    void begin(const QString& command, std::int64_t nowMs);
+    void addStep(const run::StepProgress& step);
+    void add(const run::ProgramFigures& figures, std::int64_t nowMs);
+
+    /// False: the run is a training of ours.
+    [[nodiscard]] bool is() const { return m_is; }
+    /// "torchrun train.py"
+    [[nodiscard]] const QString& title() const { return m_title; }
+    /// "40 steps done: 103 ms per step, loss 5.61; 3 processes, 1.8 GiB resident."
+    [[nodiscard]] QString headline(std::size_t ranks, bool going) const;
+    [[nodiscard]] std::vector<LineSeries> lossSeries(double smoothing) const;
+    [[nodiscard]] std::vector<LineSeries> stepTimeSeries(double smoothing) const;   ///< ms
+    [[nodiscard]] std::vector<LineSeries> memorySeries(double smoothing) const;     ///< MiB
+    [[nodiscard]] std::vector<LineSeries> processorSeries(double smoothing) const;  ///< cores
+    /// Up to the newest point.
+    [[nodiscard]] double seconds() const { return m_seconds; }
+
+private:
+    [[nodiscard]] QString processes() const;
+
+    bool m_is = false;
+    QString m_title;
+    std::int64_t m_beganMs = 0;
+    double m_seconds = 0;
+    std::int64_t m_steps = 0;
+    std::optional<run::StepProgress> m_last;
+    std::optional<run::ProgramFigures> m_figures;
+    QVector<QPointF> m_loss, m_stepTime, m_memory, m_processor;
+};
+
 /// Which lines of the log are shown.
 struct LogFilter {
     int least = 0;  ///< 0 everything, 1 warnings and errors, 2 errors
@@ -57,6 +91,10 @@ struct LogFilter {
     [[nodiscard]] bool passes(const LiveLogLine& line) const;
 };
 
+/// A line; smoothed, with its own points pale behind it.
+[[nodiscard]] std::vector<LineSeries> liveCurve(const QString& name, const QVector<QPointF>& points,
+                                                Meaning meaning, double smoothing);
+
 class LiveRun : public QObject {
     Q_OBJECT
 
@@ -64,6 +102,9 @@ public:
     explicit LiveRun(QObject* parent = nullptr);
     void begin(const QString& model, const QString& strategy, int ranks, int steps,
                const QString& output);
+    /// `command` as in a shell.
+    void beginProgram(const QString& command, const QString& output, std::int64_t nowMs);
+    void setProgramFigures(const run::ProgramFigures& figures, std::int64_t nowMs);
     void addStep(const run::StepProgress& step);
     void addValidation(int step, double loss);
     void setRank(int rank, const QString& state, std::int64_t pid);
@@ -83,6 +124,7 @@ public:
     [[nodiscard]] std::vector<LineSeries> throughputSeries(double smoothing = 0) const;
     [[nodiscard]] std::vector<LineSeries> memorySeries(double smoothing = 0) const;   ///< MiB
     [[nodiscard]] std::vector<LineSeries> blockedSeries(double smoothing = 0) const;  ///< percent
+    [[nodiscard]] const LiveProgram& program() const { return m_program; }
     [[nodiscard]] const std::map<int, LiveRank>& ranks() const { return m_ranks; }
     /// By host; none where all ranks are here.
     [[nodiscard]] const std::map<int, LiveHost>& hosts() const { return m_hosts; }
@@ -108,6 +150,7 @@ private:
     bool m_hasStep = false;
     run::StepProgress m_last;
     QVector<QPointF> m_loss, m_validation, m_throughput, m_memory, m_blocked;
+    LiveProgram m_program;
     std::map<int, LiveRank> m_ranks;
     std::map<int, LiveHost> m_hosts;
     std::deque<LiveSample> m_samples;

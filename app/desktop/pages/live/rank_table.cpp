@@ -182,4 +182,73 @@ RankTable rankTable(const std::map<int, LiveRank>& ranks, std::int64_t nowMs, bo
     return table;
 }
 
+namespace {
+
+/// Of a program's rank, which says nothing but its steps; the rest is its process's.
+TableCell knownCell(const LiveRank& rank, std::optional<double> value, const QString& text,
+                    const QString& why) {
+    if (!value) return TableCell::unknown(why);
+    TableCell cell = TableCell::ofText(text);
+    cell.sortKey = *value;
+    cell.exact = *value;
+    if (!isRunning(rank)) cell.tip = u"The last that was known."_s;
+    return cell;
+}
+
+TableCell stepTimeCell(const LiveRank& rank) {
+    const auto seconds = rank.figures ? rank.figures->stepSeconds : std::nullopt;
+    TableCell cell = knownCell(
+        rank, seconds, formatDuration({static_cast<std::int64_t>(seconds.value_or(0) * 1e9)}),
+        u"No step of it has ended yet."_s);
+    if (seconds && cell.tip.isEmpty())
+        cell.tip = u"mean of its last %1 steps"_s.arg(formatCount(rank.figures->stepsCounted));
+    return cell;
+}
+
+TableCell coresCell(const LiveRank& rank) {
+    if (!isRunning(rank)) return TableCell::unknown(u"The process has ended."_s);
+    const auto cores = rank.figures ? rank.figures->cores : std::nullopt;
+    return knownCell(rank, cores, formatNumber(cores.value_or(0)),
+                     u"It has not been looked at twice yet."_s);
+}
+
+std::vector<TableColumn> programColumns(bool narrow) {
+    std::vector<TableColumn> columns{
+        {QObject::tr("rank"), QObject::tr("As the program numbers it."), true, false, false, 46},
+        {QObject::tr("state"), QObject::tr("As the recorder sees its process."), false, false,
+         false, 92},
+        {QObject::tr("step"), QObject::tr("The last that has ended, counted from 0."), true, false,
+         false, narrow ? 56 : 72},
+        {QObject::tr("step time"), QObject::tr("Mean of its last steps, ten at most."), true, false,
+         false, 84},
+        {QObject::tr("resident"), QObject::tr("Resident set of its process, at that moment."), true,
+         false, false, 84},
+        {QObject::tr("cores"),
+         QObject::tr("Processor time of its process per time, over the last second."), true, false,
+         false, 64}};
+    if (!narrow)
+        columns.push_back(
+            {QObject::tr("process"), QObject::tr("Process id."), true, false, true, 80});
+    return columns;
+}
+
+}  // namespace
+
+RankTable programRankTable(const std::map<int, LiveRank>& ranks, bool narrow) {
+    RankTable table{programColumns(narrow), {}};
+    for (const auto& [number, rank] : ranks) {
+        const bool stepped = rank.figures && rank.figures->step;
+        std::vector<TableCell> row{
+            rankCell(number, rank),
+            stateCell(rank),
+            stepped ? stepCell(rank) : TableCell::unknown(u"No step of it has ended yet."_s),
+            stepTimeCell(rank),
+            memoryCell(rank, rank.figures ? rank.figures->residentSet : std::nullopt),
+            coresCell(rank)};
+        if (!narrow) row.push_back(processCell(rank));
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
 }  // namespace shardscope::desktop

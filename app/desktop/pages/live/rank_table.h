@@ -22,6 +22,8 @@ struct RankTable {
 /// `nowMs` as of LiveRun::setFigures(). `narrow`: resident set and process id on hover only.
 [[nodiscard]] RankTable rankTable(const std::map<int, LiveRank>& ranks, std::int64_t nowMs,
                                   bool narrow);
+/// The same of a program: what is known of its processes.
+[[nodiscard]] RankTable programRankTable(const std::map<int, LiveRank>& ranks, bool narrow);
 
 /// "waits for gather, block 3, for 12.0 s"; "–" and why where it is not known.
 [[nodiscard]] TableCell phaseCell(const LiveRank& rank, std::int64_t nowMs);

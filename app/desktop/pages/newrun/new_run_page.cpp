@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/write_file.h"
+#include "app/desktop/pages/newrun/program_tab.h"
 #include "app/desktop/pages/newrun/tune_dialog.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/pages/run_fields/fold_section.h"
@@ -12,6 +13,7 @@
 #include "app/desktop/widgets/panel.h"
 #include "app/desktop/widgets/pictures/stacked_bars.h"
 #include "app/desktop/widgets/plain_area.h"
+#include "app/desktop/widgets/plain_layout.h"
 #include "app/desktop/widgets/splitter.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
@@ -33,6 +35,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QTabBar>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -67,13 +70,45 @@ NewRunPage::NewRunPage(PageContext& context, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(kGapPage, 20, kGapPage - 14, kGap);
     layout->setSpacing(12);
-    auto* words = new QVBoxLayout;
-    words->setSpacing(kGapSmall);
-    words->addWidget(headlineLabel(tr("New run"), this));
+    layout->addLayout(buildTabs());
+    m_kinds = new CurrentStack(this);
+    m_kinds->addWidget(buildTraining());
+    m_program = new ProgramTab(context.recordingsFolder, context.settingsFile, this);
+    m_kinds->addWidget(m_program);
+    layout->addWidget(m_kinds, 1);
+    connect(m_tabs, &QTabBar::currentChanged, m_kinds, &QStackedWidget::setCurrentIndex);
+    connect(m_program, &ProgramTab::startRequested, this, &NewRunPage::runRequested);
+    connect(&m_sources, &RunSources::changed, this, &NewRunPage::refresh);
+    connect(&context.session, &RecorderSession::stateChanged, this,
+            [this, session = &context.session] { setBusy(session->isGoing()); });
+    setConfig(RunConfig());
+    m_program->setMoment(m_moment);
+}
+
+/// What is started: a training of ours, or what the user has.
+QLayout* NewRunPage::buildTabs() {
+    m_tabs = new QTabBar(this);
+    m_tabs->addTab(tr("Train with Shardscope"));
+    m_tabs->addTab(tr("Any program"));
+    m_tabs->setTabToolTip(0, tr("A language model, trained by Shardscope's own engine"));
+    m_tabs->setTabToolTip(1, tr("A script or program of yours, recorded as it is"));
+    m_tabs->setDrawBase(false);
+    m_tabs->setExpanding(false);
+    m_tabs->setAccessibleName(tr("What to start"));
+    auto* row = new QHBoxLayout;
+    row->setSpacing(kGapPage);
+    row->addWidget(headlineLabel(tr("New run"), this));
+    row->addWidget(m_tabs);
+    row->addStretch();
+    return row;
+}
+
+QWidget* NewRunPage::buildTraining() {
+    auto* training = new QWidget(this);
+    auto* layout = plainLayout(training, 12);
     m_headline = quietLabel({}, this);
     m_headline->setFont(textFont(kTextPixels));
-    words->addWidget(m_headline);
-    layout->addLayout(words);
+    layout->addWidget(m_headline);
     auto* columns = new Splitter(Qt::Horizontal, u"newrun.prediction"_s,
                                  tr("Divider between the fields and the prediction"), this);
     // What a run needs stays in sight of the field that changes it.
@@ -84,10 +119,12 @@ NewRunPage::NewRunPage(PageContext& context, QWidget* parent)
     layout->addWidget(columns, 1);
     layout->addWidget(hairline(this));
     layout->addLayout(buildActions());
-    connect(&m_sources, &RunSources::changed, this, &NewRunPage::refresh);
-    connect(&context.session, &RecorderSession::stateChanged, this,
-            [this, session = &context.session] { setBusy(session->isGoing()); });
-    setConfig(RunConfig());
+    return training;
+}
+
+void NewRunPage::fillIn(const RunConfig& config) {
+    m_tabs->setCurrentIndex(0);
+    setConfig(config);
 }
 
 QWidget* NewRunPage::buildPrediction(QWidget* parent) {
@@ -180,6 +217,8 @@ void NewRunPage::setBusy(bool busy) {
     m_moment = QDateTime::currentDateTime().toString(u"yyyyMMdd-HHmmss"_s);
     m_sources.forget();  // a run may have written a checkpoint
     refresh();
+    m_program->setMoment(m_moment);
+    m_program->setBusy(busy);
 }
 
 void NewRunPage::showEvent(QShowEvent* event) {
@@ -188,6 +227,7 @@ void NewRunPage::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
     m_sources.forget();  // files change while one looks at other pages
     refresh();
+    m_program->setMoment(m_moment);
 }
 
 /// A size says how many of everything; what the parts are stays as chosen.

@@ -1,5 +1,6 @@
 // New run: the form of a run on the left, on the right what it will need, live as one types, and
-// the same as a command line; below, what keeps it from starting. GUI thread.
+// the same as a command line; below, what keeps it from starting. A second tab starts any program
+// (program_tab.h). GUI thread.
 #pragma once
 
 #include "app/desktop/pages/newrun/run_form.h"
@@ -14,6 +15,8 @@
 class QLabel;
 class QLayout;
 class QPushButton;
+class QStackedWidget;
+class QTabBar;
 
 namespace shardscope::desktop {
 
@@ -23,6 +26,7 @@ class DetailList;
 class FoldSection;
 class HostsPanel;
 class Legend;
+class ProgramTab;
 class StackedBars;
 
 class NewRunPage : public Page {
@@ -34,7 +38,7 @@ public:
     [[nodiscard]] run::RunConfig config() const;
     /// What the form has no field for stays and comes out of config() again.
     void setConfig(const run::RunConfig& config);
-    void fillIn(const run::RunConfig& config) override { setConfig(config); }
+    void fillIn(const run::RunConfig& config) override;
     /// A run is going: another cannot be started.
     void setBusy(bool busy);
     [[nodiscard]] const RunPrediction& prediction() const { return m_prediction; }
@@ -44,11 +48,16 @@ public:
     [[nodiscard]] BoundField* field(std::string_view key) const;
     [[nodiscard]] const std::vector<FoldSection*>& sections() const { return m_sections; }
     [[nodiscard]] HostsPanel* hosts() const { return m_hosts; }
+    /// The tabs: a training of ours, and any program.
+    [[nodiscard]] QTabBar* tabs() const { return m_tabs; }
+    [[nodiscard]] ProgramTab* program() const { return m_program; }
 
 protected:
     void showEvent(QShowEvent* event) override;
 
 private:
+    QLayout* buildTabs();
+    QWidget* buildTraining();
     QWidget* buildForm(QWidget* parent);
     void addSection(QWidget* form, const run::OptionSectionWords& words);
     void addField(FoldSection* section, const run::RunOption& option);
@@ -82,6 +91,9 @@ private:
     bool m_outputEdited = false;
     bool m_filling = true;  ///< by us, until the first config stands
 
+    QTabBar* m_tabs = nullptr;
+    QStackedWidget* m_kinds = nullptr;
+    ProgramTab* m_program = nullptr;
     std::vector<FoldSection*> m_sections;
     std::vector<BoundField*> m_fields;  ///< in the order of the form
     HostsPanel* m_hosts = nullptr;

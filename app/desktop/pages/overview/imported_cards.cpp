@@ -72,13 +72,20 @@ CardContent stepCard(const SelectedPart& part, const LedgerView& ledger) {
     CardContent card;
     card.title = u"Step"_s;
     card.definition =
-        u"Median time of the steps that the trace marks (ProfilerStep and the like).\nSource: "
-        u"annotations of the trace."_s;
+        part.recording->program()
+            ? u"Median time of the program's steps.\nSource: shardscope.step(), ranges that mark "
+              u"steps, or the optimizer."_s
+            : u"Median time of the steps that the trace marks (ProfilerStep and the "
+              u"like).\nSource: "
+              u"annotations of the trace."_s;
     const auto& median = part.report->stepSecondsMedian;
     if (!median) {
         card.value = {unknownText(), {}};
-        card.detail = absent(part, ledger.empty() ? u"the trace marks no whole step"_s
-                                                  : u"no step is marked on every rank"_s);
+        card.detail =
+            absent(part, part.recording->program()
+                             ? u"no step was seen; shardscope.step() in the script marks it"_s
+                         : ledger.empty() ? u"the trace marks no whole step"_s
+                                          : u"no step is marked on every rank"_s);
         return card;
     }
     card.value = durationParts({std::llround(*median * 1e9)});
@@ -91,8 +98,14 @@ CardContent stepCard(const SelectedPart& part, const LedgerView& ledger) {
 CardContent contentCard(const SelectedPart& part) {
     CardContent card;
     card.title = u"Events"_s;
-    card.definition = u"All events of the recording that was made of the trace."_s;
+    card.definition = part.recording->program()
+                          ? u"All events of the recording."_s
+                          : u"All events of the recording that was made of the trace."_s;
     card.value = {formatCount(static_cast<std::int64_t>(part.report->events)), {}};
+    if (part.recording->program()) {
+        card.detail = u"in %1"_s.arg(formatDuration(part.recording->bounds().duration()));
+        return card;
+    }
     card.detail = (part.recording->isImporting() ? u"in %1; no kernels are among them so far"_s
                                                  : u"in %1; no kernels are among them"_s)
                       .arg(formatDuration(part.recording->bounds().duration()));

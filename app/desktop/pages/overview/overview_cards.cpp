@@ -193,8 +193,10 @@ CardContent lossCard(const SelectedPart& part) {
     card.trend = trendOf(part.figures->curves.of("loss"));
     if (!report.lossLast) {
         card.value = {unknownText(), {}};
-        card.detail = part.recording->isImported() ? u"a trace holds no training metrics"_s
-                                                   : u"no selected step reported one"_s;
+        card.detail = part.recording->program()
+                          ? u"unknown; shardscope.metric(\"loss\", value) reports it"_s
+                      : part.recording->isImported() ? u"a trace holds no training metrics"_s
+                                                     : u"no selected step reported one"_s;
         return card;
     }
     card.value = {formatNumber(*report.lossLast), u"nats"_s};

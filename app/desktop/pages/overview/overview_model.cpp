@@ -33,6 +33,17 @@ QString ranksText(std::size_t ranks) {
 }
 
 /// Of a trace without kernels.
+/// Of a program without steps on all of its ranks.
+QString programHeadline(const SelectedPart& part, const run::ProgramRun& program) {
+    const QString name = fromUtf8(run::programTitle(program.command));
+    if (const auto& median = part.report->stepSecondsMedian)
+        return u"A step of %1 takes %2 (median of %3); what it is made of was not recorded."_s
+            .arg(name, formatDuration({std::llround(*median * 1e9)}))
+            .arg(part.report->steadySteps);
+    return u"%1 ran for %2; no step was seen: shardscope.step() in the script marks them."_s.arg(
+        name, formatDuration({part.recording->summary.run.ended.ns}));
+}
+
 QString traceHeadline(const SelectedPart& part) {
     const QString lacking =
         part.summary->steps.empty() ? u"no steps and no kernels"_s : u"no kernels"_s;
@@ -174,6 +185,7 @@ QString overviewHeadline(const SelectedPart& part, const LedgerView& ledger) {
         if (const DeviceSums sums = deviceSums(part); sums.whole.ns > 0)
             return deviceHeadline(part, sums, ledger);
     if (!ledger.empty()) return ledgerHeadline(ledger);
+    if (const auto program = part.recording->program()) return programHeadline(part, *program);
     if (part.recording->isImported()) return traceHeadline(part);
     if (part.recording->summary.steps.empty())
         return u"No step was finished; %1 events were recorded before the run ended."_s.arg(
@@ -194,7 +206,8 @@ QString overviewSubline(const SelectedPart& part) {
         [&](const auto& each) { return each.code != "cores-taken" || !leadsWithCores(part); });
     if (finding != report.findings.end()) parts << fromUtf8(finding->title) + u'.';
     parts << completenessText(*part.recording);
-    if (!part.recording->isImported() && report.events + report.dropped > 0)
+    const bool counts = !part.recording->isImported() || part.recording->program();
+    if (counts && report.events + report.dropped > 0)
         parts << u"%1 of %2 events dropped."_s.arg(
             formatCount(static_cast<std::int64_t>(report.dropped)),
             formatCount(static_cast<std::int64_t>(report.events + report.dropped)));
@@ -245,7 +258,15 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     const RunFacts& run = recording.summary.run;
     const QString ranks = run.worldSize == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(run.worldSize);
     Facts facts;
-    if (recording.isImported()) {
+    const auto program = recording.program();
+    if (program) {
+        facts.emplace_back(u"program"_s, fromUtf8(run::commandText(program->command)));
+        facts.emplace_back(u"folder"_s, fromUtf8(program->folder));
+        facts.emplace_back(u"ranks"_s, run.worldSize == 0 ? u"none"_s : ranks);
+        if (run.parameters > 0)
+            facts.emplace_back(u"model"_s, formatCounted(run.parameters, "parameter"));
+        facts.emplace_back(u"capture"_s, QString::fromLatin1(toWord(program->capture)));
+    } else if (recording.isImported()) {
         facts.emplace_back(u"run"_s, u"a trace, %1"_s.arg(ranks));
     } else {
         facts.emplace_back(u"model"_s, u"%1, %2 parameters"_s.arg(fromUtf8(run.model),
@@ -262,11 +283,12 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     facts.emplace_back(u"state"_s, recording.isImporting() ? u"being imported"_s
                                    : recording.isRunning() ? u"running"_s
                                    // a trace does not say how its program ended
-                                   : recording.isImported()
+                                   : recording.isImported() && !program
                                        ? u"imported"_s
                                        : QString::fromLatin1(toWord(run.status)));
     facts.emplace_back(u"recorded by"_s, fromUtf8(run.product));
-    if (!run.commandLine.empty()) facts.emplace_back(u"command"_s, fromUtf8(run.commandLine));
+    if (!run.commandLine.empty() && !program)
+        facts.emplace_back(u"command"_s, fromUtf8(run.commandLine));
     addHosts(recording.summary.hosts, facts);
     addKernels(recording.summary.facts, facts);
     addClocks(recording.report.clocks, facts);
