@@ -190,8 +190,9 @@ AxisRange ChartPanel::verticalOf(const AxisRange& seen) const {
     if (m_logY) return {extent.low / 1.1, extent.high * 1.1, true};
     const bool zero = m_startsAtZero || m_content.histogram;
     if (zero) extent.add(0);
-    const double span =
-        extent.high > extent.low ? extent.high - extent.low : std::max(std::abs(extent.high), 1e-9);
+    // Nothing but zeros: a scale that people read, not one of rounding errors.
+    const double size = extent.high == 0 ? 1 : std::max(std::abs(extent.high), 1e-9);
+    const double span = extent.high > extent.low ? extent.high - extent.low : size;
     return {zero ? extent.low : extent.low - span * 0.06, extent.high + span * 0.08};
 }
 

@@ -40,7 +40,7 @@ TEST(LiveProgramTest, WhatIsNotReportedIsNotDrawn) {
     run.setStatus(u"running"_s, {});
     EXPECT_TRUE(run.program().is());
     EXPECT_EQ(run.program().title(), u"torchrun train.py"_s);
-    EXPECT_THAT(run.headline().toStdString(), HasSubstr("without a rank so far"));
+    EXPECT_THAT(run.headline().toStdString(), HasSubstr("no rank yet"));
     EXPECT_TRUE(run.program().memorySeries(0).front().points.isEmpty());
     run.setProgramFigures({3, Bytes{std::int64_t{2} << 30}, 1.5}, 3'000);
     const auto memory = run.program().memorySeries(0).front().points;
@@ -66,7 +66,7 @@ TEST(LiveProgramTest, AProgramThatEndsWithoutAStepSaysHow) {
     LiveRun run;
     run.beginProgram(u"sh -c 'exit 3'"_s, {}, 0);
     run.setStatus(u"failed"_s, u"the program ended with status 3"_s);
-    EXPECT_EQ(run.headline(), u"the program ended with status 3"_s);
+    EXPECT_EQ(run.headline(), u"The program ended with status 3."_s);
     run.setStatus(u"finished"_s, {});
     EXPECT_THAT(run.headline().toStdString(), HasSubstr("ended without a step"));
 }
@@ -263,6 +263,24 @@ TEST_F(ProgramTabTest, KillEndsWhatIgnoresStop) {
     m_window->session().kill();
     ASSERT_TRUE(ends());
     EXPECT_EQ(live().run().status(), u"killed"_s);
+}
+
+/// For people to look at: a real program, where SHARDSCOPE_TEST_COMMAND has one.
+TEST_F(ProgramTabTest, ACommandOfTheEnvironmentIsFollowed) {
+    const QString command = qEnvironmentVariable("SHARDSCOPE_TEST_COMMAND");
+    if (command.isEmpty()) GTEST_SKIP() << "SHARDSCOPE_TEST_COMMAND names no command";
+    m_window->setRecorder(QStringLiteral(SHARDSCOPE_RECORDER));
+    tab().setCommand(command);
+    ASSERT_EQ(tab().reason(), QString()) << tab().reason().toStdString();
+    button(u"Start program"_s)->click();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return live().run().stepsDone() > 20; }, 120'000));
+    keepPictures(u"program-real"_s);
+    ASSERT_TRUE(ends());
+    settle();
+    EXPECT_EQ(live().run().status(), u"finished"_s) << live().run().message().toStdString();
+    keepPictures(u"program-real-overview"_s);
+    m_window->showPage(u"start"_s);
+    keepPictures(u"program-real-start"_s);
 }
 
 TEST_F(ProgramTabTest, AFloodOfLinesIsBounded) {

@@ -203,6 +203,10 @@ QLayout* LivePage::buildRanks(QWidget* content) {
     });
     column->addWidget(sectionLabel(tr("Ranks"), content));
     column->addWidget(m_ranks, 1);
+    m_noRanks = quietLabel(tr("No process has said yet which rank it is. Processes that train with "
+                              "PyTorch do; of others memory and processor time are shown."),
+                           content);
+    column->addWidget(m_noRanks, 1, Qt::AlignTop);
     m_hostsTitle = sectionLabel(tr("Hosts"), content);
     m_hosts = quietLabel({}, content);
     column->addWidget(m_hostsTitle);
@@ -395,6 +399,9 @@ void LivePage::presentRanks() {
     const bool narrow = m_ranks->width() < kWideRanks;
     RankTable table = m_showsProgram ? programRankTable(m_run.ranks(), narrow)
                                      : rankTable(m_run.ranks(), m_follower.nowMs(), narrow);
+    const bool none = m_showsProgram && m_run.ranks().empty();
+    m_noRanks->setVisible(none);
+    m_ranks->setVisible(!none);
     m_ranks->updateTable(std::move(table.columns), std::move(table.rows));
 }
 

@@ -64,6 +64,7 @@ private:
     std::array<ChartPanel*, 4> m_charts{};
     QTimer m_silence;  ///< keeps the silence of ranks growing while no message arrives
     DataTable* m_ranks = nullptr;
+    QLabel* m_noRanks = nullptr;
     QLabel* m_hostsTitle = nullptr;
     QLabel* m_hosts = nullptr;
     ChartPanel* m_whole = nullptr;  ///< the whole run, with what the strips show of it

@@ -41,7 +41,7 @@ QString LiveProgram::processes() const {
                           ? u"1 process"_s
                           : u"%1 processes"_s.arg(formatCount(m_figures->processes))};
     if (m_figures->residentSet) facts << formatBytes(*m_figures->residentSet) + u" resident"_s;
-    if (m_figures->cores) facts << formatNumber(*m_figures->cores) + u" cores in use"_s;
+    if (m_figures->cores) facts << formatNumber(*m_figures->cores) + u" cores"_s;
     return facts.join(u", "_s);
 }
 
@@ -56,7 +56,7 @@ QString LiveProgram::headline(std::size_t ranks, bool going) const {
                          : !going    ? u"The program has ended without a step"_s
                          : ranks > 0 ? u"%1, no step has ended yet"_s.arg(
                                            formatCounted(static_cast<std::int64_t>(ranks), "rank"))
-                                     : u"The program is running, without a rank so far"_s;
+                                     : u"The program is running, no rank yet"_s;
     return facts.isEmpty() ? what + u'.' : u"%1: %2."_s.arg(what, facts.join(u", "_s));
 }
 

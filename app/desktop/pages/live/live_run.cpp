@@ -155,8 +155,9 @@ QString LiveRun::headline() const {
         return m_program.is() ? u"Starting the program…"_s : u"Starting the ranks…"_s;
     if (m_program.is()) {
         const bool runs = m_status == u"running"_s || m_status == u"stopping"_s;
-        return runs || m_hasStep || m_message.isEmpty() ? m_program.headline(m_ranks.size(), runs)
-                                                        : m_message;
+        if (runs || m_hasStep || m_message.isEmpty())
+            return m_program.headline(m_ranks.size(), runs);
+        return m_message.left(1).toUpper() + m_message.mid(1) + u'.';
     }
     if (!m_hasStep) {
         if (m_status == u"running"_s) return u"Ranks are running; the first step is on its way."_s;
