@@ -30,7 +30,24 @@ ProgramPeer::ProgramPeer(FileDescriptor socket, const std::string& folder)
     if (m_pid > 0) m_process = openProcess(m_pid);
 }
 
+/// The connection may go on in another peer meanwhile, with what is left to be cut.
+Result<void> ProgramPeer::cut(const Take& take) {
+    while (m_socket.valid()) {
+        auto message = m_reader.next();
+        if (!message) {
+            close();
+            return failure(message);
+        }
+        if (!*message) break;
+        if (const auto* hello = std::get_if<capture::ProcessHello>(&**message))
+            m_session = hello->session;
+        take(**message);
+    }
+    return {};
+}
+
 Result<void> ProgramPeer::receive(const Take& take) {
+    if (auto done = cut(take); !done) return done;
     std::array<std::byte, 65'536> buffer;
     // A megabyte per turn: other processes wait as well.
     for (int reads = 0; reads < 16 && m_socket.valid(); ++reads) {
@@ -42,24 +59,14 @@ Result<void> ProgramPeer::receive(const Take& take) {
             return {};
         }
         m_reader.append(std::span(buffer).first(static_cast<std::size_t>(got)));
-        for (;;) {
-            auto message = m_reader.next();
-            if (!message) {
-                close();
-                return failure(message);
-            }
-            if (!*message) break;
-            if (const auto* hello = std::get_if<capture::ProcessHello>(&**message))
-                m_session = hello->session;
-            take(**message);
-        }
+        if (auto done = cut(take); !done) return done;
     }
     return {};
 }
 
 void ProgramPeer::continueOn(ProgramPeer& other) {
     m_socket = std::move(other.m_socket);
-    m_reader = std::move(other.m_reader);
+    m_reader = std::exchange(other.m_reader, {});
 }
 
 void ProgramPeer::tell(const capture::LinkMessage& message) {

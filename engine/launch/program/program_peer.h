@@ -61,6 +61,8 @@ public:
     bool gone = false;  ///< the process has ended
 
 private:
+    Result<void> cut(const Take& take);
+
     FileDescriptor m_socket;
     FileDescriptor m_process;
     pid_t m_pid = 0;

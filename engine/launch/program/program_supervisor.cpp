@@ -178,7 +178,7 @@ void ProgramSupervisor::take(Peer& peer, capture::LinkMessage& message) {
             if (&other == &peer || other.link.session() != peer.link.session()) continue;
             if (other.link.pid() != peer.link.pid()) continue;
             other.link.continueOn(peer.link);
-            return;
+            return receive(other);  // what came with the greeting
         }
     } else if (const auto* said = std::get_if<capture::ProcessFact>(&message)) {
         fact(peer, *said);

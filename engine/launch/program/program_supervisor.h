@@ -30,8 +30,8 @@ namespace shardscope::launch {
 struct ProgramRequest {
     std::vector<std::string> command;     ///< program and arguments
     std::string folder;                   ///< of this user only; the socket is made there
-    std::int64_t stall = 60'000'000'000;  ///< ns in a collective after which it is looked into
     std::int64_t originNs = 0;            ///< host clock at the recording clock's zero
+    std::int64_t stall = 60'000'000'000;  ///< ns in a collective after which it is looked into
     /// It reads nothing of our input, and what it says goes to our standard error.
     bool detached = false;
     /// Called about once a second; may be empty.

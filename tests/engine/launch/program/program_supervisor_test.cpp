@@ -194,20 +194,51 @@ TEST_F(ProgramSupervisorTest, WhatLoadedPyTorchAndDidNotReportIsNamed) {
 }
 
 /// Says so over the socket, as the library does.
-void claim(const std::string& path, FileDescriptor& socket, std::int32_t rank) {
+void say(const std::string& path, FileDescriptor& socket,
+         const std::vector<capture::LinkMessage>& messages) {
     socket = FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.c_str(), path.size());
     ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
               0);
-    for (const capture::LinkMessage& each :
-         {capture::LinkMessage(capture::ProcessHello{::getpid(), 77, "test"}),
-          capture::LinkMessage(capture::RankClaim{rank, "RANK"})}) {
+    std::vector<std::byte> frames;
+    for (const capture::LinkMessage& each : messages) {
         const auto frame = capture::encodeLink(each);
-        ASSERT_EQ(::write(socket.get(), frame.data(), frame.size()),
-                  static_cast<ssize_t>(frame.size()));
+        frames.insert(frames.end(), frame.begin(), frame.end());
     }
+    ASSERT_EQ(::write(socket.get(), frames.data(), frames.size()),
+              static_cast<ssize_t>(frames.size()));
+}
+
+void claim(const std::string& path, FileDescriptor& socket, std::int32_t rank) {
+    say(path, socket,
+        {capture::ProcessHello{::getpid(), 77, "test"}, capture::RankClaim{rank, "RANK"}});
+}
+
+/// A program that closes all its descriptors closes the library's too, which connects again.
+TEST_F(ProgramSupervisorTest, AProcessGoesOnOverAnotherConnection) {
+    FileDescriptor first, second;
+    bool claimed = false, again = false;
+    m_sink.onTick = [&] {
+        if (!std::exchange(claimed, true)) claim(m_socket, first, 3);
+        if (!m_sink.started.contains({3})) return;
+        if (!std::exchange(again, true)) {
+            first.reset();
+            say(m_socket, second,
+                {capture::ProcessHello{::getpid(), 77, "test"}, capture::LogText{"info", "one"},
+                 capture::LogText{"info", "two"}});
+        }
+        if (m_sink.diagnostics.size() < 2) return;
+        letGo();
+        second.reset();
+    };
+    const auto outcome = shell("while [ ! -e $GO ]; do sleep 0.01; done");
+    EXPECT_EQ(outcome.ranks, 4);
+    ASSERT_THAT(m_sink.diagnostics, SizeIs(2));
+    EXPECT_EQ(m_sink.diagnostics[1].message, "two");
+    EXPECT_EQ(m_sink.diagnostics[1].rank, RankId{3});
+    EXPECT_EQ(m_sink.started.size(), 1u);
 }
 
 TEST_F(ProgramSupervisorTest, OfARankTheProgramsSamplesAreOfTheLowest) {
