@@ -53,7 +53,7 @@ HEADERS = {  # package: first parts of #include <...>
 }
 # Headers of the C library, of LibTorch and of CUDA; Qt's begin with a Q and a capital.
 HEADERS_ELSEWHERE = re.compile(
-    r"^(sys|net|netinet|arpa|linux|asm|bits|ATen|c10|torch|cxxabi\.h|emmintrin\.h|strings\.h|fcntl\.h|unistd\.h|dlfcn\.h|poll\.h|ucontext\.h|pthread\.h"
+    r"^(sys|net|netinet|arpa|linux|asm|bits|ATen|c10|torch|cxxabi\.h|emmintrin\.h|strings\.h|fcntl\.h|unistd\.h|dlfcn\.h|poll\.h|dirent\.h|regex\.h|ucontext\.h|pthread\.h"
     r"|sched\.h|signal\.h|spawn\.h|termios\.h|time\.h|errno\.h|fenv\.h|ifaddrs\.h|malloc\.h|netdb\.h|glob\.h"
     r"|grp\.h|pwd\.h|pty\.h|std\w+\.h|string\.h|math\.h|immintrin\.h|cpuid\.h|link\.h|elf\.h|execinfo\.h"
     r"|cuda.*|driver_types\.h|cupti.*|nccl\.h|nvtx.*|cooperative_groups.*|omp\.h|[a-z_]+|Q[A-Z]\w*|Qt\w*)$")

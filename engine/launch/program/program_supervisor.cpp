@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -513,6 +514,10 @@ void ProgramSupervisor::concludeProcesses() {
     }
     m_outcome.cpuNs = m_log->cpuNs();
     m_outcome.processes = m_log->rows();
+    // One that ended before it could be looked at: what it is we know.
+    for (ProcessFacts& each : m_outcome.processes)
+        if (each.pid == m_child && each.command.empty())
+            each.command = fmt::format("{}", fmt::join(m_request.command, " "));
     for (const Diagnostic& each : m_log->diagnostics(now()))
         m_sink.message(run::kNoRank, run::DiagnosticRaised{each});
 }
