@@ -12,9 +12,9 @@ using testing::IsEmpty;
 
 constexpr Duration kLimit{60'000'000'000};
 
-capture::CollectiveProgress waits(std::uint64_t sequence, std::int64_t seconds,
+capture::CollectiveProgress waits(std::uint64_t sequence, std::int64_t waitedSeconds,
                                   const char* group = "0") {
-    return {group, sequence + 1, sequence, "all-reduce", seconds * 1'000'000'000};
+    return {group, sequence + 1, sequence, "all-reduce", waitedSeconds * 1'000'000'000};
 }
 capture::CollectiveProgress idle(std::uint64_t issued, const char* group = "0") {
     return {group, issued, 0, "", 0};
