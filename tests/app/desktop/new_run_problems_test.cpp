@@ -128,7 +128,9 @@ protected:
             if (legend->height() < legend->heightForWidth(legend->width()))
                 found << u"the legend"_s;
         for (const QScrollArea* area : m_page->findChildren<QScrollArea*>())
-            if (area->widget()->width() > area->viewport()->width()) found << u"a column"_s;
+            // The other tab gets its sizes when it is shown.
+            if (area->isVisible() && area->widget()->width() > area->viewport()->width())
+                found << u"a column"_s;
         return found;
     }
 

@@ -349,6 +349,7 @@ void LivePage::showKind() {
     if (program == m_showsProgram) return;
     m_showsProgram = program;
     titleCharts();
+    m_ranks->setTable({}, {});  // of other columns
     const QSignalBlocker quiet(m_window);
     const std::array<std::pair<QString, int>, 2> windows =
         program

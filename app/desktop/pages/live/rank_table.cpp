@@ -215,8 +215,6 @@ TableCell coresCell(const LiveRank& rank) {
 std::vector<TableColumn> programColumns(bool narrow) {
     std::vector<TableColumn> columns{
         {QObject::tr("rank"), QObject::tr("As the program numbers it."), true, false, false, 46},
-        {QObject::tr("state"), QObject::tr("As the recorder sees its process."), false, false,
-         false, 92},
         {QObject::tr("step"), QObject::tr("The last that has ended, counted from 0."), true, false,
          false, narrow ? 56 : 72},
         {QObject::tr("step time"), QObject::tr("Mean of its last steps, ten at most."), true, false,
@@ -229,6 +227,8 @@ std::vector<TableColumn> programColumns(bool narrow) {
     if (!narrow)
         columns.push_back(
             {QObject::tr("process"), QObject::tr("Process id."), true, false, true, 80});
+    columns.push_back({QObject::tr("state"), QObject::tr("As the recorder sees its process."),
+                       false, false, false, 92});
     return columns;
 }
 
@@ -240,12 +240,12 @@ RankTable programRankTable(const std::map<int, LiveRank>& ranks, bool narrow) {
         const bool stepped = rank.figures && rank.figures->step;
         std::vector<TableCell> row{
             rankCell(number, rank),
-            stateCell(rank),
             stepped ? stepCell(rank) : TableCell::unknown(u"No step of it has ended yet."_s),
             stepTimeCell(rank),
             memoryCell(rank, rank.figures ? rank.figures->residentSet : std::nullopt),
             coresCell(rank)};
         if (!narrow) row.push_back(processCell(rank));
+        row.push_back(stateCell(rank));
         table.rows.push_back(std::move(row));
     }
     return table;
