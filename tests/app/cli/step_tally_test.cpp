@@ -183,7 +183,7 @@ TEST(StepTally, SaysOfAProgramOnlyWhatIsKnown) {
     ASSERT_EQ(steps.size(), 1u);
     EXPECT_FALSE(steps[0].memory || steps[0].blockedFraction || steps[0].loss ||
                  steps[0].secondsLeft);
-    EXPECT_EQ(steps[0].stepSeconds, 1e-6);
+    EXPECT_DOUBLE_EQ(steps[0].stepSeconds.value_or(0), 1e-6);
 }
 
 TEST(RankPace, ATokenThatWasNotCountedIsUnknown) {
