@@ -127,7 +127,8 @@ TEST_P(ExportRecording, KeepsTheProcessesOfAProgram) {
     const auto one = part(rangeOf(2, 3), {{1}});
     ASSERT_NE(one, nullptr);
     std::vector<std::int32_t> ranks;
-    for (const ProcessFacts& each : one->summary()->processes) ranks.push_back(each.rank);
+    const auto summary = one->summary();
+    for (const ProcessFacts& each : summary->processes) ranks.push_back(each.rank);
     EXPECT_EQ(ranks, (std::vector<std::int32_t>{-1, 1, -1}));
 }
 
