@@ -74,7 +74,7 @@ TEST(Comparability, OfAnImportSaysThatItsSettingsAreNotKnown) {
     imported.run.configJson = R"({"traceEvents":1,"distributedInfo":{"rank":0}})";
     imported.run.parameters = 0;
     const auto found = comparabilityOf(runOf({}), imported);
-    EXPECT_THAT(found.warnings, ElementsAre(HasSubstr("second run was set up is not known")));
+    EXPECT_THAT(found.warnings, ElementsAre(HasSubstr("second run was set up is unknown")));
 }
 
 TEST(Comparability, SaysWhatElseDiffers) {
