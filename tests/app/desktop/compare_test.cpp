@@ -157,7 +157,7 @@ TEST_F(CompareTest, ImportsATraceToCompareWith) {
     comparedWith(trace);
     ASSERT_TRUE(page().comparison());
     EXPECT_FALSE(page().comparison()->refused);
-    EXPECT_TRUE(says(u"it was imported"_s)) << "how it was set up is not known";
+    EXPECT_TRUE(says(u"it is imported"_s)) << "how it was set up is not known";
     keepPicture(u"compare-import"_s);
 }
 
