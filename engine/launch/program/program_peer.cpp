@@ -3,6 +3,7 @@
 #include "storage/columns/chunk.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -62,6 +63,11 @@ Result<void> ProgramPeer::receive(const Take& take) {
         if (auto done = cut(take); !done) return done;
     }
     return {};
+}
+
+bool ProgramPeer::hasInput() const {
+    int bytes = 0;
+    return isOpen() && ::ioctl(m_socket.get(), FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
 void ProgramPeer::continueOn(ProgramPeer& other) {

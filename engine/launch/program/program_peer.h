@@ -37,6 +37,8 @@ public:
     [[nodiscard]] int processFd() const { return m_process.get(); }
     [[nodiscard]] std::uint64_t session() const { return m_session; }
     [[nodiscard]] bool isOpen() const { return m_socket.valid(); }
+    /// Bytes are there to be received.
+    [[nodiscard]] bool hasInput() const;
 
     /// Takes in what has arrived, and hands out whole messages; an error ends the connection.
     Result<void> receive(const Take& take);

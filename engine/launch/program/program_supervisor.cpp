@@ -119,7 +119,7 @@ ProgramOutcome ProgramSupervisor::run() {
 void ProgramSupervisor::poll() {
     std::vector<pollfd> polls;
     const auto add = [&polls](int fd) { polls.push_back({fd, POLLIN, 0}); };
-    add(m_listener.get());
+    add(m_peers.size() < kMostPeers ? m_listener.get() : -1);
     add(m_end ? -1 : m_childFd.get());
     for (const Watch& each : m_watches) add(each.fd);
     for (const Peer& each : m_peers) {
@@ -324,8 +324,10 @@ Timestamp ProgramSupervisor::now() const {
 }
 
 void ProgramSupervisor::noteEnd(Peer& peer) {
-    // What it sent before it ended is in the socket still.
-    while (peer.link.isOpen()) receive(peer);
+    // What it sent before it ended is in the socket still; a child of it may keep the other end
+    // open.
+    while (peer.link.hasInput()) receive(peer);
+    peer.link.close();
     peer.link.gone = true;
     if (!peer.link.rank) return;
     const auto end = peer.link.end();
