@@ -1,6 +1,7 @@
 #include "app/desktop/models/open_recording.h"
 
 #include "app/desktop/models/format.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/model/step_time.h"
@@ -53,7 +54,14 @@ QString OpenRecording::title() const {
     const QString ranks = formatCounted(static_cast<std::int64_t>(summary.ranks.size()), "rank");
     if (const auto own = program()) {
         const QString name = fromUtf8(run::programTitle(own->command));
-        return summary.ranks.empty() ? name : u"%1 · %2"_s.arg(name, ranks);
+        // Without a rank, rank 0 stands for the program as a whole.
+        const bool hasRank = summary.processes.empty()
+                                 ? !summary.ranks.empty()
+                                 : std::any_of(summary.processes.begin(), summary.processes.end(),
+                                               [](const ProcessFacts& each) {
+                                                   return each.role == ProcessRole::kRank;
+                                               });
+        return hasRank ? u"%1 · %2"_s.arg(name, ranks) : name;
     }
     if (isImported()) {
         const QStringList files = address().split(u'\n');
