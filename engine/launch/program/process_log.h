@@ -100,6 +100,7 @@ public:
     void flush();
 
     [[nodiscard]] std::optional<RankId> rank() const { return m_rank; }
+    [[nodiscard]] bool isEmpty() const { return m_count == 0 && m_held.empty(); }
     /// Too many to be held much longer.
     [[nodiscard]] bool isFull() const;
     /// Handed on so far.

@@ -407,6 +407,8 @@ void ProgramSupervisor::reportFigures() {
 /// Of all processes together, on the lowest rank's lanes; without a rank on those of rank 0.
 void ProgramSupervisor::sampleProgram() {
     const auto time = Clock::now();
+    // A process that has not become the program yet has no memory of its own.
+    if (m_samples.isEmpty() && !m_endedAt && m_log->tree().resident().count == 0) return;
     m_nextSample = time + kSampleInterval;
     m_samples.add(now(), m_log->tree().resident(), m_log->cpuNs());
     if (m_samples.rank()) return;

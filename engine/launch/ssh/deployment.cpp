@@ -53,16 +53,16 @@ std::string moveAwayLine(PackageKind kind) {
 
 /// $d is where it is going to be, $f where it is unpacked.
 std::string placeLine(const Package& package, PackageKind kind) {
-    const std::string proof = shellWord(package.files.front().name);
-    // What lacks its first file is in the way. A faster process has put the same there; mv then
-    // moves ours into theirs, where it is removed.
-    return "cd /; " + moveAwayLine(kind) + "if [ -e \"$d\" ] && [ ! -e \"$d\"/" + proof +
-           " ]; then mv \"$d\" \"$f.old\"; rm -rf \"$f.old\"; fi; [ -e \"$d\"/" + proof +
-           " ] || mv \"$f\" \"$d\" || " + exitWith(RemoteStatus::kNotUnpacked) +
-           "; rm -rf \"$d/${f##*/}\"; " +
-           (kind == PackageKind::kProgram
-                ? "( whole \"$d\" ) || " + exitWith(RemoteStatus::kNotUnpacked) + "; "
-                : "");
+    const std::string proof = "[ -e \"$d\"/" + shellWord(package.files.front().name) + " ]";
+    const std::string inPlace = kind == PackageKind::kProgram ? "( whole \"$d\" )" : proof;
+    // What lacks its first file is in the way. Hosts that share the folder do this at the same
+    // time: where a faster one has put the same there, mv moves ours into theirs, and it is taken
+    // back; where one has moved theirs away in between, mv fails. Then it is tried again.
+    return "cd /; n=0; while :; do " + moveAwayLine(kind) + "if [ -e \"$d\" ] && ! " + proof +
+           "; then mv \"$d\" \"$f.old\"; rm -rf \"$f.old\"; fi; " + proof +
+           " || mv \"$f\" \"$d\"; [ ! -d \"$d/${f##*/}\" ] || mv \"$d/${f##*/}\" \"$f\"; " +
+           inPlace + " && break; n=$((n+1)); [ $n -lt 4 ] || " +
+           exitWith(RemoteStatus::kNotUnpacked) + "; sleep 1; done; ";
 }
 
 // POSIX.1-1988 ustar: blocks of 512 bytes, numbers in octal text, two empty blocks at the end.
