@@ -2,6 +2,7 @@
 
 #include "engine/control/observer.h"
 #include "engine/launch/host_facts.h"
+#include "engine/launch/program/far_program.h"
 #include "engine/launch/tasks/agent_terms.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/plain_text.h"
@@ -92,6 +93,7 @@ int Agent::run() {
         m_events.turn();
         keepTime();
         m_recorder.flush();
+        if (m_program) return recordProgram();
     }
     killRanks();
     if (m_closing) return static_cast<int>(ErrorCode::kLaunch);
@@ -111,6 +113,18 @@ int Agent::run() {
         keepTime();
     }
     return m_refused ? static_cast<int>(ErrorCode::kLaunch) : 0;
+}
+
+int Agent::recordProgram() {
+    auto folder = makeUserFolder();
+    FarPart part;
+    part.product = m_product;
+    part.folder = folder ? *folder : m_times.spillFolder;
+    part.launch = std::move(m_program);
+    part.near = !m_times.leased;
+    part.detached = part.endsWithRecorder = true;
+    const auto ended = FarProgram(std::move(m_recorder), std::move(part)).run();
+    return ended ? 0 : static_cast<int>(ended.error().code);
 }
 
 void Agent::poll() {
@@ -151,6 +165,9 @@ void Agent::handle(const run::Frame& frame) {
         m_closing = true;
     } else if (const auto* request = std::get_if<run::LaunchRequest>(&*message)) {
         if (!m_launched) launch(*request);
+    } else if (const auto* program = std::get_if<run::ProgramLaunch>(&*message)) {
+        // Of a recorder that is this user's own: a task starts its program by itself.
+        if (!m_launched && !m_terms) m_program = *program;
     } else if (const auto* prepared = std::get_if<run::PrepareRequest>(&*message)) {
         if (!m_launched) prepare(*prepared);
     } else if (const auto* peers = std::get_if<run::PeersRequest>(&*message)) {

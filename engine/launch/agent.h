@@ -62,6 +62,7 @@ private:
     void sumUp(const run::DataRequest& request);
     void turnSum();
     void launch(const run::LaunchRequest& request);
+    int recordProgram();
     Result<void> keepToTerms(const run::LaunchRequest& request);
     Result<void> startRanks(const run::LaunchRequest& request);
     [[nodiscard]] Result<run::MeetingPoint> meetingOf(const run::LaunchRequest& request) const;
@@ -88,6 +89,7 @@ private:
     bool m_sawPeers = false;  ///< once is enough
     std::string m_reachedAt;
     std::optional<HostPreparation> m_preparation;  ///< of several hosts, until ranks start
+    std::optional<run::ProgramLaunch> m_program;   ///< it does nothing but record a program
     std::optional<AgentFile> m_file;
     std::optional<ChildProcess> m_sum;  ///< sums up the data
     std::string m_summed;               ///< what it has said so far

@@ -16,6 +16,8 @@ public:
     /// Calls `readable` when `fd` is; it returns false to be forgotten. Before the run.
     virtual void watch(int fd, std::function<bool()> readable) = 0;
     virtual void requestStop() = 0;  ///< in order: after the current step, or as SIGTERM does
+    /// What requestStop() does, as an answer to who asked for it.
+    [[nodiscard]] virtual const char* stopWords() const { return "stopping after this step"; }
     virtual void requestKill() = 0;  ///< at once
     /// What is captured from some step on, alike on all ranks.
     virtual void requestCapture(const CaptureChange& change) = 0;

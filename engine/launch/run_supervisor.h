@@ -22,6 +22,10 @@
 #include <string>
 #include <vector>
 
+namespace shardscope::capture {
+struct CollectiveProgress;
+}
+
 namespace shardscope::launch {
 
 /// Called from within RunSupervisor::run().
@@ -39,6 +43,11 @@ public:
     virtual void chunk(RankId rank, std::span<const std::byte> bytes) = 0;
     /// The user asks for what a flight recorder holds.
     virtual bool keep() { return false; }
+    /// The rank is one of that host's, before anything it says: of a program whose ranks are not
+    /// known beforehand, on several hosts.
+    virtual void rankIsOn(RankId, std::int32_t host) { static_cast<void>(host); }
+    /// A rank of a program in its collectives. True: the sink looks for ranks that hold up others.
+    virtual bool collectiveOpen(RankId, const capture::CollectiveProgress&) { return false; }
     /// What the agent of another host holds of its ranks' events, when that has changed.
     virtual void backlog(std::int32_t, const run::Backlog&) {}
     /// At least five times a second.

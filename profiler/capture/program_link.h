@@ -9,6 +9,7 @@
 #include "storage/columns/chunk.h"
 #include "storage/model/capture_schedule.h"
 #include "storage/model/detail.h"
+#include "storage/model/recording_clock.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 #include "storage/model/step_facts.h"
@@ -105,9 +106,10 @@ struct EventChunk {
     columns::ChunkBytes bytes;
 };
 
+/// ClockLine: to a process of another host than the recorder's, whose clock was compared with ours.
 using LinkMessage = std::variant<ProcessHello, ProcessFact, RankClaim, LaneFacts, NewStrings,
                                  StepEnded, MetricPoint, LogText, ProcessEnding, CaptureChange,
-                                 EventChunk, CollectiveProgress>;
+                                 EventChunk, CollectiveProgress, ClockLine>;
 
 /// A whole frame.
 [[nodiscard]] std::vector<std::byte> encodeLink(const LinkMessage& message);

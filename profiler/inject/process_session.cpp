@@ -104,7 +104,7 @@ void ProcessSession::startThread() {
 
 void ProcessSession::run() {
     while (!m_link.isLost()) {
-        m_link.turn(kTurnMs, [this](const CaptureChange& change) { take(change); });
+        m_link.turn(kTurnMs, [this](const capture::LinkMessage& order) { take(order); });
         const std::int64_t nowNs = hostNow();
         std::uint64_t asked = 0;
         {
@@ -144,9 +144,13 @@ void ProcessSession::reportProgress(std::int64_t nowNs) {
     for (const capture::CollectiveProgress& each : m_collectives.progress(nowNs)) post(each);
 }
 
-void ProcessSession::take(const CaptureChange& change) {
-    auto schedule = CaptureSchedule::of(m_options.capture, change);
-    if (schedule) m_marks.change(std::move(*schedule));
+void ProcessSession::take(const capture::LinkMessage& order) {
+    if (const auto* line = std::get_if<ClockLine>(&order)) {
+        m_capture.clock().correct(*line, hostNow());
+    } else if (const auto* change = std::get_if<CaptureChange>(&order)) {
+        auto schedule = CaptureSchedule::of(m_options.capture, *change);
+        if (schedule) m_marks.change(std::move(*schedule));
+    }
 }
 
 void ProcessSession::allocated(const void* block, std::size_t bytes, MemoryAction action) {

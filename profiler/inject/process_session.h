@@ -66,7 +66,7 @@ private:
     void run();
     void sample(std::int64_t nowNs);
     void reportProgress(std::int64_t nowNs);
-    void take(const CaptureChange& change);
+    void take(const capture::LinkMessage& order);
 
     const ProcessOptions m_options;
     RecorderLink m_link;

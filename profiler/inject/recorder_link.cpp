@@ -138,7 +138,7 @@ void RecorderLink::send() {
     }
 }
 
-void RecorderLink::receive(const std::function<void(const CaptureChange&)>& take) {
+void RecorderLink::receive(const Take& take) {
     std::array<std::byte, 4096> bytes{};
     const auto got = ::recv(m_descriptor, bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR && isOurs())) m_lost = true;
@@ -148,11 +148,11 @@ void RecorderLink::receive(const std::function<void(const CaptureChange&)>& take
         auto message = m_reader.next();
         if (!message) m_lost = true;
         if (!message || !*message) return;
-        if (const auto* order = std::get_if<CaptureChange>(&**message)) take(*order);
+        take(**message);
     }
 }
 
-void RecorderLink::turn(int waitMs, const std::function<void(const CaptureChange&)>& take) {
+void RecorderLink::turn(int waitMs, const Take& take) {
     if (m_lost) return;
     send();
     const bool waits = m_sent < m_current.size();

@@ -26,6 +26,9 @@ public:
     /// Frames that wait for the recorder; further chunks are dropped, and their events counted.
     static constexpr std::size_t kMostWaiting = std::size_t{16} << 20;
 
+    /// Takes orders: CaptureChange, ClockLine.
+    using Take = std::function<void(const capture::LinkMessage&)>;
+
     /// Connects to the socket at `path`, without waiting for the other side. Errors: kLaunch.
     static Result<int> connectTo(const std::string& path);
 
@@ -36,7 +39,7 @@ public:
     bool post(const capture::LinkMessage& message);
     /// Sends what waits, and hands orders to `take`, for `waitMs` at most; returns early when there
     /// is something to send or an order came.
-    void turn(int waitMs, const std::function<void(const CaptureChange&)>& take);
+    void turn(int waitMs, const Take& take);
     /// Ends turn() of the drain thread early. Any thread.
     void wake();
     /// The recorder has ended, or refuses us: nothing will be sent any more.
@@ -50,7 +53,7 @@ private:
     [[nodiscard]] bool isOurs() const;
     void reconnect();
     void send();
-    void receive(const std::function<void(const CaptureChange&)>& take);
+    void receive(const Take& take);
 
     const std::string m_path;
     const capture::ProcessHello m_hello;

@@ -4,7 +4,6 @@
 #include "storage/columns/chunk.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/lanes.h"
-#include "storage/model/quantity_text.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -45,16 +44,6 @@ Severity severityOf(const std::string& level) {
     return level == "info" ? Severity::kNote : Severity::kWarning;
 }
 
-/// "rank 0", "ranks 0, 2 and 3 more"
-std::string ranksText(const std::vector<RankId>& ranks) {
-    constexpr std::size_t kMostNamed = 8;
-    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-    for (std::size_t i = 0; i < std::min(ranks.size(), kMostNamed); ++i)
-        text += (i == 0 ? "" : ", ") + std::to_string(ranks[i].value);
-    if (ranks.size() > kMostNamed) text += fmt::format(" and {} more", ranks.size() - kMostNamed);
-    return text;
-}
-
 }  // namespace
 
 ProgramSupervisor::ProgramSupervisor(ProgramRequest request, RunSink& sink)
@@ -81,6 +70,17 @@ Result<std::string> ProgramSupervisor::listen() {
         return failure(ErrorCode::kFailure, fmt::format("{}: {}", path, std::strerror(errno)));
     m_socketPath = path;
     return path;
+}
+
+Result<void> ProgramSupervisor::prepare(ProgramVariables variables) {
+    auto socket = listen();
+    if (!socket) return failure(socket);
+    variables.socket = std::move(*socket);
+    ProgramEnvironment environment = programEnvironment(variables);
+    setEnvironment(std::move(environment.added));
+    for (const std::string& note : environment.notes)
+        say(Severity::kWarning, "program-environment", note, "", std::nullopt);
+    return {};
 }
 
 void ProgramSupervisor::watch(int fd, std::function<bool()> readable) {
@@ -175,6 +175,7 @@ void ProgramSupervisor::receive(Peer& peer) {
 
 void ProgramSupervisor::take(Peer& peer, capture::LinkMessage& message) {
     if (std::holds_alternative<capture::ProcessHello>(message)) {
+        if (m_clock) peer.link.tell(*m_clock);
         for (Peer& other : m_peers) {
             if (&other == &peer || other.link.session() != peer.link.session()) continue;
             if (other.link.pid() != peer.link.pid()) continue;
@@ -299,7 +300,7 @@ void ProgramSupervisor::pass(Peer& peer, capture::LinkMessage& message) {
         done.captureReason = step->reason;
         m_sink.message(rank, done);
     } else if (const auto* progress = std::get_if<capture::CollectiveProgress>(&message)) {
-        m_stalls.note(rank, *progress);
+        if (!m_sink.collectiveOpen(rank, *progress)) m_stalls.note(rank, *progress);
     } else if (auto* metric = std::get_if<MetricPoint>(&message)) {
         if (metric->step != kNoStep) metric->step.value += peer.offsets.steps;
         // One word for the run: that of the lowest rank here.
@@ -316,7 +317,8 @@ void ProgramSupervisor::say(Severity severity, const std::string& code, const st
 }
 
 RankId ProgramSupervisor::freeRank() const {
-    return RankId{m_numbers.empty() ? 0 : m_numbers.rbegin()->first.value + 1};
+    return RankId{m_numbers.empty() ? static_cast<std::uint32_t>(m_request.part)
+                                    : m_numbers.rbegin()->first.value + 1};
 }
 
 Timestamp ProgramSupervisor::now() const {
@@ -360,25 +362,17 @@ void ProgramSupervisor::lookAtProcesses() {
 
 /// Who is missing, and what its process does.
 void ProgramSupervisor::sayStall(const Stall& stall) {
-    std::string text =
-        fmt::format("{} has waited {} in {} number {} of group {}, ", ranksText(stall.waiting),
-                    durationText(stall.waited), stall.operation, stall.sequence, stall.group);
-    if (stall.missing.empty())
-        text += "which all of its ranks have entered: the network or a process holds it up";
-    else
-        text += fmt::format("which {} has not entered", ranksText(stall.missing));
+    std::string states;
     for (const Peer& each : m_peers) {
         const bool missing = each.link.rank && std::find(stall.missing.begin(), stall.missing.end(),
                                                          *each.link.rank) != stall.missing.end();
         if (missing && each.link.gone)
-            text += fmt::format("; rank {} has ended", each.link.rank->value);
+            states += fmt::format("; rank {} has ended", each.link.rank->value);
         else if (missing)
-            text += fmt::format("; rank {}: {}", each.link.rank->value,
-                                holdText(lookAt(each.link.pid()).hold, each.link.pid()));
+            states += fmt::format("; rank {}: {}", each.link.rank->value,
+                                  holdText(lookAt(each.link.pid()).hold, each.link.pid()));
     }
-    const RankId about = stall.missing.empty() ? stall.waiting.front() : stall.missing.front();
-    say(Severity::kWarning, "rank-stalled", text,
-        "Look at what that rank does, as with py-spy dump --pid.", about);
+    m_sink.message(stall.about(), run::DiagnosticRaised{stallDiagnostic(stall, states, now())});
     m_sink.keep();
 }
 
@@ -404,7 +398,8 @@ void ProgramSupervisor::reportFigures() {
     m_request.figures(all);
 }
 
-/// Of all processes together, on the lowest rank's lanes; without a rank on those of rank 0.
+/// Of all processes together, on the lowest rank's lanes; without a rank on those of a rank that
+/// stands for the program.
 void ProgramSupervisor::sampleProgram() {
     const auto time = Clock::now();
     // A process that has not become the program yet has no memory of its own.
@@ -415,18 +410,18 @@ void ProgramSupervisor::sampleProgram() {
     if (!m_numbers.empty())
         m_samples.giveTo(m_numbers.begin()->first);
     else if (m_samples.isFull() || (time - m_startedAt >= kNoRankAfter && !m_log->hadPython()))
-        sampleAsRankZero();
+        sampleAsItsOnlyRank();
 }
 
 /// It stands for the program until a process says that it is this rank.
-void ProgramSupervisor::sampleAsRankZero() {
-    const RankId zero{0};
-    m_sink.message(zero, run::RankStarted{0, m_child});
+void ProgramSupervisor::sampleAsItsOnlyRank() {
+    const RankId only = freeRank();
+    m_sink.message(only, run::RankStarted{static_cast<std::int32_t>(only.value), m_child});
     run::RankHello hello;
     hello.pid = m_child;
     hello.device = kNoRank;
-    m_sink.message(zero, hello);
-    m_samples.giveTo(zero);
+    m_sink.message(only, hello);
+    m_samples.giveTo(only);
 }
 
 void ProgramSupervisor::requestStop() {
@@ -444,6 +439,11 @@ void ProgramSupervisor::requestKill() {
 
 void ProgramSupervisor::requestCapture(const CaptureChange& change) {
     for (Peer& each : m_peers) each.link.tell(change);
+}
+
+void ProgramSupervisor::correctClock(const ClockLine& line) {
+    m_clock = line;
+    for (Peer& each : m_peers) each.link.tell(line);
 }
 
 void ProgramSupervisor::abandon(const Error&) {
@@ -484,7 +484,7 @@ void ProgramSupervisor::concludePeers() {
 /// The last ones, and the account of the rank that has them: it did not count them itself.
 void ProgramSupervisor::concludeSamples() {
     sampleProgram();
-    if (m_numbers.empty() && !m_samples.rank()) sampleAsRankZero();
+    if (m_numbers.empty() && !m_samples.rank()) sampleAsItsOnlyRank();
     m_samples.flush();
     const RankId rank = *m_samples.rank();
     if (!m_numbers.contains(rank)) {

@@ -8,6 +8,7 @@
 
 #include "engine/launch/process.h"
 #include "engine/launch/program/process_log.h"
+#include "engine/launch/program/program_environment.h"
 #include "engine/launch/program/program_peer.h"
 #include "engine/launch/program/stall_watch.h"
 #include "engine/launch/run_control.h"
@@ -27,11 +28,15 @@
 
 namespace shardscope::launch {
 
+/// RunControl::stopWords() of programs.
+inline constexpr const char* kProgramStop = "the program is sent SIGTERM";
+
 struct ProgramRequest {
     std::vector<std::string> command;     ///< program and arguments
     std::string folder;                   ///< of this user only; the socket is made there
     std::int64_t originNs = 0;            ///< host clock at the recording clock's zero
     std::int64_t stall = 60'000'000'000;  ///< ns in a collective after which it is looked into
+    std::int32_t part = 0;                ///< number of its only rank, where it names none
     /// It reads nothing of our input, and what it says goes to our standard error.
     bool detached = false;
     /// Called about once a second; may be empty.
@@ -46,6 +51,7 @@ struct ProgramOutcome {
     std::vector<ProcessFacts> processes;
     std::map<std::string, std::string> facts;  ///< of the lowest rank: "torch", "model", "world"
     std::int32_t ranks = 0;                    ///< 0: no process said that it is one
+    std::int32_t parts = 1;                    ///< that were started: on hosts, in tasks
 };
 
 class ProgramSupervisor : public RunControl {
@@ -55,6 +61,9 @@ public:
     ProgramSupervisor(const ProgramSupervisor&) = delete;
     ProgramSupervisor& operator=(const ProgramSupervisor&) = delete;
 
+    /// listen() and setEnvironment(), of variables without a socket; what was set already and is
+    /// left alone is a diagnostic.
+    Result<void> prepare(ProgramVariables variables);
     /// Makes the socket, and says where it is.
     Result<std::string> listen();
     /// Added to ours for the program. Before run().
@@ -66,8 +75,11 @@ public:
 
     void watch(int fd, std::function<bool()> readable) override;
     void requestStop() override;
+    [[nodiscard]] const char* stopWords() const override { return kProgramStop; }
     void requestKill() override;
     void requestCapture(const CaptureChange& change) override;
+    /// Its processes' clock from now on: another host's recorder has compared it with its own.
+    void correctClock(const ClockLine& line);
     bool requestKeep() override { return m_sink.keep(); }
     /// The program goes on; nothing more is recorded.
     void abandon(const Error& error) override;
@@ -100,7 +112,7 @@ private:
     void lookAtProcesses();
     void sayStall(const Stall& stall);
     void sampleProgram();
-    void sampleAsRankZero();
+    void sampleAsItsOnlyRank();
     void reportFigures();
     [[nodiscard]] bool isOver();
     void concludePeers();
@@ -131,6 +143,7 @@ private:
     Clock::time_point m_startedAt;
     Clock::time_point m_nextLook;
     Clock::time_point m_nextSample;
+    std::optional<ClockLine> m_clock;  ///< of the last correction
     bool m_stopAsked = false;
     bool m_killAsked = false;
     bool m_leave = false;  ///< the user does not want to wait for what is left of the program

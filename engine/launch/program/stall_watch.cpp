@@ -1,10 +1,44 @@
 #include "engine/launch/program/stall_watch.h"
 
+#include "storage/model/quantity_text.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <string_view>
 
 namespace shardscope::launch {
+namespace {
+
+/// "rank 0", "ranks 0, 2 and 3 more"
+std::string ranksText(const std::vector<RankId>& ranks) {
+    constexpr std::size_t kMostNamed = 8;
+    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+    for (std::size_t i = 0; i < std::min(ranks.size(), kMostNamed); ++i)
+        text += (i == 0 ? "" : ", ") + std::to_string(ranks[i].value);
+    if (ranks.size() > kMostNamed) text += fmt::format(" and {} more", ranks.size() - kMostNamed);
+    return text;
+}
+
+}  // namespace
+
+Diagnostic stallDiagnostic(const Stall& stall, const std::string& states, Timestamp now) {
+    std::string text =
+        fmt::format("{} has waited {} in {} number {} of group {}, ", ranksText(stall.waiting),
+                    durationText(stall.waited), stall.operation, stall.sequence, stall.group);
+    if (stall.missing.empty())
+        text += "which all of its ranks have entered: the network or a process holds it up";
+    else
+        text += fmt::format("which {} has not entered", ranksText(stall.missing));
+    return {Severity::kWarning,
+            "rank-stalled",
+            text + states,
+            "Look at what that rank does, as with py-spy dump --pid.",
+            stall.about(),
+            now,
+            1};
+}
 
 void StallWatch::note(RankId rank, const capture::CollectiveProgress& progress) {
     m_ranks.insert(rank);

@@ -6,6 +6,7 @@
 
 #include "profiler/capture/program_link.h"
 #include "storage/model/ids.h"
+#include "storage/model/recording.h"
 #include "storage/model/units.h"
 
 #include <cstdint>
@@ -25,7 +26,14 @@ struct Stall {
     Duration waited;  ///< by the rank that waits longest
     std::vector<RankId> waiting;
     std::vector<RankId> missing;  ///< have not entered it; empty: all have, and it does not end
+    /// The first missing rank, or one that waits.
+    [[nodiscard]] RankId about() const {
+        return missing.empty() ? waiting.front() : missing.front();
+    }
 };
+/// `states`: what is known of the missing ranks, "; rank 1 has ended".
+[[nodiscard]] Diagnostic stallDiagnostic(const Stall& stall, const std::string& states,
+                                         Timestamp now);
 
 class StallWatch {
 public:

@@ -148,26 +148,29 @@ std::string folderWords(const SshHost& host) {
     return fmt::format("b=$HOME/{}; ", shellWord(below));
 }
 
+/// Python keeps what it has compiled beside its modules.
+constexpr const char* kNotPythons = " ! -path '*/__pycache__/*'";
+
 std::string sameContents() {
     // The sums are those of the name; no file more and none less; and each as it was, which is seen
     // by the time when it was last changed (not by the one that users can set), or summed up.
     return fmt::format(
         "same() {{ cd \"$1\" && case \"$1\" in *\"$(sha256sum <{0} | cut -c 1-16)\") ;; "
-        "*) exit 1;; esac && [ $(find ./*/ -type f | wc -l) -eq $(wc -l <{0}) ] && "
+        "*) exit 1;; esac && [ $(find ./*/ -type f{1} | wc -l) -eq $(wc -l <{0}) ] && "
         "if [ -n \"$(find . -type f ! -name '.used*' -cnewer .used 2>&1 | head -n 1)\" ]; then "
         "{{ : >.used-$$; }} 2>/dev/null; sha256sum -c {0} >/dev/null 2>&1; r=$?; "
         "[ $r -eq 0 ] && mv -f .used-$$ .used; rm -f .used-$$; exit $r; fi; }} 2>/dev/null; ",
-        kSumsFile);
+        kSumsFile, kNotPythons);
 }
 
 std::string wholePackage() {
     // Hidden names beside the package's are marks of ours, or another process's copy on its way.
     return fmt::format(
         "whole() {{ cd \"$1\" && [ \"$(sha256sum <{0} | cut -c 1-16)\" = \"${{1##*/}}\" ] && "
-        "[ -z \"$(find ./* ! -type d ! -type f; find ./bin -type f ! -perm -100)\" ] && "
-        "[ $(find ./* -type f | wc -l) -eq $(($(wc -l <{0}) + 1)) ] && "
+        "[ -z \"$(find ./* ! -type d ! -type f; find ./bin -type f ! -perm -100{1})\" ] && "
+        "[ $(find ./* -type f{1} | wc -l) -eq $(($(wc -l <{0}) + 1)) ] && "
         "sha256sum -c {0} >/dev/null; }} 2>/dev/null; ",
-        kSumsFile);
+        kSumsFile, kNotPythons);
 }
 
 std::string lookLine(const SshHost& host, const Token& token, const std::string& program,

@@ -180,6 +180,29 @@ Result<Payload> findPayload(const std::string& folder, LibTorchPart libTorchPart
     return payload;
 }
 
+Result<Payload> findProgramPayload(const std::string& folder) {
+    namespace fs = std::filesystem;
+    const auto libraries = sharedLibraries({folder + "/shardscope"});
+    if (!libraries) return failure(libraries);
+    PackageNames names = {{folder + "/shardscope", "bin/shardscope"}};
+    std::error_code error;
+    // In a build the modules are those of the source tree, through a link.
+    constexpr auto kLinks = fs::directory_options::follow_directory_symlink;
+    for (fs::recursive_directory_iterator each(folder + "/inject", kLinks, error), end;
+         !error && each != end; each.increment(error)) {
+        if (each->path().filename() == "__pycache__") each.disable_recursion_pending();
+        if (each->is_regular_file(error))
+            names.emplace_back(each->path().string(),
+                               "bin/" + each->path().lexically_relative(folder).string());
+    }
+    if (error)
+        return failure(ErrorCode::kLaunch,
+                       fmt::format("{}/inject cannot be read: {}; install Shardscope again", folder,
+                                   error.message()));
+    std::sort(names.begin() + 1, names.end());
+    return payloadOf(std::move(names), libraries->own);
+}
+
 Result<Payload> findServingPayload(const std::string& folder) {
     const auto libraries = sharedLibraries({folder + "/shardscope"});
     if (!libraries) return failure(libraries);

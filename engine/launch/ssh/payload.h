@@ -78,6 +78,10 @@ Result<void> addLibTorch(const SharedLibraries& found, LibTorchPart part,
 /// Room for what fetch-libtorch fetches, by its list; where it says nothing: none.
 [[nodiscard]] FetchRoom fetchRoom(const std::string& list);
 
+/// Of `shardscope` in `folder` with what it puts into programs that it records; no LibTorch is
+/// needed but the program's own.
+Result<Payload> findProgramPayload(const std::string& folder);
+
 /// Of `shardscope` in `folder` alone, which serves recordings there and needs no LibTorch.
 Result<Payload> findServingPayload(const std::string& folder);
 

@@ -72,7 +72,7 @@ std::string plainName(std::string name) {
 
 }  // namespace
 
-TaskHello helloOf(const TaskPlace& place, const std::string& product) {
+TaskHello helloOf(const TaskPlace& place, const std::string& product, TaskWork work) {
     TaskHello hello;
     hello.rank = place.rank;
     hello.size = place.size;
@@ -80,15 +80,16 @@ TaskHello helloOf(const TaskPlace& place, const std::string& product) {
     hello.node = place.node.empty() ? hello.host : place.node;
     hello.processors = toText(ownProcessors());
     hello.product = product;
+    if (work == TaskWork::kProgram) hello.product += ", recording a program";
     return hello;
 }
 
 Result<TaskMeeting> TaskMeeting::open(const TaskPlace& place, const std::string& product,
-                                      const std::string& interface) {
+                                      const std::string& interface, TaskWork work) {
     const TaskSecret secret = TaskSecret::of(place);
     auto listeners = listenForTasks(place, secret, interface);
     if (!listeners) return failure(listeners);
-    return TaskMeeting(place, secret, helloOf(place, product), std::move(*listeners));
+    return TaskMeeting(place, secret, helloOf(place, product, work), std::move(*listeners), work);
 }
 
 Result<void> TaskMeeting::gather(const GoOn& goOn, const Say& say,
@@ -98,16 +99,14 @@ Result<void> TaskMeeting::gather(const GoOn& goOn, const Say& say,
     };
     if (auto waited = waitFor(all, goOn, say, patience); !waited) return waited;
     findHosts();
-    useProcessors(m_hosts.front().processors);
+    if (m_work == TaskWork::kRanks) useProcessors(m_hosts.front().processors);
     return {};
 }
 
 Result<void> TaskMeeting::startAgents(const GoOn& goOn) {
     for (Member& member : m_members) {
         if (!member.leads) continue;
-        const auto node = std::find(m_nodes.begin(), m_nodes.end(), member.hello.node);
-        const TaskHost& host = m_hosts[static_cast<std::size_t>(node - m_nodes.begin())];
-        member.line.send(fmt::format("lead {}", toText(host.processors)));
+        member.line.send(fmt::format("lead {}", toText(m_hosts[hostOf(member.hello)].processors)));
     }
     const auto quiet = [](const std::string&) {};
     auto waited = waitFor([this] { return agentsAreThere(); }, goOn, quiet, kAgentPatience);
@@ -275,8 +274,7 @@ void TaskMeeting::admitAgent(Guest& guest) {
         return each.leads && each.hello.rank == guest.handshake->hello().rank;
     });
     if (member == m_members.end()) return;
-    const auto node = std::find(m_nodes.begin(), m_nodes.end(), member->hello.node);
-    NodeAgent& agent = m_agents[static_cast<std::size_t>(node - m_nodes.begin())];
+    NodeAgent& agent = m_agents[agentOf(member->hello)];
     if (agent.seals) return;
     guest.line.send(guest.handshake->welcome());
     if (m_address.empty()) m_address = ownAddressOf(guest.line.fd());
@@ -316,6 +314,15 @@ bool TaskMeeting::agentsAreThere() const {
                        [](const NodeAgent& each) { return each.seals.has_value(); });
 }
 
+std::size_t TaskMeeting::hostOf(const TaskHello& hello) const {
+    return static_cast<std::size_t>(std::find(m_nodes.begin(), m_nodes.end(), hello.node) -
+                                    m_nodes.begin());
+}
+
+std::size_t TaskMeeting::agentOf(const TaskHello& hello) const {
+    return m_work == TaskWork::kProgram ? static_cast<std::size_t>(hello.rank) : hostOf(hello);
+}
+
 /// In the order of their first tasks, which lead them; rank 0's is the first.
 void TaskMeeting::findHosts() {
     std::sort(m_members.begin(), m_members.end(),
@@ -325,7 +332,6 @@ void TaskMeeting::findHosts() {
         const bool first = node == m_nodes.end();
         if (first) {
             m_hosts.push_back({distinct(hello.host, m_hosts), 0, {}});
-            m_agents.emplace_back();
             node = m_nodes.insert(m_nodes.end(), hello.node);
         }
         TaskHost& host = m_hosts[static_cast<std::size_t>(node - m_nodes.begin())];
@@ -334,11 +340,14 @@ void TaskMeeting::findHosts() {
         return first;
     };
     add(m_own);
-    for (Member& member : m_members) member.leads = add(member.hello);
+    const bool all = m_work == TaskWork::kProgram;
+    for (Member& member : m_members) member.leads = add(member.hello) || all;
+    m_agents.resize(all ? static_cast<std::size_t>(m_place.size) : m_hosts.size());
 }
 
-std::unique_ptr<AgentTransport> TaskMeeting::takeAgent(std::size_t host) {
-    return std::make_unique<TaskAgent>(std::move(m_agents[host].socket), *m_agents[host].seals);
+std::unique_ptr<AgentTransport> TaskMeeting::takeAgent(std::size_t number) {
+    NodeAgent& agent = m_agents[number];
+    return std::make_unique<TaskAgent>(std::move(agent.socket), *agent.seals);
 }
 
 void TaskMeeting::attach(RunSupervisor& run, const Say& say) {

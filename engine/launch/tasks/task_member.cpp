@@ -107,7 +107,8 @@ public:
 
     Result<int> run() {
         m_secret = TaskSecret::of(m_service.place);
-        m_hello = helloOf(m_service.place, m_service.product);
+        m_hello = helloOf(m_service.place, m_service.product,
+                          m_service.program ? TaskWork::kProgram : TaskWork::kRanks);
         if (auto met = meet(); !met) return failure(met);
         while (m_line.isOpen()) {
             pollfd poll{m_line.fd(), POLLIN, 0};
@@ -117,7 +118,9 @@ public:
                 return failure(ErrorCode::kInterrupted, "interrupted three times");
             while (const auto said = m_line.take()) {
                 if (const auto status = after(*said, "end")) return finish(*status);
-                if (const auto all = after(*said, "lead"))
+                const auto all = after(*said, "lead");
+                if (all && m_service.program) return runProgram();
+                if (all)
                     if (auto led = lead(*all); !led) return failure(led);
             }
         }
@@ -212,8 +215,7 @@ private:
                         where(), m_service.patience.count() / 1000, why));
     }
 
-    Result<void> lead(std::string_view processors) {
-        if (m_agent.isThere()) return {};
+    Result<Met> meetAsAgent() {
         TaskHello hello = m_hello;
         hello.agent = true;
         auto met = tryToMeet(hello);
@@ -225,6 +227,21 @@ private:
             met = tryToMeet(hello);
         }
         if (!met) return failure(met, "the agent's connection to rank 0's task");
+        return met;
+    }
+
+    Result<int> runProgram() {
+        auto met = meetAsAgent();
+        if (!met) return failure(met);
+        FrameChannel recorder(met->line.release());
+        recorder.seal(met->handshake.seals());
+        return m_service.program(std::move(recorder));
+    }
+
+    Result<void> lead(std::string_view processors) {
+        if (m_agent.isThere()) return {};
+        auto met = meetAsAgent();
+        if (!met) return failure(met);
         useProcessors(processorsOf(processors));
         run::TaskTerms terms = m_service.terms();
         const auto [toFirst, toTask] = met->handshake.keys();

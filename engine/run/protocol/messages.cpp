@@ -94,6 +94,18 @@ FieldsOf<LaunchRequest> fieldsOf(Of<LaunchRequest>) {
             {"host", &M::host},
             {"meeting", &M::meeting}};
 }
+FieldsOf<ProgramLaunch> fieldsOf(Of<ProgramLaunch>) {
+    using M = ProgramLaunch;
+    return {{"origin_ns", &M::originNs},
+            {"part", &M::part},
+            {"command", &M::command},
+            {"folder", &M::folder},
+            {"environment", &M::environment},
+            {"level", &M::capture, &CaptureWish::level},
+            {"steps", &M::capture, &CaptureWish::steps},
+            {"every", &M::capture, &CaptureWish::every},
+            {"step_range", &M::stepRange}};
+}
 FieldsOf<TaskTerms> fieldsOf(Of<TaskTerms>) {
     using M = TaskTerms;
     return {{"send_key", &M::sendKey},
@@ -230,6 +242,23 @@ FieldsOf<VerifyResult> fieldsOf(Of<VerifyResult>) {
             {"state_bytes", &M::stateBytes},
             {"theory_state_bytes", &M::theoryStateBytes}};
 }
+FieldsOf<ProcessesSeen> fieldsOf(Of<ProcessesSeen>) {
+    using M = ProcessesSeen;
+    return {{"processes", &M::processes}};
+}
+FieldsOf<CollectiveOpen> fieldsOf(Of<CollectiveOpen>) {
+    using M = CollectiveOpen;
+    return {{"group", &M::group},
+            {"issued", &M::issued},
+            {"sequence", &M::sequence},
+            {"operation", &M::operation},
+            {"open_ns", &M::openNs}};
+}
+FieldsOf<ProgramEnded> fieldsOf(Of<ProgramEnded>) {
+    using M = ProgramEnded;
+    return {{"code", &M::code},   {"signal", &M::signal}, {"cpu_ns", &M::cpuNs},
+            {"facts", &M::facts}, {"ranks", &M::ranks},   {"not_started", &M::notStarted}};
+}
 
 namespace {
 
@@ -237,16 +266,15 @@ using Messages = Alternatives<Message>;
 
 /// The word under "type", by alternative of Message.
 constexpr Messages::Words kTypes{
-    "agent_hello",     "prepare_request",   "host_prepared",    "data_request",
-    "data_checked",    "peers_request",     "peers_checked",    "clock_asked",
-    "clock_told",      "clock_correction",  "backlog",          "taken",
-    "launch_request",  "task_terms",        "rank_start",       "command",
-    "heartbeat",       "rank_started",      "rank_exited",      "rank_looked",
-    "agent_done",      "log_line",          "rank_hello",       "peak_measured",
-    "device_reported", "lane_declared",     "strings_declared", "step_done",
-    "rank_activity",   "metric_reported",   "sample_written",   "theory_reported",
-    "facts_reported",  "diagnostic_raised", "rank_finished",    "rank_failed",
-    "verify_result"};
+    "agent_hello",     "prepare_request", "host_prepared",    "data_request",   "data_checked",
+    "peers_request",   "peers_checked",   "clock_asked",      "clock_told",     "clock_correction",
+    "backlog",         "taken",           "launch_request",   "program_launch", "task_terms",
+    "rank_start",      "command",         "heartbeat",        "rank_started",   "rank_exited",
+    "rank_looked",     "agent_done",      "log_line",         "rank_hello",     "peak_measured",
+    "device_reported", "lane_declared",   "strings_declared", "step_done",      "rank_activity",
+    "metric_reported", "sample_written",  "theory_reported",  "facts_reported", "diagnostic_raised",
+    "rank_finished",   "rank_failed",     "verify_result",    "processes_seen", "collective_open",
+    "program_ended"};
 static_assert(kTypes.back() != nullptr);
 
 /// From the recorder or a task of this user's: what was asked for here.
@@ -254,7 +282,8 @@ template <class M>
 inline constexpr bool kIsRequest =
     std::is_same_v<M, PrepareRequest> || std::is_same_v<M, DataRequest> ||
     std::is_same_v<M, PeersRequest> || std::is_same_v<M, LaunchRequest> ||
-    std::is_same_v<M, TaskTerms> || std::is_same_v<M, RankStart> || std::is_same_v<M, Command>;
+    std::is_same_v<M, ProgramLaunch> || std::is_same_v<M, TaskTerms> ||
+    std::is_same_v<M, RankStart> || std::is_same_v<M, Command>;
 template <class M>
 inline constexpr bool kHasLines =
     std::is_same_v<M, RankExited> || std::is_same_v<M, StringsDeclared> ||

@@ -2,12 +2,15 @@
 // inverse. Unknown fields are ignored (a newer peer), missing ones are errors by name.
 //
 //   recorder -> agent   PrepareRequest, DataRequest, PeersRequest, ClockAsked, LaunchRequest,
-//                       Command(stop | kill | discard | capture), ClockCorrection, Taken, Heartbeat
+//                       ProgramLaunch, Command(stop | kill | discard | capture), ClockCorrection,
+//                       Taken, Heartbeat
 //   task -> its agent   TaskTerms, once, on a descriptor of its own
 //   agent -> rank       RankStart, Command(stop | capture), ClockCorrection
 //   agent -> recorder   AgentHello, HostPrepared, DataChecked, PeersChecked, ClockAnswer,
 //   RankStarted,
-//                       RankLooked, RankExited, Backlog, AgentDone, LogLine, Heartbeat
+//                       RankLooked, RankExited, Backlog, AgentDone, LogLine, Heartbeat; of a
+//                       program all that ranks say, ProcessesSeen, CollectiveOpen, Command(keep),
+//                       ProgramEnded
 //   rank -> recorder    RankHello, DeviceReported, PeakMeasured, LaneDeclared, StringsDeclared,
 //   StepDone, RankActivity, MetricReported, SampleWritten,
 //                       TheoryReported, FactsReported, DiagnosticRaised, LogLine, RankFinished,
@@ -18,6 +21,7 @@
 #include "engine/run/config/run_config.h"
 #include "storage/model/capture_schedule.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
@@ -130,6 +134,41 @@ struct LaunchRequest {
     MeetingPoint meeting{};  ///< as host 0 has prepared it; its key veiled (FrameChannel::veil())
 };
 
+/// To an agent of a host, or to a task of a launcher: start the program, and say what it does.
+struct ProgramLaunch {
+    std::int64_t originNs = 0;  ///< host clock at the recording clock's zero
+    std::int32_t part = 0;      ///< of the program: number of its only rank, where it names none
+    // Of a task's own program it knows the rest.
+    std::vector<std::string> command;  ///< program and arguments
+    std::string folder;                ///< that it works in; empty: the agent's
+    std::map<std::string, std::string> environment;
+    CaptureWish capture;
+    std::string stepRange;
+};
+
+struct ProcessesSeen {
+    std::vector<ProcessFacts> processes;
+};
+
+/// A rank in a group's collectives, as its process says it (capture::CollectiveProgress).
+struct CollectiveOpen {
+    std::string group;
+    std::int64_t issued = 0;
+    std::int64_t sequence = 0;
+    std::string operation;
+    std::int64_t openNs = 0;
+};
+
+/// How the program ended on that host.
+struct ProgramEnded {
+    std::optional<std::int32_t> code;
+    std::optional<std::int32_t> signal;
+    std::int64_t cpuNs = 0;                    ///< of all processes that were seen
+    std::map<std::string, std::string> facts;  ///< of its lowest rank
+    std::int32_t ranks = 0;                    ///< one more than the highest; 0: none
+    std::string notStarted;                    ///< a sentence; empty: it was started
+};
+
 /// What the task of a launcher tells the agent that it starts for the recorder on another host: all
 /// that the recorder may ask of it.
 struct TaskTerms {
@@ -160,7 +199,7 @@ struct RankStart {
 
 struct Command {
     /// "stop": after the current step; "kill": at once; "discard": what is held of events;
-    /// "capture": CaptureChange from some step on
+    /// "capture": CaptureChange from some step on; "keep": what a flight recorder holds
     std::string verb;
     CaptureChange capture{};  ///< of "capture"
 };
@@ -321,14 +360,13 @@ struct VerifyResult {
     std::int64_t theoryStateBytes = 0;  ///< theory::stateTheory()
 };
 
-using Message =
-    std::variant<AgentHello, PrepareRequest, HostPrepared, DataRequest, DataChecked, PeersRequest,
-                 PeersChecked, ClockAsked, ClockAnswer, ClockCorrection, Backlog, Taken,
-                 LaunchRequest, TaskTerms, RankStart, Command, Heartbeat, RankStarted, RankExited,
-                 RankLooked, AgentDone, LogLine, RankHello, PeakMeasured, DeviceReported,
-                 LaneDeclared, StringsDeclared, StepDone, RankActivity, MetricReported,
-                 SampleWritten, TheoryReported, FactsReported, DiagnosticRaised, RankFinished,
-                 RankFailed, VerifyResult>;
+using Message = std::variant<
+    AgentHello, PrepareRequest, HostPrepared, DataRequest, DataChecked, PeersRequest, PeersChecked,
+    ClockAsked, ClockAnswer, ClockCorrection, Backlog, Taken, LaunchRequest, ProgramLaunch,
+    TaskTerms, RankStart, Command, Heartbeat, RankStarted, RankExited, RankLooked, AgentDone,
+    LogLine, RankHello, PeakMeasured, DeviceReported, LaneDeclared, StringsDeclared, StepDone,
+    RankActivity, MetricReported, SampleWritten, TheoryReported, FactsReported, DiagnosticRaised,
+    RankFinished, RankFailed, VerifyResult, ProcessesSeen, CollectiveOpen, ProgramEnded>;
 
 std::string encode(const Message& message);
 /// What agents and ranks say has no control characters afterwards; newlines and tabs only in last
