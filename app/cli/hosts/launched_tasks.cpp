@@ -146,12 +146,13 @@ Diagnostic trustedNetworkNote() {
 }
 
 Result<launch::TaskMeeting> meetTasks(const launch::TaskPlace& task, const std::string& interface,
-                                      SignalRequests& signals, RunProgress& progress) {
-    auto meeting = launch::TaskMeeting::open(task, productVersion(), interface);
+                                      const launch::TaskMeeting::GoOn& goOn, RunProgress& progress,
+                                      launch::TaskWork work) {
+    auto meeting = launch::TaskMeeting::open(task, productVersion(), interface, work);
     if (!meeting) return meeting;
     warnOfSecret(task, progress);
     const auto say = [&](const std::string& text) { progress.log("info", text); };
-    auto gathered = meeting->gather([&] { return !signals.askedToStop(); }, say);
+    auto gathered = meeting->gather(goOn, say);
     if (!gathered) {
         meeting->end(exitStatus(gathered.error()));
         return failure(gathered);

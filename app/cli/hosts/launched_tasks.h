@@ -64,7 +64,8 @@ void dismissTasks(const launch::TaskPlace& task, const std::string& interface, i
 
 /// Meets all other tasks and says so. `interface`: where; empty: where MASTER_ADDR says.
 Result<launch::TaskMeeting> meetTasks(const launch::TaskPlace& task, const std::string& interface,
-                                      SignalRequests& signals, RunProgress& progress);
+                                      const launch::TaskMeeting::GoOn& goOn, RunProgress& progress,
+                                      launch::TaskWork work = launch::TaskWork::kRanks);
 
 // `shardscope record --slurm OPTIONS`: a job of Slurm's that does the run, followed to its end.
 

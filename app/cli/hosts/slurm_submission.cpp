@@ -1,6 +1,7 @@
 #include "app/cli/console.h"
 #include "app/cli/hosts/launched_tasks.h"
 #include "app/cli/record/data_path.h"
+#include "app/cli/record/program_recording.h"
 #include "app/cli/record/record_options.h"
 #include "app/cli/record/run_requests.h"
 #include "engine/launch/process.h"
@@ -209,6 +210,20 @@ void withoutRanks(std::vector<std::string>& words) {
     if (at != words.end() && at + 1 != words.end()) words.erase(at, at + 2);
 }
 
+/// What is said of a program, and its own words.
+void addProgram(const RecordOptions& options, std::vector<std::string>& words) {
+    const auto add = [&words](const char* name, const std::string& value) {
+        if (!value.empty()) words.insert(words.end(), {name, value});
+    };
+    add("--step-range", options.stepRange);
+    add("--folder", options.folder);
+    if (options.keepLast) add("--keep-last", fmt::format("{}", *options.keepLast));
+    if (options.stall) add("--stall", fmt::format("{}", *options.stall));
+    for (const std::string& each : options.environment) add("--env", each);
+    words.emplace_back("--");
+    words.insert(words.end(), options.program.begin(), options.program.end());
+}
+
 struct Submission {
     std::string output;                ///< the recording
     std::vector<std::string> options;  ///< of sbatch
@@ -220,7 +235,7 @@ Result<Submission> prepare(RecordOptions& options) {
         return failure(ErrorCode::kUsage,
                        "--json and --control need a run in this process, and --slurm runs it in a "
                        "job; leave one of them out");
-    auto config = options.config();
+    auto config = options.program.empty() ? options.config() : programConfig(options);
     if (!config) return failure(config);
     if (!config->hosts.empty())
         return failure(ErrorCode::kUsage,
@@ -235,7 +250,8 @@ Result<Submission> prepare(RecordOptions& options) {
     made.output = config->output = *whole;
     // A rank a task, unless tasks are counted in the options: then --ranks is for the job to judge.
     const bool ranksForJob = sayTasks(made.options) && options.givesRanks();
-    if (!sayTasks(made.options)) made.options.push_back(fmt::format("--ntasks={}", config->ranks));
+    const int tasks = options.program.empty() ? config->ranks : 1;
+    if (!sayTasks(made.options)) made.options.push_back(fmt::format("--ntasks={}", tasks));
     for (std::string& word : options.arguments(*config)) made.words.push_back(std::move(word));
     withoutRanks(made.words);
     if (ranksForJob) {
@@ -246,6 +262,7 @@ Result<Submission> prepare(RecordOptions& options) {
     if (options.allowCommands) made.words.emplace_back("--allow-commands");
     if (options.force) made.words.emplace_back("--force");
     if (options.quiet) made.words.emplace_back("--quiet");
+    if (!options.program.empty()) addProgram(options, made.words);
     return made;
 }
 

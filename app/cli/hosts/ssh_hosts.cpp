@@ -171,7 +171,7 @@ launch::SshOptions sshOptions(const std::string& sshCommand) {
 
 Result<std::vector<ReadyAgent>> connectAgents(const std::vector<run::HostConfig>& hosts,
                                               const run::RunConfig& config, SignalRequests& signals,
-                                              RunProgress& progress) {
+                                              RunProgress& progress, AgentWork work) {
     std::vector<launch::SshHost> far;
     std::vector<std::size_t> numbers;
     for (std::size_t i = 0; i < hosts.size(); ++i) {
@@ -182,9 +182,12 @@ Result<std::vector<ReadyAgent>> connectAgents(const std::vector<run::HostConfig>
     std::vector<ReadyAgent> ready(hosts.size());
     if (far.empty()) return ready;
     const std::string folder = std::filesystem::path(launch::ownProgram()).parent_path().string();
-    auto payload = launch::findPayload(folder, partToSend(config));
+    const bool ranks = work == AgentWork::kRanks;
+    auto payload = ranks ? launch::findPayload(folder, partToSend(config))
+                         : launch::findProgramPayload(folder);
     if (!payload) return failure(payload);
-    if (auto added = addData(config, *payload); !added) return failure(added);
+    auto added = ranks ? addData(config, *payload) : Result<void>();
+    if (!added) return failure(added);
     ConnectReporter observer(hosts, numbers, signals, progress);
     launch::SshOptions options = sshOptions(config.sshCommand);
     options.deployLibTorch = config.deployLibTorch;

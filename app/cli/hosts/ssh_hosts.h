@@ -28,10 +28,14 @@ struct ReadyAgent {
     std::string data;  ///< where the run's data was sent to there; empty: it was not
 };
 
+/// What agents are there for.
+enum class AgentWork { kRanks, kProgram };
+
 /// By host, in their order; nothing for those that are this machine.
 Result<std::vector<ReadyAgent>> connectAgents(const std::vector<run::HostConfig>& hosts,
                                               const run::RunConfig& config, SignalRequests& signals,
-                                              RunProgress& progress);
+                                              RunProgress& progress,
+                                              AgentWork work = AgentWork::kRanks);
 
 /// What was found out of a host, and why it cannot run ranks; nothing: it can.
 struct LookedAt {

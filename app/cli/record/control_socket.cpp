@@ -199,7 +199,7 @@ Result<std::string> ControlCommands::apply(std::string_view line) const {
             : std::string();
     if (command == "stop") {
         m_run.requestStop();
-        return std::string("stopping after this step");
+        return std::string(m_run.stopWords());
     }
     if (command == "kill") {
         m_run.requestKill();

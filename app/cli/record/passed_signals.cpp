@@ -29,10 +29,16 @@ Result<PassedSignals> PassedSignals::open() {
 }
 
 void PassedSignals::attach(launch::ProgramSupervisor& program) {
-    program.watch(m_descriptor.get(), [fd = m_descriptor.get(), &program] {
+    attach(program,
+           [&program](int number, bool fromTerminal) { program.passOn(number, fromTerminal); });
+}
+
+void PassedSignals::attach(launch::RunControl& run,
+                           std::function<void(int number, bool fromTerminal)> pass) {
+    run.watch(m_descriptor.get(), [fd = m_descriptor.get(), pass = std::move(pass)] {
         signalfd_siginfo signal{};
         while (::read(fd, &signal, sizeof signal) == sizeof signal)
-            program.passOn(static_cast<int>(signal.ssi_signo), signal.ssi_code == SI_KERNEL);
+            pass(static_cast<int>(signal.ssi_signo), signal.ssi_code == SI_KERNEL);
         return true;
     });
 }

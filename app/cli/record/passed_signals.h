@@ -5,6 +5,7 @@
 #include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
+#include <functional>
 #include <utility>
 
 namespace shardscope::cli {
@@ -15,6 +16,8 @@ public:
     /// From now on they wait here.
     static Result<PassedSignals> open();
     void attach(launch::ProgramSupervisor& program);
+    /// Calls `pass` with each signal, and whether the terminal sent it.
+    void attach(launch::RunControl& run, std::function<void(int number, bool fromTerminal)> pass);
     /// Once the program has ended: whether the user wants no more.
     [[nodiscard]] bool askedToStop() const;
 

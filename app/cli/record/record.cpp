@@ -228,7 +228,8 @@ Result<RunEnd> recordTasks(RecordOptions& options, const launch::TaskPlace& task
                            RunProgress& progress, run::RunConfig& config) {
     auto signals = SignalRequests::open();
     if (!signals) return failure(signals);
-    auto meeting = meetTasks(task, options.interface(), *signals, progress);
+    auto meeting = meetTasks(
+        task, options.interface(), [&] { return !signals->askedToStop(); }, progress);
     if (!meeting) return failure(meeting);
     options.tasks = LaunchedTasks{task.launcher, meeting->hosts()};
     auto end = settleAndRecord(options, &*signals, &*meeting, progress, config);
@@ -332,7 +333,7 @@ int runRecord(RecordOptions& options) {
         return static_cast<int>(ErrorCode::kUsage);
     }
     if (options.withKineto) return recordKineto(options);
-    if (!options.program.empty()) return recordProgram(options);
+    if (!options.program.empty() && !options.bySlurm()) return recordProgram(options);
     // The end of an agent or of the reader of our output is a write error; it does not end us.
     std::signal(SIGPIPE, SIG_IGN);
     holdHangups();

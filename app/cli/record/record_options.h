@@ -36,6 +36,10 @@ public:
     /// The TOML file that was named; empty: none.
     [[nodiscard]] const std::string& runFile() const { return m_runFile; }
 
+    /// The list of hosts that was named, read and chosen from.
+    [[nodiscard]] Result<void> settleHosts(run::RunConfig& config) const {
+        return m_hosts.settle(config, true);
+    }
     [[nodiscard]] const RunFlags& flags() const { return m_flags; }
 
     /// What follows after --: a program and its arguments; empty: our own training.

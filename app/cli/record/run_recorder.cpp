@@ -240,7 +240,7 @@ void RunRecorder::on(RankId rank, const run::FactsReported& reported) {
     const auto own = static_cast<std::int32_t>(rank.value);
     if (!isRank(rank)) return;
     for (FactRow fact : reported.facts) {
-        if (m_of.ranks > 0) fact.host = m_of.places.hostOf(own);
+        fact.host = hostOf(rank);
         fact.rank = fact.rank < 0 ? -1 : own;
         if (canWrite()) wrote(m_writer.putFact(fact));
     }
@@ -318,8 +318,14 @@ RankFacts& RunRecorder::facts(RankId rank) {
     m_changedRanks.insert(rank.value);
     RankFacts& facts = m_ranks[rank.value];
     facts.rank = rank;
-    if (m_of.ranks > 0) facts.host = m_of.places.hostOf(static_cast<std::int32_t>(rank.value));
+    facts.host = hostOf(rank);
     return facts;
+}
+
+std::int32_t RunRecorder::hostOf(RankId rank) const {
+    if (m_of.ranks > 0) return m_of.places.hostOf(static_cast<std::int32_t>(rank.value));
+    const auto known = m_hostOf.find(rank);
+    return known == m_hostOf.end() ? 0 : known->second;
 }
 
 Timestamp RunRecorder::now() const {

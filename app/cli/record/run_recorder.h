@@ -42,6 +42,7 @@ public:
     void attach(launch::RunControl& run) { m_control = &run; }
 
     void hostReady(const HostFacts& host) override;
+    void rankIsOn(RankId rank, std::int32_t host) override { m_hostOf[rank] = host; }
     void clockCompared(const ClockFacts& clock) override;
     void message(RankId rank, const run::Message& message) override;
     void chunk(RankId rank, std::span<const std::byte> bytes) override;
@@ -96,6 +97,7 @@ private:
                                : rank.value < static_cast<std::uint32_t>(m_of.ranks);
     }
     RankFacts& facts(RankId rank);
+    [[nodiscard]] std::int32_t hostOf(RankId rank) const;
     [[nodiscard]] Timestamp now() const;
     void noteDetail(RankId rank, const run::StepDone& done);
     void noteDamage(RankId rank, std::int64_t count, const std::string& why);
@@ -117,6 +119,7 @@ private:
     std::set<std::uint32_t> m_ended;
     HostBacklogs m_backlogs;
     std::map<std::int32_t, std::string> m_hostNames;
+    std::map<RankId, std::int32_t> m_hostOf;         ///< of ranks that are not placed beforehand
     std::map<std::int32_t, Timestamp> m_comparedAt;  ///< clocks of hosts, the last time
     StepTally m_tally;
     RankPace m_pace;

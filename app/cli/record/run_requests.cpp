@@ -62,7 +62,7 @@ void SignalRequests::attach(launch::RunControl& run, std::function<void(const st
                     say("killing the run");
                     run.requestKill();
                 } else {
-                    say("stopping after this step; once more kills");
+                    say(fmt::format("{}; once more kills", run.stopWords()));
                     run.requestStop();
                 }
                 asked = true;
