@@ -235,7 +235,7 @@ Result<RunEnd> recordTaskOfProgram(const run::RunConfig& config, const RecordOpt
     if (!signals) return failure(signals);
     auto end = recordAll(config, options, task, std::move(*own), *signals, progress);
     const int status = waitFor(pid);
-    if (end && end->exitStatus != static_cast<int>(ErrorCode::kLaunch)) end->exitStatus = status;
+    if (end) end->exitStatus = status;
     return end;
 }
 

@@ -44,6 +44,11 @@ std::vector<Message> everyMessage() {
     MetricPoint point{"loss", StepIndex{3}, Timestamp{20}, 2.5};
     Diagnostic diagnostic{Severity::kProblem, "code",       "message", "remedy",
                           RankId{1},          Timestamp{5}, 3};
+    ProcessFacts process;
+    process.host = 1;
+    process.pid = 77;
+    process.command = "train.py";
+    process.exitCode = 3;
     DeviceFacts device;
     device.rank = RankId{1};
     device.name = "NVIDIA H200";
@@ -71,6 +76,13 @@ std::vector<Message> everyMessage() {
                           {{2, 2}},
                           1,
                           {"10.0.0.1", 4001, "key"}},
+            ProgramLaunch{12,
+                          1,
+                          {"torchrun", "train.py"},
+                          "/home",
+                          {{"OMP_NUM_THREADS", "1"}},
+                          {CaptureLevel::kLight, "3-4", 5},
+                          "step.*"},
             TaskTerms{"cafe", "babe", "/bin/rank", config, "no data"},
             RankStart{config, 1, 12, 4, 4096, {{2, 2}}, {"10.0.0.1", 4001, "key"}, 5, "10.0.0.2"},
             Command{"capture", {"light", "10-20", 3}},
@@ -95,7 +107,10 @@ std::vector<Message> everyMessage() {
             DiagnosticRaised{diagnostic},
             RankFinished{10, 1, true},
             RankFailed{"loss is nan", "non-finite-loss", 4, "head", 2, 1},
-            VerifyResult{1e-7, 2e-6, 3e-6, "wte.weight", 20, 100, 99}};
+            VerifyResult{1e-7, 2e-6, 3e-6, "wte.weight", 20, 100, 99},
+            ProcessesSeen{{process}},
+            CollectiveOpen{"default", 8, 7, "all_reduce", 9},
+            ProgramEnded{1, 2, 3, {{"torch", "2.11.0"}}, 4, "why"}};
 }
 
 TEST(Messages, AllComeBackFromJsonUnchanged) {
@@ -168,9 +183,9 @@ bool holdsText(const nlohmann::json& json, const std::string& text) {
 }
 
 TEST(Messages, NoTextOfAnAgentOrARankSteersATerminal) {
-    const std::set<std::string> requests{"prepare_request", "data_request", "peers_request",
-                                         "launch_request",  "task_terms",   "rank_start",
-                                         "command"};
+    const std::set<std::string> requests{"prepare_request", "data_request",   "peers_request",
+                                         "launch_request",  "program_launch", "task_terms",
+                                         "rank_start",      "command"};
     for (const Message& message : everyMessage()) {
         auto json = nlohmann::json::parse(encode(message));
         if (requests.contains(json["type"])) continue;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstring>
 #include <fstream>
@@ -244,6 +245,46 @@ TEST_F(ProgramSupervisorTest, AProcessGoesOnOverAnotherConnection) {
     EXPECT_EQ(m_sink.diagnostics[1].message, "two");
     EXPECT_EQ(m_sink.diagnostics[1].rank, RankId{3});
     EXPECT_EQ(m_sink.started.size(), 1u);
+}
+
+/// The first order of the recorder that is there.
+std::optional<capture::LinkMessage> orderOn(const FileDescriptor& socket) {
+    std::array<std::byte, 256> bytes{};
+    const auto got = ::recv(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (got <= 0) return std::nullopt;
+    capture::LinkReader reader;
+    reader.append(std::span(bytes).first(static_cast<std::size_t>(got)));
+    return reader.next().value_or(std::nullopt);
+}
+
+/// Of a recorder on another host: processes that come later learn of it too.
+TEST_F(ProgramSupervisorTest, ACorrectionOfTheClockReachesAllProcesses) {
+    FileDescriptor first, second;
+    std::vector<std::optional<capture::LinkMessage>> told;
+    bool claimed = false, more = false;
+    m_sink.onTick = [&] {
+        if (!std::exchange(claimed, true)) claim(m_socket, first, 3);
+        if (!m_sink.started.contains({3})) return;
+        if (!std::exchange(more, true)) {
+            m_program->correctClock({1, 2, 3});
+            say(m_socket, second,
+                {capture::ProcessHello{::getpid(), 78, "test"}, capture::RankClaim{4, "RANK"}});
+        }
+        if (!m_sink.started.contains({4}) || !told.empty()) return;
+        told = {orderOn(first), orderOn(second)};
+        first.reset();
+        second.reset();
+        letGo();
+    };
+    shell("while [ ! -e $GO ]; do sleep 0.01; done");
+    ASSERT_THAT(told, SizeIs(2));
+    for (const auto& each : told) {
+        ASSERT_TRUE(each.has_value());
+        const auto* line = std::get_if<ClockLine>(&*each);
+        ASSERT_NE(line, nullptr);
+        EXPECT_EQ(line->originNs, 2);
+        EXPECT_EQ(line->driftPpb, 3);
+    }
 }
 
 TEST_F(ProgramSupervisorTest, OfARankTheProgramsSamplesAreOfTheLowest) {

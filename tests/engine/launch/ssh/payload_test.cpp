@@ -76,6 +76,32 @@ TEST_F(PayloadTest, IsNamedForItsContentsAlone) {
     EXPECT_EQ(one->size(), Bytes{3});
 }
 
+TEST_F(PayloadTest, OfProgramsHoldsWhatIsPutIntoThemAndNothingThatPythonMade) {
+    namespace fs = std::filesystem;
+    const std::string bin = m_folder.file("bin");
+    fs::create_directories(bin + "/inject");
+    fs::copy_file("/bin/true", bin + "/shardscope");
+    fs::copy_file("/bin/true", bin + "/inject/libshardscope_inject.so");
+    // In a build the modules lie behind a link.
+    fs::create_directories(m_folder.file("source/shardscope/__pycache__"));
+    for (const char* each :
+         {"sitecustomize.py", "shardscope/__init__.py", "shardscope/__pycache__/x.pyc"})
+        std::ofstream(m_folder.file("source/") + each) << "pass";
+    fs::create_directory_symlink(m_folder.file("source"), bin + "/inject/python");
+    const auto payload = findProgramPayload(bin);
+    ASSERT_THAT(payload, test::IsOk());
+    EXPECT_EQ(payload->verb, "agent");
+    EXPECT_FALSE(payload->hasRank());
+    std::vector<std::string> names;
+    for (const PackageFile& each : payload->program.files)
+        if (!each.name.starts_with("lib/")) names.push_back(each.name);
+    EXPECT_THAT(names, ElementsAre("bin/shardscope", "bin/inject/libshardscope_inject.so",
+                                   "bin/inject/python/shardscope/__init__.py",
+                                   "bin/inject/python/sitecustomize.py"));
+    fs::remove_all(bin + "/inject");
+    EXPECT_THAT(findProgramPayload(bin), test::FailsWith("install Shardscope again"));
+}
+
 TEST_F(PayloadTest, ArchiveIsUnpackedByTar) {
     const std::string large(300'000, 'L');
     const auto package = packageOf({{write("a", "abc"), "bin/x"},

@@ -408,6 +408,55 @@ TEST_F(TaskMeetingTest, AnAgentThatNobodyAskedForIsNotTaken) {
     EXPECT_FALSE(agent.isWelcome());
 }
 
+/// Each on its own connection, also where they share a host; its status is its program's.
+TEST_F(TaskMeetingTest, EveryTaskWithAProgramConnects) {
+    auto meeting = TaskMeeting::open(place(0, 3), "this build", "", TaskWork::kProgram);
+    ASSERT_TRUE(meeting.has_value());
+    std::vector<pid_t> tasks;
+    for (const std::int32_t rank : {1, 2}) {
+        tasks.push_back(::fork());
+        m_tasks.push_back(tasks.back());
+        if (tasks.back() != 0) continue;
+        TaskService served = service(place(rank, 3), kPatience);
+        served.program = [rank](FrameChannel recorder) -> Result<int> {
+            recorder.send(RankId{static_cast<std::uint32_t>(rank)}, run::Heartbeat{});
+            recorder.flush();
+            for (std::vector<run::Frame> none; recorder.isOpen();) {
+                std::vector<pollfd> polls;
+                recorder.addPolls(polls, true);
+                ::poll(polls.data(), polls.size(), 100);
+                if (!recorder.receive(none)) break;
+            }
+            return 40 + rank;
+        };
+        const auto status = serveAsTask(served);
+        ::_exit(status ? *status : 100);
+    }
+    ASSERT_TRUE(gather(*meeting).has_value());
+    ASSERT_TRUE(meeting->startAgents([] { return true; }).has_value());
+    for (const std::uint32_t rank : {1u, 2u}) {
+        FrameChannel channel = meeting->takeAgent(rank)->takeChannel();
+        std::vector<run::Frame> frames;
+        while (frames.empty() && channel.isOpen()) {
+            std::vector<pollfd> polls;
+            channel.addPolls(polls, true);
+            ::poll(polls.data(), polls.size(), 100);
+            ASSERT_TRUE(channel.receive(frames).has_value());
+        }
+        ASSERT_FALSE(frames.empty());
+        EXPECT_EQ(frames.front().rank, RankId{rank});
+    }
+    EXPECT_EQ(statusOf(tasks[0]), 41);
+    EXPECT_EQ(statusOf(tasks[1]), 42);
+}
+
+TEST_F(TaskMeetingTest, ATaskWithOtherWorkIsRefused) {
+    auto meeting = TaskMeeting::open(place(0, 2), "this build", "", TaskWork::kProgram);
+    ASSERT_TRUE(meeting.has_value());
+    startTask(place(1, 2));
+    EXPECT_THAT(firstSaid(*meeting), HasSubstr("this build, recording a program"));
+}
+
 TEST_F(TaskMeetingTest, AServingTaskWhoseFirstIsLostFails) {
     auto meeting = std::make_unique<TaskMeeting>(open(place(0, 2)));
     const pid_t task = startTask(place(1, 2));
