@@ -3,6 +3,7 @@
 #include "profiler/analysis/communication/host_clocks.h"
 #include "profiler/analysis/intervals.h"
 #include "profiler/questions/questions.h"
+#include "profiler/questions/read_rank.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
@@ -44,7 +45,7 @@ const Question* findQuestion(std::string_view key) {
 }
 
 Result<RankEvents> Asked::events(RankId rank) const {
-    auto events = reader.rankEvents(rank, selection.timeOf(summary, rank));
+    auto events = readRank(reader, summary, rank, selection.timeOf(summary, rank));
     if (!events) return events;
     return selection.of(summary, std::move(*events));
 }
@@ -56,7 +57,7 @@ Result<RankEvents> readWhole(storage::RecordingReader& reader, const RecordingSu
         longest = std::max(longest, step.range().duration());
     const Duration around{2 * longest.ns};
     const TimeRange time = selection.timeOf(selected, rank);
-    auto events = reader.rankEvents(rank, {time.begin - around, time.end + around});
+    auto events = readRank(reader, selected, rank, {time.begin - around, time.end + around});
     if (!events) return events;
     return selection.wholeOf(selected, std::move(*events));
 }

@@ -1,6 +1,7 @@
 #include "profiler/questions/read_pieces.h"
 
 #include "profiler/questions/read_device.h"
+#include "profiler/questions/read_rank.h"
 #include "storage/model/step_facts.h"
 
 #include <algorithm>
@@ -12,12 +13,12 @@ namespace {
 Result<std::vector<analysis::LedgerPiece>> piecesOf(storage::RecordingReader& reader,
                                                     const RecordingSummary& summary,
                                                     const StepFacts& step) {
-    const auto within = reader.rankEvents(step.rank, step.range());
+    const auto within = readRank(reader, summary, step.rank, step.range());
     if (!within) return failure(within);
     if (analysis::ranKernels(*within)) {
         // What a device idles for may lie behind the step.
         const TimeRange whole{summary.bounds.begin, {summary.bounds.end.ns + 1}};
-        const auto all = reader.rankEvents(step.rank, whole);
+        const auto all = readRank(reader, summary, step.rank, whole);
         if (!all) return failure(all);
         const auto device = readDevice(reader, summary, *all);
         if (!device) return failure(device);

@@ -4,6 +4,7 @@
 #include "profiler/analysis/report/report_draft.h"
 #include "profiler/questions/communication.h"
 #include "profiler/questions/read_device.h"
+#include "profiler/questions/read_rank.h"
 #include "profiler/questions/read_surroundings.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
@@ -115,7 +116,7 @@ private:
 
     /// What touches its time; looked() leaves what lies in it.
     Result<RankEvents> read(storage::RecordingReader& reader, RankId rank) const {
-        return reader.rankEvents(rank, timeOf(rank));
+        return readRank(reader, m_summary, rank, timeOf(rank));
     }
     Result<Events> looked(storage::RecordingReader& reader, RankEvents events) const {
         const RankId rank = events.rank;
@@ -134,7 +135,7 @@ private:
         if (!analysis::ranKernels(events) || !m_selection.cutsTime())
             return deviceRowsOf(reader, m_summary, events);
         // Idle time of a device can be for work behind the selection: its ledger needs everything.
-        const auto all = reader.rankEvents(events.rank, whole());
+        const auto all = readRank(reader, m_summary, events.rank, whole());
         if (!all) return failure(all);
         return deviceRowsOf(reader, m_summary, *all);
     }

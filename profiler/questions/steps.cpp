@@ -3,6 +3,7 @@
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/read_device.h"
+#include "profiler/questions/read_rank.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
@@ -94,8 +95,9 @@ bool hasDevice(const RecordingSummary& summary, RankId rank) {
 /// Idle time of a device can be for work behind the selection: its ledger is made from everything.
 Result<Ledger> ledgerOf(const Asked& asked, const RecordingSummary& detailed, RankId rank) {
     const TimeRange whole{asked.summary.bounds.begin, {asked.summary.bounds.end.ns + 1}};
-    auto events =
-        hasDevice(asked.summary, rank) ? asked.reader.rankEvents(rank, whole) : asked.events(rank);
+    auto events = hasDevice(asked.summary, rank)
+                      ? readRank(asked.reader, asked.summary, rank, whole)
+                      : asked.events(rank);
     if (!events) return failure(events);
     if (!analysis::ranKernels(*events)) return Ledger{analysis::rankLedger(detailed, *events), {}};
     const auto device = readDevice(asked.reader, asked.summary, *events);

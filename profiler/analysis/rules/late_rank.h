@@ -143,9 +143,10 @@ constexpr auto wordsOf(LateReason) {
           "look whether it has more work, a slower processor or less of its caches and memory"},
          {LateReason::kNotRunning, "not running",
           "It was in the midst of its work and did not run: its steps used less processor time "
-          "than "
-          "the work took.",
-          "look for what shares its cores, for a limit on processor time, and for who stops it"},
+          "than the work took. It slept, waited for something that is not recorded, or was "
+          "stopped.",
+          "look what it does there that is no computing (a sleep, a file, a lock, the network), "
+          "for what shares its cores, for a limit on processor time, and for who stops it"},
          {LateReason::kClocks, "clocks",
           "It computes for longer, and its device ran at lower clocks than the others'.",
           "look at its power limit, temperature and cooling"},

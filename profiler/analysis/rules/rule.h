@@ -102,9 +102,12 @@ constexpr auto wordsOf(SlowReason) {
           "look at clocks, power limit and temperature, and at what shares caches and memory"},
          {SlowReason::kNotRunning, "not running",
           "It was at work and used less processor time for it than otherwise, and it waited for no "
-          "core: it was stopped, or its machine was.",
-          "look for who stops it (signals, a debugger, a paused virtual machine), and for a limit "
-          "on processor time"},
+          "core: it slept or waited for something that is not recorded, or it was stopped, or its "
+          "machine was.",
+          "look what it does there that is no computing (a sleep, a file, a lock, the network), "
+          "and "
+          "for who stops it (signals, a debugger, a paused virtual machine, a limit on processor "
+          "time)"},
          {SlowReason::kHost, "host",
           "Devices or step threads have nothing to do for longer: the host is the bound.",
           "look at what host threads do between launches"},
@@ -159,6 +162,10 @@ inline constexpr std::size_t kMostRanksLookedAt = 16;
 /// since recording is the host's work too. Of the steps' wall time, and of the steps:
 inline constexpr double kLeastHostBound = 0.15, kRegularlyIdle = 0.8;
 [[nodiscard]] MaybeFinding findHostBound(const RuleInput& input);
+
+/// "data-bound": steps wait for their batches. Of the steps' wall time, in kRegularlyIdle of them:
+inline constexpr double kLeastDataBound = 0.15;
+[[nodiscard]] MaybeFinding findDataBound(const RuleInput& input);
 
 /// "device-copies": devices copy or set memory with no kernel beside it for a good part of the time
 /// that counts for them: of the steps, or without steps from the first kernel to the last.

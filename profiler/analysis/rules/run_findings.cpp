@@ -55,6 +55,7 @@ std::vector<RunFinding> findingsOf(const RuleInput& input) {
     if (!collective) add(findExposedCommunication(input), found);
     add(std::move(collective), found);
     add(findHostBound(input), found);
+    add(findDataBound(input), found);
     add(findCopies(input), found);
     add(findMemoryAboveTheory(input), found);
     add(findMemoryGrowth(input), found);

@@ -4,6 +4,7 @@
 #include "app/desktop/pages/dashboard/dashboard_model.h"
 #include "app/desktop/pages/dashboard/dashboard_sheet.h"
 #include "app/desktop/widgets/theme.h"
+#include "profiler/questions/read_rank.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
@@ -22,7 +23,7 @@ Result<std::optional<FlowOfStep>> readFlow(storage::RecordingReader& reader,
     if (summary.ranks.empty()) return std::optional<FlowOfStep>();
     const StepFacts* step = typicalStep(summary, summary.ranks.front().rank);
     if (step == nullptr) return std::optional<FlowOfStep>();
-    auto events = reader.rankEvents(step->rank, {step->start, step->end});
+    auto events = questions::readRank(reader, summary, step->rank, {step->start, step->end});
     if (!events) return failure(events);
     return std::optional(FlowOfStep{*step, std::move(*events)});
 }

@@ -102,6 +102,33 @@ MaybeFinding hostBound(double share, int everyNth, const std::string& config) {
     return findHostBound(ruleInput(run.summary, run.ranks, {}, report, {}, unknown));
 }
 
+/// What is found where ranks get their batches for `share` of every n-th step.
+MaybeFinding dataBound(double share, int everyNth, const std::string& config) {
+    MadeRun run = healthy();
+    run.summary.run.configJson = config;
+    Report report = analyse(run.summary, run.ranks);
+    for (LedgerRow& row : report.ledger) {
+        const Duration data{static_cast<std::int64_t>(share * static_cast<double>(row.wall.ns))};
+        row.parts = {};
+        if (row.step.value % everyNth == 0) row.parts[at(LedgerPart::kData)] = data;
+        row.parts[at(LedgerPart::kCompute)] = row.wall - row.parts[at(LedgerPart::kData)];
+    }
+    const Surroundings unknown;
+    return findDataBound(ruleInput(run.summary, run.ranks, {}, report, {}, unknown));
+}
+
+TEST(Rules, WarnOfStepsThatWaitForTheirBatches) {
+    const auto found = dataBound(0.4, 1, std::string(kProgramConfig) + "{}}");
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->code, "data-bound");
+    EXPECT_EQ(found->severity, Severity::kWarning);
+    EXPECT_THAT(found->title, HasSubstr("40 % of the steps"));
+    EXPECT_THAT(found->remedy, HasSubstr("num_workers"));
+    EXPECT_EQ(found->cost, Duration{static_cast<std::int64_t>(0.4 * 1'001'000) * 18 * 2});
+    EXPECT_FALSE(dataBound(0.1, 1, "")) << "some time always goes into batches";
+    EXPECT_FALSE(dataBound(0.9, 2, "")) << "a step that others do not resemble is a slow step";
+}
+
 std::string configOf(CaptureLevel capture, bool graphs,
                      run::Offload offload = run::Offload::kNone) {
     run::RunConfig config;
