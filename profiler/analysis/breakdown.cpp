@@ -26,6 +26,8 @@ std::optional<Breakdown> breakdownOf(const RecordingSummary& summary, const Rank
     const Intervals communication = intersection(communicationOf(events), time);
     const Intervals copying = intersection(unionOf(std::move(copies)), time);
     if (compute.empty() && communication.empty()) return std::nullopt;
+    // A program's collectives are recorded at every level, what it computes is not.
+    if (compute.empty() && sourceOf(summary.run) == RecordingSource::kProgram) return std::nullopt;
     const Intervals busy = unionOf(unionOf(compute, communication), copying);
     Breakdown breakdown;
     breakdown.rank = events.rank;

@@ -253,8 +253,11 @@ Result<ComputeTimes> computeTimesOf(const RecordingSummary& summary,
     auto config = run::parseRunConfigJson(summary.run.configJson);
     if (!config)
         return failure(ErrorCode::kUsage,
-                       "it was not made by `shardscope record`: only there it is known what a step "
-                       "computes");
+                       sourceOf(summary.run) == RecordingSource::kProgram
+                           ? "it is a run of another program, which does not say what a step "
+                             "computes: only of Shardscope's own trainings that is known"
+                           : "it was not made by `shardscope record`: only there it is known what "
+                             "a step computes");
     if (config->work != run::Work::kTraining)
         return failure(ErrorCode::kUsage,
                        "its ranks measured a machine and trained nothing: take a recording of a "

@@ -2,6 +2,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/graph/critical_path.h"
 #include "profiler/analysis/graph/what_if.h"
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/analysis/steps/cores_taken.h"
 #include "profiler/planning/forecast.h"
 #include "profiler/questions/answer/cells.h"
@@ -484,16 +485,18 @@ void addReplay(const Bounds& bounds, Answer& answer) {
 /// Bounds that know their paths; null where there are none, and what is missing for them.
 struct Paths {
     std::unique_ptr<Bounds> bounds;
-    const char* missing = "";
+    std::string missing;
 };
 
 Result<Paths> pathsOf(const Asked& asked, const std::vector<RankEvents>& ranks) {
-    const auto without = [](const char* missing) { return Paths{nullptr, missing}; };
+    const auto without = [](std::string missing) { return Paths{nullptr, std::move(missing)}; };
     if (!asked.summary.steps.empty() && analysis::detailedPart(asked.summary).basis.detailed == 0)
         return without("no step has detail");
     if (!anyIsKnown(asked, ranks))
-        return without("neither phases of step threads nor kernels of devices were recorded");
-    Paths paths{std::make_unique<Bounds>(asked, ranks)};
+        return without(
+            analysis::withHow("neither phases of step threads nor kernels of devices were recorded",
+                              asked.summary, analysis::Lack::kPhases));
+    Paths paths{std::make_unique<Bounds>(asked, ranks), {}};
     if (!paths.bounds->hasSteps()) return without("there is no step that all ranks finished");
     if (auto found = paths.bounds->findPaths(); !found) return failure(found);
     if (lacksLaunches(ranks, *paths.bounds))

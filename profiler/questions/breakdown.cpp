@@ -1,5 +1,6 @@
 #include "profiler/analysis/breakdown.h"
 
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/hta_rows.h"
 #include "profiler/questions/questions.h"
@@ -53,11 +54,13 @@ Row rowOf(const analysis::HtaNumbers& rank) {
             cell(rank.overlapPercent)};
 }
 
-void unknownOf(RankId rank, Answer& answer) {
+void unknownOf(const RecordingSummary& summary, RankId rank, Answer& answer) {
+    const bool program = sourceOf(summary.run) == RecordingSource::kProgram;
     answer.unknown.push_back(
-        fmt::format("what rank {} did is unknown: neither work nor communication of it was "
-                    "recorded",
-                    rank.value));
+        analysis::withHow(fmt::format("what rank {} did is unknown: {} recorded", rank.value,
+                                      program ? "no work of it in steps was"
+                                              : "neither work nor communication of it was"),
+                          summary, analysis::Lack::kPhases));
 }
 
 Result<void> addExact(const Asked& asked, Answer& answer) {
@@ -72,7 +75,7 @@ Result<void> addExact(const Asked& asked, Answer& answer) {
         const auto breakdown =
             analysis::breakdownOf(part.of(asked.summary), *events, std::move(*copies));
         if (!breakdown) {
-            unknownOf(rank.rank, answer);
+            unknownOf(asked.summary, rank.rank, answer);
             continue;
         }
         table.rows.push_back(rowOf(*breakdown));
@@ -97,7 +100,7 @@ Result<void> addHta(const Asked& asked, Answer& answer) {
         const bool listed = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
             return row.front() == Cell(std::int64_t{rank.rank.value});
         });
-        if (!listed) unknownOf(rank.rank, answer);
+        if (!listed) unknownOf(asked.summary, rank.rank, answer);
     }
     return {};
 }

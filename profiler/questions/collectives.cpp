@@ -1,4 +1,5 @@
 #include "profiler/analysis/communication/transfers.h"
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/communication.h"
 #include "profiler/questions/questions.h"
@@ -108,7 +109,7 @@ void addUnknown(const std::vector<Transfer>& transfers, const std::vector<Transf
     });
     if (unsized > 0)
         answer.unknown.push_back(
-            fmt::format("bandwidth of {} unknown: the trace does not say the size",
+            fmt::format("bandwidth of {} unknown: the recording does not say the size",
                         counted(unsized, "collective")));
     for (const TransferClass& each : classes)
         if (each.timed > 0 && !each.fit)
@@ -130,9 +131,12 @@ Result<Answer> askCollectives(const Asked& asked) {
         std::erase_if(whole->ranks, [&](const RankEvents& events) {
             return !asked.selection.takes(events.rank);
         });
+        const auto none = analysis::Lack::kCollectives;
         if (auto done = addNoCommunication(
                 asked, *ranks,
-                "how collectives went is unknown: none is in the recording, or in the selection",
+                analysis::withHow("how collectives went is unknown: none is in the recording, or "
+                                  "in the selection",
+                                  asked.summary, none),
                 answer);
             !done)
             return failure(done);

@@ -111,7 +111,7 @@ std::string markedText(const std::vector<analysis::MarkedCollective>& marked) {
 }
 
 Result<void> addNoCommunication(const Asked& asked, const std::vector<RankEvents>& ranks,
-                                const char* unknown, Answer& answer) {
+                                const std::string& unknown, Answer& answer) {
     std::vector<analysis::MarkedCollective> marked;
     for (const RankEvents& events : ranks)
         if (auto done =

@@ -52,6 +52,6 @@ struct Communication {
 /// To an answer about communication that there is none of: `unknown`, and what is marked of it.
 [[nodiscard]] Result<void> addNoCommunication(const Asked& asked,
                                               const std::vector<RankEvents>& ranks,
-                                              const char* unknown, Answer& answer);
+                                              const std::string& unknown, Answer& answer);
 
 }  // namespace shardscope::questions

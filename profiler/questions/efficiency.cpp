@@ -1,6 +1,7 @@
 #include "profiler/analysis/device/efficiency.h"
 
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/quantity_text.h"
@@ -193,7 +194,9 @@ void addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& 
     if (!config || !throughput.tokensPerSecond) {
         answer.unknown.push_back(fmt::format(
             "FLOPs unknown: {}",
-            config ? "throughput is not known" : "the trace does not say which model was trained"));
+            config ? std::string("throughput is not known")
+                   : analysis::withHow("the recording does not say which model was trained",
+                                       asked.summary, analysis::Lack::kModel)));
         return;
     }
     addBasis(asked, throughput, *config, mfu, answer);
@@ -308,8 +311,9 @@ Result<Answer> askEfficiency(const Asked& asked) {
     }
     const auto goodput = analysis::goodputOf(asked.summary, *ranks);
     if (!goodput) {
-        answer.unknown.emplace_back(
-            "goodput unknown: without phases a trace does not say what is around its steps");
+        answer.unknown.push_back(analysis::withHow(
+            "goodput unknown: without phases it is not known what is around steps", asked.summary,
+            analysis::Lack::kPhases));
         return answer;
     }
     answer.figures.push_back({{"goodput_pct", "Goodput", Unit::kPercent,

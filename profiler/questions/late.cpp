@@ -1,4 +1,5 @@
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/analysis/rules/late_rank.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
@@ -92,7 +93,8 @@ void tellReason(const LateRank& late, const LateCause& cause, Answer& answer) {
 std::string missing(const Asked& asked, const std::vector<RankEvents>& ranks, const Basis& basis) {
     if (asked.summary.run.worldSize > 1 && ranks.size() < 2)
         return "the other ranks are not recorded or not selected";
-    if (basis.ledger.empty()) return "no phases were recorded";
+    if (basis.ledger.empty())
+        return analysis::withHow("no phases were recorded", asked.summary, analysis::Lack::kPhases);
     if (basis.steps.size() < analysis::kLeastSteps)
         return fmt::format("{} steady steps, and {} are needed", basis.steps.size(),
                            analysis::kLeastSteps);

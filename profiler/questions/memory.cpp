@@ -2,6 +2,7 @@
 #include "engine/run/theory/theory.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/memory/memory_steps.h"
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/memory_tables.h"
 #include "profiler/questions/questions.h"
@@ -153,8 +154,10 @@ Result<Answer> askMemory(const Asked& asked) {
         if (memory.known)
             ranks.push_back(memory);
         else
-            answer.unknown.push_back(fmt::format(
-                "memory of rank {} unknown: no memory events were recorded", rank.rank.value));
+            answer.unknown.push_back(analysis::withHow(
+                fmt::format("memory of rank {} unknown: no memory events were recorded",
+                            rank.rank.value),
+                asked.summary, analysis::Lack::kMemory));
     }
     if (ranks.empty()) return answer;
     const auto worst =
@@ -171,7 +174,7 @@ Result<Answer> askMemory(const Asked& asked) {
         answer.tables.push_back(alternatives(run::withChosenKernels(*config, asked.summary.facts)));
     else
         answer.unknown.emplace_back(
-            "what would need less is unknown: the trace does not say how "
+            "what would need less is unknown: the recording does not say how "
             "the model was trained");
     return answer;
 }

@@ -1,5 +1,6 @@
 #include "profiler/analysis/communication/exposure.h"
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/calibrated_limit.h"
 #include "profiler/questions/communication.h"
@@ -35,12 +36,14 @@ Table rankTable(const std::vector<RankEvents>& events, const std::vector<Overlap
                   "What the schedule could hide if neither step thread nor link ever paused."},
                  {"reached_pct", "of most", Unit::kOfPeak, "Hidden of moving alone / most."}},
                 {}};
-    for (std::size_t i = 0; i < ranks.size(); ++i)
-        table.rows.push_back({std::int64_t{events[i].rank.value}, ranks[i].communication.ns,
-                              ranks[i].hidden.ns, ranks[i].exposed.ns,
-                              ranks[i].waitingKnown ? Cell(ranks[i].waiting.ns) : Cell(),
-                              percent(ranks[i].ratio()), percent(ranks[i].limit()),
-                              percent(ranks[i].reachedOfLimit())});
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        const bool known = ranks[i].computeKnown;
+        table.rows.push_back(
+            {std::int64_t{events[i].rank.value}, ranks[i].communication.ns,
+             known ? Cell(ranks[i].hidden.ns) : Cell(), known ? Cell(ranks[i].exposed.ns) : Cell(),
+             ranks[i].waitingKnown ? Cell(ranks[i].waiting.ns) : Cell(), percent(ranks[i].ratio()),
+             percent(ranks[i].limit()), percent(ranks[i].reachedOfLimit())});
+    }
     return table;
 }
 
@@ -134,8 +137,9 @@ Table stepTable(const analysis::StepOverlaps& steps) {
                  {"hidden_pct", "hidden", Unit::kPercent, "Hidden / communication."}},
                 {}};
     for (const auto& [step, sum] : steps)
-        table.rows.push_back({stepCell(step), sum.communication.ns, sum.hidden.ns,
-                              share(sum.hidden, sum.communication)});
+        table.rows.push_back({stepCell(step), sum.communication.ns,
+                              sum.computeKnown ? Cell(sum.hidden.ns) : Cell(),
+                              sum.computeKnown ? share(sum.hidden, sum.communication) : Cell()});
     return table;
 }
 
@@ -188,19 +192,28 @@ Result<Answer> askOverlap(const Asked& asked) {
                                "Share of moving data that is hidden / the most of it."},
                               percent(all.reachedOfLimit())});
     addCalibrated(summary, *ranks, answer);
-    if (!all.ratio())
+    const bool communicated = all.communication.ns > 0;
+    if (!communicated)
         if (auto done = addNoCommunication(
                 asked, *ranks,
-                "what is hidden is unknown: no communication was recorded in the selection",
+                analysis::withHow(
+                    "what is hidden is unknown: no communication was recorded in the selection",
+                    asked.summary, analysis::Lack::kCollectives),
                 answer);
             !done)
             return failure(done);
+    if (communicated && !all.computeKnown)
+        answer.unknown.push_back(
+            analysis::withHow("what is hidden and exposed is unknown: phases were not recorded",
+                              asked.summary, analysis::Lack::kPhases));
     if (all.ratio() && !all.limit())
         answer.unknown.emplace_back(
             "what could be hidden is unknown: phases and the times at which collectives "
             "were issued are needed");
+    if (!communicated && sourceOf(asked.summary.run) == RecordingSource::kProgram) return answer;
     answer.tables.push_back(rankTable(*ranks, overlaps));
     if (asked.perStep) answer.tables.push_back(stepTable(steps));
+    if (communicated && !all.computeKnown) return answer;
     answer.tables.push_back(kindTable(exposures));
     answer.tables.push_back(layerTable(exposures));
     answer.tables.push_back(exposedTable(std::move(exposures)));

@@ -3,6 +3,8 @@
 #include "profiler/questions/read_products.h"
 #include "profiler/questions/work_tables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -66,9 +68,11 @@ Result<void> addProducts(const Asked& asked, Answer& answer) {
     const auto sums = readProducts(asked, Multiplied::kOnDevices);
     if (!sums) return failure(sums);
     if (sums->empty()) {
-        answer.unknown.emplace_back(
-            "which products could use tensor cores is unknown: no matrix products of a device "
-            "with their shapes are in the recording (PyTorch's profiler: record_shapes=True)");
+        const bool imported = sourceOf(asked.summary.run) == RecordingSource::kImport;
+        answer.unknown.push_back(
+            fmt::format("which products could use tensor cores is unknown: no matrix products of a "
+                        "device with their shapes are in the recording{}",
+                        imported ? " (PyTorch's profiler: record_shapes=True)" : ""));
         return {};
     }
     Table table = emptyTable();

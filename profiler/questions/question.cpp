@@ -3,7 +3,7 @@
 #include "profiler/analysis/communication/host_clocks.h"
 #include "profiler/analysis/intervals.h"
 #include "profiler/questions/questions.h"
-#include "profiler/questions/read_rank.h"
+#include "profiler/questions/read_pieces.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 

@@ -1,7 +1,7 @@
 #include "profiler/questions/read_pieces.h"
 
+#include "profiler/analysis/steps/seen_waits.h"
 #include "profiler/questions/read_device.h"
-#include "profiler/questions/read_rank.h"
 #include "storage/model/step_facts.h"
 
 #include <algorithm>
@@ -29,6 +29,13 @@ Result<std::vector<analysis::LedgerPiece>> piecesOf(storage::RecordingReader& re
 }
 
 }  // namespace
+
+Result<RankEvents> readRank(storage::RecordingReader& reader, const RecordingSummary& summary,
+                            RankId rank, TimeRange time) {
+    auto events = reader.rankEvents(rank, time);
+    if (!events) return events;
+    return analysis::withSeenWaits(summary.run, std::move(*events));
+}
 
 Result<std::vector<StepOfRank>> readStep(storage::RecordingReader& reader,
                                          const RecordingSummary& summary, StepIndex step,

@@ -11,6 +11,12 @@
 
 namespace shardscope::questions {
 
+/// How questions, reports and pages read a rank's events: what touches `time`, and of a recorded
+/// program what its step thread waited for (profiler/analysis/steps/seen_waits.h).
+[[nodiscard]] Result<RankEvents> readRank(storage::RecordingReader& reader,
+                                          const RecordingSummary& summary, RankId rank,
+                                          TimeRange time);
+
 struct StepOfRank {
     StepFacts step;
     std::vector<analysis::LedgerPiece> pieces;  ///< none: not recorded what it went to

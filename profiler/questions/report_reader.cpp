@@ -4,7 +4,7 @@
 #include "profiler/analysis/report/report_draft.h"
 #include "profiler/questions/communication.h"
 #include "profiler/questions/read_device.h"
-#include "profiler/questions/read_rank.h"
+#include "profiler/questions/read_pieces.h"
 #include "profiler/questions/read_surroundings.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"

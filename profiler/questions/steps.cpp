@@ -1,9 +1,10 @@
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/analysis/steps/ledger.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/read_device.h"
-#include "profiler/questions/read_rank.h"
+#include "profiler/questions/read_pieces.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
@@ -112,10 +113,13 @@ Result<Ledger> ledgerOf(const Asked& asked, const RecordingSummary& detailed, Ra
 std::string noRows(const Asked& asked, RankId rank) {
     const bool steps = std::any_of(asked.summary.steps.begin(), asked.summary.steps.end(),
                                    [rank](const StepFacts& step) { return step.rank == rank; });
-    return fmt::format("where the steps of rank {} went is unknown: {}", rank.value,
-                       steps ? "neither phases nor kernels of it lie in its steps"
-                       : asked.selection.cutsTime() ? "no whole step of it lies in the selection"
-                                                    : "it has no steps");
+    return fmt::format(
+        "where the steps of rank {} went is unknown: {}", rank.value,
+        steps ? analysis::withHow("neither phases nor kernels of it lie in its steps",
+                                  asked.summary, analysis::Lack::kPhases)
+        : asked.selection.cutsTime()
+            ? "no whole step of it lies in the selection"
+            : analysis::withHow("it has no steps", asked.summary, analysis::Lack::kSteps));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/analysis/steps/training_health.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
@@ -69,14 +70,17 @@ Result<Answer> askTraining(const Asked& asked) {
     const std::string none = part ? "none lie in the selection" : "none were recorded";
     Answer answer;
     std::vector<std::string> compared;
-    judge({"losses", "loss spikes", none.c_str(), health.losses, TrainingHealth::kLeastPoints},
+    const std::string noLoss =
+        part ? none : analysis::withHow(none, asked.summary, analysis::Lack::kLoss);
+    judge({"losses", "loss spikes", noLoss.c_str(), health.losses, TrainingHealth::kLeastPoints},
           compared, answer);
     judge({"gradient norms", "outlying gradient norms", none.c_str(), health.gradientNorms,
            TrainingHealth::kLeastPoints},
           compared, answer);
+    const std::string noSteps = analysis::withHow("no step was finished by all ranks",
+                                                  asked.summary, analysis::Lack::kSteps);
     judge({"steady steps", "slow steps",
-           part ? "no whole step of all ranks lies in the selection"
-                : "no step was finished by all ranks",
+           part ? "no whole step of all ranks lies in the selection" : noSteps.c_str(),
            health.steps, TrainingHealth::kLeastSteps},
           compared, answer);
     const std::size_t events = health.moments.size();

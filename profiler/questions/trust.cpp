@@ -143,9 +143,8 @@ std::string levelWord(const RecordingSummary& summary, CaptureLevel level) {
 void addObserver(const RecordingSummary& summary,
                  const std::vector<analysis::ObserverEffect>& effects, Answer& answer) {
     if (effects.empty()) {
-        answer.unknown.emplace_back(
-            "observer effect unknown: every step was recorded at the same level "
-            "(--alternate-capture and --capture-every record some less)");
+        answer.unknown.push_back("observer effect unknown: " +
+                                 analysis::sameLevelText(summary.run));
         return;
     }
     Table table = levelTable();

@@ -1,3 +1,4 @@
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/cost_tables.h"
 #include "profiler/questions/questions.h"
@@ -7,6 +8,13 @@
 
 namespace shardscope::questions {
 namespace {
+
+std::string noOperators(const RecordingSummary& summary) {
+    const char* why = "operators unknown: none were captured";
+    return sourceOf(summary.run) == RecordingSource::kProgram
+               ? analysis::withHow(why, summary, analysis::Lack::kOperators)
+               : std::string(why) + " (capture level full has them)";
+}
 
 using analysis::LayerTotal;
 using analysis::SpanTotal;
@@ -131,8 +139,7 @@ Result<Answer> askWork(const Asked& asked) {
     if (!operators) return failure(operators);
     const std::vector<SpanTotal> byName = operators->totals.sorted();
     if (byName.empty())
-        answer.unknown.emplace_back(
-            "operators unknown: none were captured (capture level full has them)");
+        answer.unknown.push_back(noOperators(asked.summary));
     else
         answer.tables.push_back(tableOf("operators", "Operators of host threads", byName));
     if (operators->apart.ns + kernels->apart.ns + copies->apart.ns > 0)

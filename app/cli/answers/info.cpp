@@ -8,6 +8,7 @@
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_settings.h"
 #include "profiler/analysis/communication/host_clocks.h"
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/process_table.h"
 #include "storage/model/event_account.h"
 #include "storage/model/host_facts.h"
@@ -111,7 +112,9 @@ std::string infoText(const RecordingSummary& summary, bool running, const std::s
              "its writer died, or is on another host; the last events may be in the -wal "
              "file beside it, so move or copy both");
     if (!measured.empty()) line("measures", measured);
-    if (run.model.empty() || !measured.empty())
+    if (analysis::hasNoRank(run, summary.processes))
+        line("ranks", "none: " + analysis::howToGet(summary, analysis::Lack::kSteps));
+    else if (run.model.empty() || !measured.empty())
         line("ranks", fmt::format("{}, {} of them here", run.worldSize, summary.ranks.size()));
     else
         line("model",

@@ -1,4 +1,5 @@
 #include "app/cli/answers/report_text.h"
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/cells.h"
 #include "storage/model/rank_facts.h"
 
@@ -314,7 +315,9 @@ Answer ledgerAnswer(const Report& report, bool brief) {
     Answer answer;
     const std::vector<RankSum> sums = sumsOf(report);
     if (sums.empty()) {
-        answer.sentences.push_back(fmt::format("phases {}", absence(report)));
+        answer.sentences.push_back(analysis::withHow(
+            fmt::format("phases {}", absence(report)), report,
+            report.basis.steps == 0 ? analysis::Lack::kSteps : analysis::Lack::kPhases));
         return answer;
     }
     if (brief) return ledgerOfMany(sums);
@@ -357,8 +360,9 @@ Answer memoryAnswer(const Report& report, bool brief) {
                      {}};
     for (const RankMemory& memory : report.memory) {
         if (!memory.known) {
-            answer.sentences.push_back(
-                fmt::format("rank {}: memory events {}", memory.rank.value, absence(report)));
+            answer.sentences.push_back(analysis::withHow(
+                fmt::format("rank {}: memory events {}", memory.rank.value, absence(report)),
+                report, analysis::Lack::kMemory));
             continue;
         }
         peaks.rows.push_back({rankCell(memory.rank), memory.peak.count, memory.peakTime.ns});

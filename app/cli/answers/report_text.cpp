@@ -4,6 +4,7 @@
 #include "app/cli/console.h"
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/run_settings.h"
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/analysis/rules/notices.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/answer/process_table.h"
@@ -117,22 +118,32 @@ Answer measured(const Report& report, const run::RunConfig& config) {
     return answer;
 }
 
-std::string modelText(const RunFacts& run) {
+std::string modelText(const Report& report) {
+    const RunFacts& run = report.run;
     const auto source = sourceOf(run);
     if (source == RecordingSource::kImport) return "unknown: an imported trace does not say it";
     if (source == RecordingSource::kOwnRun)
         return fmt::format("{}, {} parameters", run.model, countText(run.parameters));
     return run.parameters > 0 ? fmt::format("{} parameters", countText(run.parameters))
-                              : "unknown: shardscope.model(model) in the script says it";
+                              : "unknown: " + analysis::howToGet(report, analysis::Lack::kModel);
+}
+
+/// What the ranks of a program did together is no setting of it.
+std::string strategyText(const Report& report) {
+    const RunFacts& run = report.run;
+    const std::string ranks = counted(run.worldSize, "rank");
+    if (!run.model.empty()) return fmt::format("{} on {}", run.strategy, ranks);
+    if (analysis::hasNoRank(run, report.processes)) return "none: no process was a rank";
+    const std::string seen = analysis::seenText(report.seen);
+    return seen.empty() ? fmt::format("unknown, on {}", ranks)
+                        : fmt::format("unknown, on {}; seen in steps: {}", ranks, seen);
 }
 
 Answer configuration(const Report& report, bool brief) {
     const RunFacts& run = report.run;
     Answer answer;
-    add(answer, "model", modelText(run));
-    add(answer, "strategy",
-        fmt::format("{} on {}", run.model.empty() ? "unknown," : run.strategy,
-                    counted(run.worldSize, "rank")));
+    add(answer, "model", modelText(report));
+    add(answer, "strategy", strategyText(report));
     if (sourceOf(run) == RecordingSource::kProgram) add(answer, "command", run.commandLine);
     if (const auto config = run::parseRunConfigJson(run.configJson)) {
         for (const run::Setting& setting : run::settingsOf(*config))
@@ -156,7 +167,7 @@ Answer training(const Report& report, bool brief) {
     Answer answer;
     add(answer, "loss, first to last",
         report.lossFirst ? number(report.lossFirst) + " to " + number(report.lossLast)
-                         : "not recorded");
+                         : analysis::withHow("not recorded", report, analysis::Lack::kLoss));
     if (report.validationLossLast)
         add(answer, "validation loss", number(report.validationLossLast) + " (last)");
     if (report.tokensPerSecond)
@@ -196,8 +207,10 @@ Answer training(const Report& report, bool brief) {
 /// What of a rank's time is counted.
 const char* countedTime(const Report& report) {
     if (!report.basis.whole()) return "within steps that have detail, validation left out";
-    return report.withinSteps ? "within steps, validation left out"
-                              : "from the first kernel to the last: no steps are recorded";
+    if (report.withinSteps) return "within steps, validation left out";
+    return sourceOf(report.run) == RecordingSource::kProgram
+               ? "from the first collective to the last: no steps are recorded"
+               : "from the first kernel to the last: no steps are recorded";
 }
 
 /// Who was waited for most comes first; in brief those that matter beside the first.
@@ -253,8 +266,8 @@ Table overlapTable(const analysis::Overlap& all) {
         table.rows.push_back({name, time.ns, questions::share(time, all.communication)});
     };
     addRow("communication", all.communication);
-    addRow("hidden by compute", all.hidden);
-    addRow("exposed: not under compute", all.exposed);
+    if (all.computeKnown) addRow("hidden by compute", all.hidden);
+    if (all.computeKnown) addRow("exposed: not under compute", all.exposed);
     if (all.waitingKnown) addRow("waiting for the last rank", all.waiting);
     if (all.waitingKnown) addRow("moving data", all.moving);
     return table;
@@ -267,9 +280,11 @@ void addOverlapLines(const analysis::Overlap& all, Answer& answer) {
             "{} {} ({})", name, durationText(time),
             shareText(static_cast<double>(time.ns), static_cast<double>(all.communication.ns)));
     };
-    answer.sentences.push_back(fmt::format(
-        "{} over all ranks: {}, {}", durationText(all.communication),
-        part("hidden by compute", all.hidden), part("exposed: not under compute", all.exposed)));
+    answer.sentences.push_back(durationText(all.communication) + " over all ranks" +
+                               (all.computeKnown
+                                    ? fmt::format(": {}, {}", part("hidden by compute", all.hidden),
+                                                  part("exposed: not under compute", all.exposed))
+                                    : std::string()));
     if (all.waitingKnown)
         answer.sentences.push_back(part("waiting for the last rank", all.waiting) + ", " +
                                    part("moving data", all.moving));
@@ -279,8 +294,10 @@ Answer overlap(const Report& report, bool brief) {
     const analysis::Overlap& all = report.overlap;
     Answer answer;
     if (all.communication.ns == 0) {
-        answer.sentences.push_back(report.marked.empty() ? "none recorded"
-                                                         : questions::markedText(report.marked));
+        answer.sentences.push_back(
+            report.marked.empty()
+                ? analysis::withHow("none recorded", report, analysis::Lack::kCollectives)
+                : questions::markedText(report.marked));
         return answer;
     }
     if (brief) {
@@ -288,6 +305,10 @@ Answer overlap(const Report& report, bool brief) {
     } else {
         answer.tables.push_back(overlapTable(all));
     }
+    if (!all.computeKnown)
+        answer.sentences.push_back(
+            analysis::withHow("what is hidden and exposed is unknown: phases were not recorded",
+                              report, analysis::Lack::kPhases));
     if (const auto reached = all.reachedOfLimit())
         answer.sentences.push_back(fmt::format(
             "this schedule can hide at most {:.1f} % of moving data: {:.3f} of that is reached",

@@ -41,7 +41,7 @@ constexpr auto wordsOf(ExposureReason) {
          {ExposureReason::kLong, "too long",
           "Asked for in time, and longer than the compute there."},
          {ExposureReason::kUnknown, "unknown",
-          "The trace does not say when ranks arrived, or when it was asked for."}});
+          "The recording does not say when ranks arrived, or when it was asked for."}});
 }
 
 /// Below this share of a collective's own time what is exposed is no finding.

@@ -24,8 +24,14 @@ std::vector<TimeRange> workedTime(const RankEvents& events) {
     return {*all};
 }
 
+/// A program's phases, or kernels. Of our own runs and of traces what is not there did not happen.
+bool knowsCompute(const RecordingSummary& summary, const RankEvents& events) {
+    return sourceOf(summary.run) != RecordingSource::kProgram || !events.phases.empty() ||
+           !events.computeKernels.empty();
+}
+
 void addSteps(const RecordingSummary& summary, RankId rank, const Intervals& communication,
-              const Intervals& hidden, StepOverlaps& steps) {
+              const Intervals& hidden, bool computeKnown, StepOverlaps& steps) {
     for (const StepFacts& step : summary.steps) {
         if (step.rank != rank) continue;
         const Duration communicated = total(communication, step.range());
@@ -34,6 +40,7 @@ void addSteps(const RecordingSummary& summary, RankId rank, const Intervals& com
         sum.step = step.step;
         sum.communication += communicated;
         sum.hidden += total(hidden, step.range());
+        sum.computeKnown = sum.computeKnown && computeKnown;
     }
 }
 
@@ -107,7 +114,8 @@ Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events,
     overlap.communication = total(communication);
     const Intervals hidden = intersection(communication, computing);
     overlap.hidden = total(hidden);
-    addSteps(summary, events.rank, communication, hidden, steps);
+    overlap.computeKnown = knowsCompute(summary, events);
+    addSteps(summary, events.rank, communication, hidden, overlap.computeKnown, steps);
     overlap.exposed = overlap.communication - overlap.hidden;
     const Intervals waiting = waitingTime(events);
     overlap.waiting = common(communication, waiting);
@@ -131,6 +139,7 @@ Overlap sumOf(const std::vector<Overlap>& overlaps) {
         sum.limitCommunication += overlap.limitCommunication;
         sum.limitHidden += overlap.limitHidden;
         sum.waitingKnown = sum.waitingKnown && overlap.waitingKnown;
+        sum.computeKnown = sum.computeKnown && overlap.computeKnown;
     }
     return sum;
 }

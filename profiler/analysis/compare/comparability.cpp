@@ -1,6 +1,7 @@
 #include "profiler/analysis/compare/comparability.h"
 
 #include "engine/run/config/measurement_plan.h"
+#include "engine/run/config/program_run.h"
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/compare/grounds.h"
 #include "storage/model/host_facts.h"
@@ -76,10 +77,26 @@ std::string devicesOf(const RecordingSummary& summary) {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Of runs of our own: what a trace says of its run has other names.
+/// Of two programs of the user's: which ran is known, not what they are set to.
+void addCommands(const run::ProgramRun& first, const run::ProgramRun& second,
+                 Comparability& found) {
+    if (first.command != second.command)
+        found.warnings.push_back(fmt::format("Commands differ: {} / {}.",
+                                             run::commandText(first.command),
+                                             run::commandText(second.command)));
+    if (first.capture != second.capture)
+        found.warnings.push_back(
+            fmt::format("Capture levels differ: {} / {}. Recording more takes more time.",
+                        toWord(first.capture), toWord(second.capture)));
+}
+
+/// Of runs of our own, or of two programs: what a trace says of its run has other names.
 void addOptions(const RunFacts& first, const RunFacts& second, Comparability& found) {
     const bool one = run::parseRunConfigJson(first.configJson).has_value();
     const bool other = run::parseRunConfigJson(second.configJson).has_value();
+    const auto program = run::parseProgramJson(first.configJson);
+    const auto otherProgram = run::parseProgramJson(second.configJson);
+    if (program && otherProgram) return addCommands(*program, *otherProgram, found);
     if (one != other)
         found.warnings.push_back(fmt::format(
             "How the {} run was set up is unknown: it is {}.", one ? "second" : "first",
@@ -94,6 +111,12 @@ void addOptions(const RunFacts& first, const RunFacts& second, Comparability& fo
 
 bool hasSteps(const RecordingSummary& summary) {
     return !summary.steps.empty();
+}
+
+/// With its parameters.
+std::string modelText(const RunFacts& run) {
+    return fmt::format("{}{} parameters", run.model.empty() ? "" : run.model + " with ",
+                       run.parameters);
 }
 
 /// Parameters that differ, of runs whose models are known.
@@ -124,12 +147,17 @@ void addRefusals(const RecordingSummary& first, const RecordingSummary& second,
             hasSteps(first) ? "second" : "first"));
     if (auto sentence =
             otherWork(first.run, second.run, {"the first recording", "the second recording"});
-        !sentence.empty())
+        !sentence.empty()) {
         found.refusals.push_back(std::move(sentence));
-    else if (otherModel(first.run, second.run))
-        found.refusals.push_back(fmt::format(
-            "They train different models: {} with {} parameters, {} with {}.", first.run.model,
-            first.run.parameters, second.run.model, second.run.parameters));
+        return;
+    }
+    if (!otherModel(first.run, second.run)) return;
+    // What is changed between two runs of a user's program can be its model.
+    const bool programs = sourceOf(first.run) == RecordingSource::kProgram &&
+                          sourceOf(second.run) == RecordingSource::kProgram;
+    (programs ? found.warnings : found.refusals)
+        .push_back(fmt::format("They train different models: {}, {}.", modelText(first.run),
+                               modelText(second.run)));
 }
 
 /// Empty: it is not known.
@@ -183,8 +211,12 @@ Comparability scalingComparabilityOf(const RecordingSummary& first, const Record
     Comparability found;
     addScalingRefusals(first, other, name, found);
     if (precisionOf(first).empty() || precisionOf(other).empty())
-        found.warnings.push_back(fmt::format(
-            "Whether recording 1 and {} compute alike is not known: a trace was imported.", name));
+        found.warnings.push_back(
+            fmt::format("Whether recording 1 and {} compute alike is not known: {}.", name,
+                        sourceOf(first.run) == RecordingSource::kImport ||
+                                sourceOf(other.run) == RecordingSource::kImport
+                            ? "a trace was imported"
+                            : "a program of the user's does not say it"));
     const auto options = optionsThatDiffer(first.run, other.run, kNotComparedInScaling);
     if (!precisionOf(first).empty() && !precisionOf(other).empty() && !options.empty())
         found.warnings.push_back(

@@ -51,4 +51,11 @@ std::vector<ObserverEffect> observerEffects(const RecordingSummary& summary,
     return effects;
 }
 
+std::string sameLevelText(const RunFacts& run) {
+    return sourceOf(run) == RecordingSource::kProgram
+               ? "every step was recorded at the same level (--capture-every records some at less)"
+               : "every step was recorded at the same level (--alternate-capture and "
+                 "--capture-every record some less)";
+}
+
 }  // namespace shardscope::analysis

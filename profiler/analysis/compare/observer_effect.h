@@ -11,6 +11,7 @@
 #include "storage/model/recording.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace shardscope::analysis {
@@ -25,5 +26,8 @@ struct ObserverEffect {
 /// Lowest level first. None: every steady step was recorded at the same level by all ranks.
 [[nodiscard]] std::vector<ObserverEffect> observerEffects(const RecordingSummary& summary,
                                                           const std::vector<RankEvents>& ranks);
+
+/// Why there are none, and how the next recording has some.
+[[nodiscard]] std::string sameLevelText(const RunFacts& run);
 
 }  // namespace shardscope::analysis

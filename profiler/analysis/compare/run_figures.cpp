@@ -60,12 +60,13 @@ void addOverlap(const SteadySteps& steady, const Report& report, std::vector<Run
     for (const StepOverlap& step : report.overlapByStep) {
         if (!steady.steps.contains(step.step)) continue;
         all.samples.push_back(static_cast<double>(step.communication.ns) / ranks);
-        exposed.samples.push_back(static_cast<double>((step.communication - step.hidden).ns) /
-                                  ranks);
+        if (step.computeKnown)
+            exposed.samples.push_back(static_cast<double>((step.communication - step.hidden).ns) /
+                                      ranks);
     }
     if (all.samples.empty()) return;
     figures.push_back(std::move(all));
-    figures.push_back(std::move(exposed));
+    if (!exposed.samples.empty()) figures.push_back(std::move(exposed));
 }
 
 void addLedger(const SteadySteps& steady, const Report& report, std::vector<RunFigure>& figures) {

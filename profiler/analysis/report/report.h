@@ -39,8 +39,12 @@ struct Overlap {
     /// Of every collective when each rank arrived; false: waiting, moving and hiddenMoving say
     /// nothing.
     bool waitingKnown = true;
-    /// hidden / communication; absent without communication
-    [[nodiscard]] std::optional<double> ratio() const { return share(hidden, communication); }
+    /// False: when the rank computed is not recorded, so that hidden and exposed say nothing.
+    bool computeKnown = true;
+    /// hidden / communication; absent without communication, and where it is not known
+    [[nodiscard]] std::optional<double> ratio() const {
+        return computeKnown ? share(hidden, communication) : std::nullopt;
+    }
     /// Of limit(), for moving data alone: the limit knows no waiting. Absent without one.
     [[nodiscard]] std::optional<double> reachedOfLimit() const {
         const auto most = limit(), moved = share(hiddenMoving, moving);
@@ -64,10 +68,12 @@ struct StepOverlap {
     StepIndex step = kNoStep;
     Duration communication;
     Duration hidden;
+    bool computeKnown = true;  ///< on all ranks
     StepOverlap& operator+=(const StepOverlap& other) {
         step = other.step;
         communication += other.communication;
         hidden += other.hidden;
+        computeKnown = computeKnown && other.computeKnown;
         return *this;
     }
 };
@@ -218,6 +224,8 @@ struct Report {
     HostClocks clocks;                       ///< of runs on several hosts
     std::vector<WaitingForRank> waiting;     ///< worst first
     UnknownWaits unknown;                    ///< unknown which rank they waited for
+    /// Of a recorded program: what its ranks did together within steps, each once, by number.
+    std::vector<CollectiveOp> seen;
     /// Whether peers' arrivals are there: a trace of one rank of several cannot tell waiting from
     /// moving, and all of it counts as moving.
     bool waitingKnown = true;

@@ -81,6 +81,7 @@ void ReportDraft::add(RankShare share, const RankEvents& events) {
     report.memory.push_back(share.memory);
     if (share.device) report.devices.push_back(*share.device);
     m_passages.add(events);
+    addSeen(events);
     m_outlines.push_back(std::move(share.outline));
     m_collectives += share.collectives;
     m_seesPeers = m_seesPeers || share.seesPeers;
@@ -91,6 +92,15 @@ void ReportDraft::add(RankShare share, const RankEvents& events) {
     if (!share.late) return;
     m_waits.add(share.late->waits);
     m_gathered.blocked.back() = std::move(share.late->blocked);
+}
+
+/// Of other recordings the strategy is known, or nothing of the kind is asked.
+void ReportDraft::addSeen(const RankEvents& events) {
+    if (sourceOf(m_summary.run) != RecordingSource::kProgram) return;
+    std::set<CollectiveOp> seen(m_report.seen.begin(), m_report.seen.end());
+    for (const CollectiveEvent& each : events.collectives)
+        if (each.step != kNoStep) seen.insert(each.operation);
+    m_report.seen.assign(seen.begin(), seen.end());
 }
 
 void ReportDraft::takeThroughput() {

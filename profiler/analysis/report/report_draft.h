@@ -48,6 +48,7 @@ private:
     }
     void leaveOutPoorSteps();
     void settle();
+    void addSeen(const RankEvents& events);
     void takeThroughput();
     [[nodiscard]] RuleInput rules(const std::vector<RankGrowth>& growths,
                                   const Surroundings& around) const;

@@ -30,8 +30,8 @@ Json overlapJson(const Overlap& overlap) {
             {"limit", number(overlap.limit())},
             {"reached_of_limit", number(overlap.reachedOfLimit())},
             {"communication_ns", overlap.communication.ns},
-            {"hidden_ns", overlap.hidden.ns},
-            {"exposed_ns", overlap.exposed.ns},
+            {"hidden_ns", overlap.computeKnown ? Json(overlap.hidden.ns) : Json()},
+            {"exposed_ns", overlap.computeKnown ? Json(overlap.exposed.ns) : Json()},
             {"waiting_ns", overlap.waitingKnown ? Json(overlap.waiting.ns) : Json()},
             {"moving_ns", overlap.waitingKnown ? Json(overlap.moving.ns) : Json()}};
 }

@@ -157,7 +157,7 @@ Check clocksCheck(const RecordingSummary& summary, const HostClocks& clocks) {
     return check;
 }
 
-Check observer(const std::vector<ObserverEffect>& effects) {
+Check observer(const RunFacts& run, const std::vector<ObserverEffect>& effects) {
     Check check{"observer", "what recording cost", CheckState::kUnknown, {}};
     for (const ObserverEffect& effect : effects) {
         const Difference& difference = effect.difference;
@@ -171,8 +171,7 @@ Check observer(const std::vector<ObserverEffect>& effects) {
     }
     if (check.state == CheckState::kUnknown)
         check.found = effects.empty()
-                          ? "every step was recorded at the same level (--alternate-capture and "
-                            "--capture-every record some less)"
+                          ? sameLevelText(run)
                           : fmt::format("it takes {} steady steps of each level", kLeastSamples);
     return check;
 }
@@ -197,7 +196,7 @@ std::vector<Check> checksOf(const RecordingSummary& summary, const Completeness&
                               detail(summary),
                               repairs(summary),
                               clocksCheck(summary, clocks),
-                              observer(effects)};
+                              observer(summary.run, effects)};
     if (sourceOf(summary.run) == RecordingSource::kImport) checks.push_back(imported(summary));
     return checks;
 }

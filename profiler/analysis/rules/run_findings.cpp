@@ -1,5 +1,6 @@
 #include "profiler/analysis/rules/run_findings.h"
 
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/analysis/rules/late_rank.h"
 #include "profiler/analysis/rules/rule.h"
 #include "storage/model/rank_facts.h"
@@ -101,11 +102,14 @@ std::vector<std::string> lacking(const RuleInput& input) {
     std::vector<std::string> lacks;
     addCuts(input, lacks);
     if (report.basis.steps == 0)
-        lacks.emplace_back("slow steps and late ranks: no steps are recorded");
+        lacks.push_back(
+            withHow("slow steps and late ranks: no steps are recorded", summary, Lack::kSteps));
     else if (report.basis.detailed == 0)
         lacks.emplace_back("late ranks: no steps with phases are recorded");
     else if (report.ledger.empty())
-        lacks.emplace_back("slow steps and late ranks: neither phases nor kernels are recorded");
+        lacks.push_back(
+            withHow("slow steps and late ranks: neither phases nor kernels are recorded", summary,
+                    Lack::kPhases));
     else if (!doWork(report))
         lacks.emplace_back("slow steps and late ranks: no work of any rank lies within its steps");
     else if (steps < kLeastSteps)
@@ -128,10 +132,12 @@ Judged judgedBy(const RuleInput& input) {
     const auto& metrics = input.summary.metrics;
     if (std::none_of(metrics.begin(), metrics.end(),
                      [](const MetricPoint& each) { return each.name == "loss"; }))
-        judged.unknown.emplace_back("loss and gradients: none are recorded");
+        judged.unknown.push_back(
+            withHow("loss and gradients: none are recorded", input.summary, Lack::kLoss));
     if (std::none_of(input.ranks.begin(), input.ranks.end(),
                      [](const RankEvents& each) { return each.hasMemoryEvents; }))
-        judged.unknown.emplace_back("memory: no memory events are recorded");
+        judged.unknown.push_back(
+            withHow("memory: no memory events are recorded", input.summary, Lack::kMemory));
     return judged;
 }
 

@@ -4,7 +4,7 @@
 #include "app/desktop/pages/dashboard/dashboard_model.h"
 #include "app/desktop/pages/dashboard/dashboard_sheet.h"
 #include "app/desktop/widgets/theme.h"
-#include "profiler/questions/read_rank.h"
+#include "profiler/questions/read_pieces.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"

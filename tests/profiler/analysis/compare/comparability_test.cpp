@@ -1,5 +1,6 @@
 #include "profiler/analysis/compare/comparability.h"
 
+#include "engine/run/config/program_run.h"
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/compare/run_figures.h"
 #include "storage/model/rank_facts.h"
@@ -75,6 +76,33 @@ TEST(Comparability, OfAnImportSaysThatItsSettingsAreNotKnown) {
     imported.run.parameters = 0;
     const auto found = comparabilityOf(runOf({}), imported);
     EXPECT_THAT(found.warnings, ElementsAre(HasSubstr("second run was set up is unknown")));
+}
+
+RecordingSummary programOf(const run::ProgramRun& program, std::int64_t parameters) {
+    RecordingSummary summary = runOf({});
+    summary.run.model.clear();
+    summary.run.configJson = run::toJson(program);
+    summary.run.parameters = parameters;
+    return summary;
+}
+
+/// What is changed between two runs of a user's program is their business: it is said.
+TEST(Comparability, OfProgramsSaysWhichCommandsTheyRan) {
+    const run::ProgramRun program{{"torchrun", "train.py"}, "/home", CaptureLevel::kFull};
+    const auto same = comparabilityOf(programOf(program, 100), programOf(program, 100));
+    EXPECT_THAT(same.refusals, IsEmpty());
+    EXPECT_THAT(same.warnings, IsEmpty());
+    run::ProgramRun other = program;
+    other.command.emplace_back("--wide");
+    other.capture = CaptureLevel::kLight;
+    const auto found = comparabilityOf(programOf(program, 100), programOf(other, 200));
+    EXPECT_THAT(found.refusals, IsEmpty());
+    EXPECT_THAT(found.warnings,
+                ElementsAre(HasSubstr("100 parameters, 200 parameters"),
+                            HasSubstr("torchrun train.py / torchrun train.py --wide"),
+                            HasSubstr("Capture levels differ: full / light")));
+    EXPECT_THAT(comparabilityOf(programOf(program, 100), runOf({})).refusals,
+                ElementsAre(HasSubstr("different models: 100 parameters, ")));
 }
 
 TEST(Comparability, SaysWhatElseDiffers) {

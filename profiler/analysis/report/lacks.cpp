@@ -1,0 +1,80 @@
+#include "profiler/analysis/report/lacks.h"
+
+#include "engine/run/config/program_run.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace shardscope::analysis {
+namespace {
+
+std::string fromLevel(CaptureLevel least, CaptureLevel recorded, std::string_view otherwise) {
+    if (recorded >= least) return std::string(otherwise);
+    return fmt::format("record it with --capture {}", toWord(least));
+}
+
+std::string howOf(Lack lack, CaptureLevel recorded) {
+    switch (lack) {
+        case Lack::kSteps:
+            return "shardscope.step() in the script marks them, or --step-range REGEX";
+        case Lack::kPhases:
+            return fromLevel(CaptureLevel::kLight, recorded, "");
+        case Lack::kMemory:
+            return fromLevel(CaptureLevel::kFull, recorded,
+                             "PyTorch's CPU allocator gave out none, or could not be followed");
+        case Lack::kOperators:
+            return fromLevel(CaptureLevel::kFull, recorded,
+                             "none ran, or operators of this PyTorch version cannot be recorded");
+        case Lack::kCollectives:
+            return "no rank called torch.distributed";
+        case Lack::kLoss:
+            return "shardscope.metric(\"loss\", loss) in the script records it";
+        case Lack::kModel:
+            return "shardscope.model(model) in the script says it";
+    }
+    return {};
+}
+
+bool has(const std::vector<CollectiveOp>& operations, CollectiveOp operation) {
+    return std::find(operations.begin(), operations.end(), operation) != operations.end();
+}
+
+/// What has such a pattern, or nothing.
+const char* patternOf(const std::vector<CollectiveOp>& operations) {
+    const bool gathers = has(operations, CollectiveOp::kAllGather);
+    if (has(operations, CollectiveOp::kReduceScatter))
+        return gathers ? ", as FSDP and ZeRO do" : ", as sharded optimizers do";
+    return has(operations, CollectiveOp::kAllReduce) && !gathers
+               ? ", as data parallelism (DDP) does"
+               : "";
+}
+
+}  // namespace
+
+bool hasNoRank(const RunFacts& run, const std::vector<ProcessFacts>& processes) {
+    return sourceOf(run) == RecordingSource::kProgram && !processes.empty() &&
+           std::none_of(processes.begin(), processes.end(),
+                        [](const ProcessFacts& each) { return each.role == ProcessRole::kRank; });
+}
+
+std::string howToGet(const RunFacts& run, const std::vector<ProcessFacts>& processes, Lack lack) {
+    if (sourceOf(run) != RecordingSource::kProgram) return {};
+    if (hasNoRank(run, processes)) return "no process of it was seen to load PyTorch";
+    const auto program = run::parseProgramJson(run.configJson);
+    return howOf(lack, program ? program->capture : CaptureLevel::kFull);
+}
+
+std::string seenText(const std::vector<CollectiveOp>& operations) {
+    if (operations.empty()) return {};
+    std::vector<std::string> names;
+    for (const CollectiveOp each : operations) names.emplace_back(toWord(each));
+    std::string list = names.back();
+    names.pop_back();
+    if (!names.empty()) list = fmt::format("{} and {}", fmt::join(names, ", "), list);
+    return list + patternOf(operations);
+}
+
+}  // namespace shardscope::analysis
