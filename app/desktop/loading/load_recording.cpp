@@ -8,6 +8,16 @@
 #include <utility>
 
 namespace shardscope::desktop {
+namespace {
+
+/// Of a program that left no event it is known how long it ran.
+void giveTime(RecordingSummary& summary) {
+    if (sourceOf(summary.run) == RecordingSource::kProgram && summary.bounds.empty())
+        summary.bounds = {Timestamp{0}, summary.run.ended};
+}
+
+}  // namespace
+
 Result<std::shared_ptr<OpenRecording>> sketchRecording(storage::RecordingReader& reader,
                                                        const QString& path, bool beingWritten) {
     auto sketch = std::make_shared<OpenRecording>();
@@ -16,6 +26,7 @@ Result<std::shared_ptr<OpenRecording>> sketchRecording(storage::RecordingReader&
     auto summary = reader.summary();
     if (!summary) return failure(summary);
     sketch->summary = std::move(*summary);
+    giveTime(sketch->summary);
     return sketch;
 }
 

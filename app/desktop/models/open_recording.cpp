@@ -1,6 +1,7 @@
 #include "app/desktop/models/open_recording.h"
 
 #include "app/desktop/models/format.h"
+#include "profiler/analysis/report/lacks.h"
 #include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
@@ -42,11 +43,11 @@ TimeRange OpenRecording::timeOf(const Selection& selection) const {
 }
 
 std::optional<run::ProgramRun> OpenRecording::program() const {
-    return isImported() ? run::parseProgramJson(summary.run.configJson) : std::nullopt;
+    return isOwn() ? std::nullopt : run::parseProgramJson(summary.run.configJson);
 }
 
 QString OpenRecording::label() const {
-    if (isImported() && !program()) return title();
+    if (!isOwn() && !program()) return title();
     return u"%1 · %2"_s.arg(address().section(u'/', -1, -1, QString::SectionSkipEmpty), title());
 }
 
@@ -55,15 +56,11 @@ QString OpenRecording::title() const {
     if (const auto own = program()) {
         const QString name = fromUtf8(run::programTitle(own->command));
         // Without a rank, rank 0 stands for the program as a whole.
-        const bool hasRank = summary.processes.empty()
-                                 ? !summary.ranks.empty()
-                                 : std::any_of(summary.processes.begin(), summary.processes.end(),
-                                               [](const ProcessFacts& each) {
-                                                   return each.role == ProcessRole::kRank;
-                                               });
+        const bool hasRank =
+            !summary.ranks.empty() && !analysis::hasNoRank(summary.run, summary.processes);
         return hasRank ? u"%1 · %2"_s.arg(name, ranks) : name;
     }
-    if (isImported()) {
+    if (!isOwn()) {
         const QStringList files = address().split(u'\n');
         QString name = files.front().section(u'/', -1, -1, QString::SectionSkipEmpty);
         if (files.size() > 1) name += u" + %1"_s.arg(files.size() - 1);

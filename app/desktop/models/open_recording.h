@@ -58,10 +58,11 @@ struct OpenRecording {
     [[nodiscard]] TimeRange timeOf(const Selection& selection) const;
     /// Its run, or its import, is going on: more comes.
     [[nodiscard]] bool isRunning() const { return beingWritten && !summary.complete; }
-    /// Another tool's trace, or a run of another program: neither says anything of model and
-    /// strategy.
-    [[nodiscard]] bool isImported() const { return summary.run.model.empty(); }
-    /// That program, of such a run.
+    /// Shardscope's own training: model, strategy and options are known.
+    [[nodiscard]] bool isOwn() const { return sourceOf(summary.run) == RecordingSource::kOwnRun; }
+    /// Another tool's trace, which cannot be recorded again with more in it.
+    [[nodiscard]] bool isTrace() const { return sourceOf(summary.run) == RecordingSource::kImport; }
+    /// Of a run of another program, that program.
     [[nodiscard]] std::optional<run::ProgramRun> program() const;
     /// What distinguishes it from others of the same configuration: "run.sscope · shakespeare ·
     /// zero3 × 2".

@@ -58,7 +58,7 @@ QString completenessText(const OpenRecording& recording) {
     if (recording.program())
         return u"Whether events are missing is unknown: a program does not say how many a step "
                u"must have."_s;
-    return recording.isImported()
+    return recording.isTrace()
                ? u"Whether events are missing is unknown: this is an imported trace."_s
                : u"Whether events are missing is unknown at this capture level."_s;
 }
@@ -88,22 +88,37 @@ QString absenceText(const OpenRecording& recording, CaptureLevel least, const QS
     return u"none in the selection"_s;
 }
 
+QString lackText(const OpenRecording& recording, analysis::Lack lack) {
+    return fromUtf8(analysis::howToGet(recording.summary, lack));
+}
+
 QString noMemoryText(const OpenRecording& recording) {
     if (recording.isImporting()) return notYetText(recording);
-    if (recording.isImported() && !recording.program())
-        return u"no memory events are in this trace"_s;
+    if (recording.isTrace()) return u"no memory events are in this trace"_s;
+    if (recording.program() && recording.summary.events.memory == 0)
+        return u"not recorded: %1"_s.arg(lackText(recording, analysis::Lack::kMemory));
     return absenceText(recording, CaptureLevel::kFull, u"memory events"_s);
 }
 
 QString noCommunicationText(const SelectedPart& part) {
-    if (part.recording->isImported() && !part.recording->program())
+    if (part.recording->isTrace())
         return part.report->marked.empty()
                    ? u"no communication kernel is in this trace"_s
                    : u"collectives are marked only: their kernels are not in this trace"_s;
+    if (analysis::hasNoRank(part.recording->summary.run, part.recording->summary.processes))
+        return u"none: %1"_s.arg(lackText(*part.recording, analysis::Lack::kCollectives));
     if (part.summary->run.worldSize <= 1) return u"none: the run has one rank"_s;
+    // Of a program they are recorded at every level.
+    if (part.recording->program() && part.recording->summary.events.collectives == 0)
+        return u"none: %1"_s.arg(lackText(*part.recording, analysis::Lack::kCollectives));
     if (part.recording->summary.events.collectives == 0)
         return absenceText(*part.recording, CaptureLevel::kLight, u"collectives"_s);
     return u"none in the selection"_s;
+}
+
+QString noOverlapText(const SelectedPart& part) {
+    if (part.report->overlap.computeKnown) return noCommunicationText(part);
+    return u"unknown: %1"_s.arg(lackText(*part.recording, analysis::Lack::kPhases));
 }
 
 QString incompleteText(const OpenRecording& recording) {

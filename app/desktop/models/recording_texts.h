@@ -5,6 +5,7 @@
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/selected_part.h"
 #include "app/desktop/models/selection.h"
+#include "profiler/analysis/report/lacks.h"
 
 #include <QString>
 
@@ -21,10 +22,14 @@ namespace shardscope::desktop {
 /// Why there is none of `what`, which capture level `least` records: "not recorded: …".
 [[nodiscard]] QString absenceText(const OpenRecording& recording, CaptureLevel least,
                                   const QString& what);
+/// Of a recorded program: why it lacks something, or how to get it (report/lacks.h); else empty.
+[[nodiscard]] QString lackText(const OpenRecording& recording, analysis::Lack lack);
 /// Why no peak of memory is known.
 [[nodiscard]] QString noMemoryText(const OpenRecording& recording);
 /// Why there is no communication: none, none that was recorded, or none that is selected.
 [[nodiscard]] QString noCommunicationText(const SelectedPart& part);
+/// Why it is not known how much of it compute hides.
+[[nodiscard]] QString noOverlapText(const SelectedPart& part);
 /// Whether every event that a step must have is there, in a sentence; and in a word or two.
 [[nodiscard]] QString completenessText(const OpenRecording& recording);
 [[nodiscard]] QString completenessWord(const OpenRecording& recording);

@@ -260,9 +260,17 @@ QString missingMetrics(const OpenRecording& recording) {
     if (recording.program())
         return u"The program reported no metric: its loss is unknown. shardscope.metric(\"loss\", "
                u"value) in the script reports it, and a learning rate and gradient norm alike."_s;
-    if (recording.isImported())
+    if (recording.isTrace())
         return u"This is an imported trace: its format has no training metrics. Loss, learning rate and gradient norm are there in runs that Shardscope records."_s;
     return u"This run ended before a step reported its loss: no metric was recorded. Capture levels do not matter: all but off keep metrics."_s;
+}
+
+QString absentMetric(const OpenRecording& recording, const QString& key) {
+    if (!recording.program()) return u"This run did not report it."_s;
+    if (analysis::hasNoRank(recording.summary.run, recording.summary.processes))
+        return u"unknown: "_s + lackText(recording, analysis::Lack::kLoss);
+    if (key == u"step_time"_s) return u"unknown: "_s + lackText(recording, analysis::Lack::kSteps);
+    return u"unknown: shardscope.metric(\"%1\", value) in the script records it"_s.arg(key);
 }
 
 bool isUnsure(const analysis::Report& report) {

@@ -56,6 +56,8 @@ struct Spread {
 
 /// Whether a recording has anything this page shows; else why not.
 [[nodiscard]] QString missingMetrics(const OpenRecording& recording);
+/// Why a chart of MetricChart::key is empty.
+[[nodiscard]] QString absentMetric(const OpenRecording& recording, const QString& key);
 
 /// Events were dropped, or ranks lacked cores for so long that times are the machine's: nothing of
 /// the run passes or fails a target.

@@ -113,7 +113,7 @@ TEST_F(ImportTest, OpensATraceAndNamesItsFile) {
     m_window->openFile(at(u"trace.json"_s));
     ASSERT_TRUE(opened.wait(20'000));
     const RecordingPtr recording = m_window->loader().recording();
-    EXPECT_TRUE(recording->isImported());
+    EXPECT_TRUE(recording->isTrace());
     EXPECT_EQ(recording->address(), at(u"trace.json"_s));
     EXPECT_TRUE(recording->title().startsWith(u"trace.json"_s));
     EXPECT_TRUE(m_window->windowTitle().startsWith(u"trace.json"_s));

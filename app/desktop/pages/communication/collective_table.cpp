@@ -33,7 +33,7 @@ TableCell numberCell(std::int64_t value) {
 TableCell rateCell(const std::optional<double>& rate, const Transfer& transfer) {
     if (!rate)
         return TableCell::unknown(transfer.size == kUnknownSize
-                                      ? u"The trace does not say its size."_s
+                                      ? u"The recording does not say its size."_s
                                   : transfer.transfer ? u"It moves no data, or in no time."_s
                                                       : untimed());
     TableCell cell{formatSi(*rate, u"B/s"_s), {}, *rate, Meaning::kNone};
@@ -88,7 +88,7 @@ std::vector<TableCell> rowOf(const Transfer& transfer, TableCell group) {
             std::move(sequence),
             std::move(group),
             transfer.size == kUnknownSize
-                ? TableCell::unknown(u"The trace does not say its size."_s)
+                ? TableCell::unknown(u"The recording does not say its size."_s)
                 : TableCell::of(transfer.size),
             TableCell::of(transfer.range.duration()),
             transfer.transfer ? TableCell::of(transfer.waited) : TableCell::unknown(untimed()),

@@ -365,8 +365,7 @@ void CommunicationPage::askForTable() {
             const auto&, const auto&, const auto&) -> Result<std::shared_ptr<CollectiveTable>> {
             auto table = std::make_shared<CollectiveTable>(collectiveTable(*frame, kind, filter));
             // a trace cannot be recorded again with more in it
-            if (frame->part->recording->isImported())
-                dropUnknownColumns(table->columns, table->rows);
+            if (frame->part->recording->isTrace()) dropUnknownColumns(table->columns, table->rows);
             return table;
         },
         [this](const std::shared_ptr<CollectiveTable>& table) { showTable(std::move(*table)); });

@@ -30,7 +30,7 @@ std::vector<std::size_t> byTime(const std::vector<analysis::Transfer>& transfers
 }  // namespace
 
 bool knowsWaiting(const SelectedPart& part) {
-    const bool alone = part.recording->isImported() && part.recording->summary.run.worldSize <= 1;
+    const bool alone = part.recording->isTrace() && part.recording->summary.run.worldSize <= 1;
     return part.report->waitingKnown && !alone;
 }
 

@@ -59,7 +59,7 @@ QString ledgerHeadline(const SelectedPart& part, const LedgerView& ledger) {
 
 std::optional<NothingText> noCommunicationAtAll(const SelectedPart& part) {
     const OpenRecording& recording = *part.recording;
-    if (!recording.isImported() && recording.summary.run.worldSize == 1)
+    if (recording.isOwn() && recording.summary.run.worldSize == 1)
         return NothingText{
             u"One rank: there is nothing to communicate"_s,
             u"Collectives of one rank move no data and wait for no other rank. Record with "
@@ -69,15 +69,15 @@ std::optional<NothingText> noCommunicationAtAll(const SelectedPart& part) {
     if (recording.isImporting())
         return NothingText{u"Collectives are not read yet"_s,
                            u"They come at the end of the import."_s};
-    if (recording.isImported() && !recording.report.marked.empty())
+    if (recording.isTrace() && !recording.report.marked.empty())
         return NothingText{u"Collectives are marked in this trace, not recorded"_s,
                            fromUtf8(questions::markedText(recording.report.marked))};
     if (recording.program())
         return NothingText{u"No communication was recorded"_s,
-                           noCommunicationText(part) +
-                               u". Collectives of torch.distributed are recorded from capture "
-                               u"level light on."_s};
-    if (recording.isImported())
+                           capitalised(noCommunicationText(part)) +
+                               u". Collectives of torch.distributed are recorded at every "
+                               u"capture level."_s};
+    if (recording.isTrace())
         return NothingText{
             u"No communication is in this trace"_s,
             u"Neither a collective nor a communication kernel (NCCL) is in it: either this "
@@ -96,6 +96,9 @@ QString communicationHeadline(const SelectedPart& part) {
     if (!hasCommunication(part) && blockedIn(ledger.all.parts).ns == 0)
         return u"No communication: %1."_s.arg(noCommunicationText(part));
     if (!ledger.empty()) return ledgerHeadline(part, ledger);
+    if (!part.report->overlap.computeKnown)
+        return u"%1 went into communication; what of it compute hid is %2."_s.arg(
+            formatDuration(part.report->overlap.communication), noOverlapText(part));
     return overlapText(part.report->overlap) + u"; what steps are blocked in was not recorded."_s;
 }
 
@@ -141,7 +144,7 @@ QString reasonSentence(const CommunicationFrame& frame) {
             return u"What holds it back most: collectives are longer than the compute beside them "
                    u"(%1 of what is exposed)."_s.arg(share);
         case ExposureReason::kUnknown:
-            return u"What holds it back is unknown: the trace does not say when ranks arrived, "
+            return u"What holds it back is unknown: the recording does not say when ranks arrived, "
                    u"or when collectives were asked for."_s;
         case ExposureReason::kNone:
             break;

@@ -104,7 +104,7 @@ QWidget* ComparePage::buildFull(QWidget* parent) {
                              StepIndex{static_cast<std::int32_t>(std::floor(high))}};
         if (hasRecording() && steps.first < steps.last) selection().selectSteps(steps);
     });
-    m_losses->setEmptyText(tr("Neither recording has a loss: a trace holds no training metrics."));
+    m_losses->setEmptyText(tr("Neither recording has a loss."));
     layout->addWidget(m_losses);
     auto* figures = new QWidget(full);
     auto* figureLayout = plainLayout(figures);

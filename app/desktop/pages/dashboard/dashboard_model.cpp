@@ -44,8 +44,9 @@ DashboardTile metricTile(const SelectedPart& part, const MetricChart& chart) {
     tile.bottom = u"step"_s;
     tile.lines = chart.series;
     tile.startsAtZero = chart.key != u"loss"_s;
-    tile.absent = missingMetrics(*part.recording).isEmpty() ? u"This run did not report it."_s
-                                                            : u"not recorded"_s;
+    tile.absent = part.recording->program() || missingMetrics(*part.recording).isEmpty()
+                      ? absentMetric(*part.recording, chart.key)
+                      : u"not recorded"_s;
     return {chart.title, chart.definition, std::move(tile)};
 }
 
@@ -88,13 +89,13 @@ DashboardTile overlapTile(const SelectedPart& part) {
     tile.bottom = u"step"_s;
     LineSeries line{u"hidden"_s, {}, Meaning::kGather};
     for (const analysis::StepOverlap& step : part.report->overlapByStep)
-        if (step.communication.ns > 0)
+        if (step.communication.ns > 0 && step.computeKnown)
             line.points.push_back({static_cast<double>(step.step.value),
                                    100 * share(step.hidden, step.communication)});
     if (!line.points.isEmpty()) tile.lines = {std::move(line)};
     if (const auto limit = part.report->overlap.limit())
         tile.targets = {{*limit * 100, u"limit %1"_s.arg(formatPercent(*limit)), true}};
-    tile.absent = noCommunicationText(part);
+    tile.absent = noOverlapText(part);
     return {u"Communication hidden by compute"_s,
             u"Share of each step's communication on all ranks that compute of the same rank "
             u"hides. Dashed: the most data transfer that this schedule could hide."_s,

@@ -66,10 +66,13 @@ const analysis::RankMemory* worstRank(const SelectedPart& part) {
 QString noMemoryText(const SelectedPart& part) {
     if (part.recording->isImporting())
         return u"Memory events come at the end of the import, since they go by time."_s;
-    if (part.recording->isImported())
+    if (part.recording->isTrace())
         return u"This trace holds no memory events. They are in traces of torch.profiler with "
                u"profile_memory=True, of nsys with --cuda-memory-usage=true, and in memory "
                u"snapshots of torch.cuda.memory."_s;
+    if (part.recording->program() && part.recording->summary.events.memory == 0)
+        return u"Unknown: %1. What all processes use together is in the Timeline."_s.arg(
+            lackText(*part.recording, analysis::Lack::kMemory));
     if (wasSalvaged(*part.recording))
         return u"Memory events were lost with the part of the file that was damaged."_s;
     if (part.recording->isRunning())

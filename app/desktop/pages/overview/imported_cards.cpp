@@ -68,32 +68,6 @@ CardContent overlapCard(const DeviceSums& sums, const SelectedPart& part) {
     return card;
 }
 
-CardContent stepCard(const SelectedPart& part, const LedgerView& ledger) {
-    CardContent card;
-    card.title = u"Step"_s;
-    card.definition =
-        part.recording->program()
-            ? u"Median time of the program's steps.\nSource: shardscope.step(), ranges that mark "
-              u"steps, or the optimizer."_s
-            : u"Median time of the steps that the trace marks (ProfilerStep and the "
-              u"like).\nSource: "
-              u"annotations of the trace."_s;
-    const auto& median = part.report->stepSecondsMedian;
-    if (!median) {
-        card.value = {unknownText(), {}};
-        card.detail =
-            absent(part, part.recording->program()
-                             ? u"no step was seen; shardscope.step() in the script marks it"_s
-                         : ledger.empty() ? u"the trace marks no whole step"_s
-                                          : u"no step is marked on every rank"_s);
-        return card;
-    }
-    card.value = durationParts({std::llround(*median * 1e9)});
-    card.detail = u"median of %1"_s.arg(formatCounted(part.report->steadySteps, "step"));
-    card.trend = decimated(ledger.stepTimes, kChartPointLimit);
-    return card;
-}
-
 /// What is in the trace, where no kernels are.
 CardContent contentCard(const SelectedPart& part) {
     CardContent card;
@@ -113,6 +87,32 @@ CardContent contentCard(const SelectedPart& part) {
 }
 
 }  // namespace
+
+CardContent stepCard(const SelectedPart& part, const LedgerView& ledger) {
+    CardContent card;
+    card.title = u"Step"_s;
+    card.definition =
+        part.recording->program()
+            ? u"Median time of the program's steps.\nSource: shardscope.step(), ranges that mark "
+              u"steps, or the optimizer."_s
+            : u"Median time of the steps that the trace marks (ProfilerStep and the "
+              u"like).\nSource: "
+              u"annotations of the trace."_s;
+    const auto& median = part.report->stepSecondsMedian;
+    if (!median) {
+        card.value = {unknownText(), {}};
+        card.detail = absent(
+            part, part.recording->program()
+                      ? u"no step was seen: "_s + lackText(*part.recording, analysis::Lack::kSteps)
+                  : ledger.empty() ? u"the trace marks no whole step"_s
+                                   : u"no step is marked on every rank"_s);
+        return card;
+    }
+    card.value = durationParts({std::llround(*median * 1e9)});
+    card.detail = u"median of %1"_s.arg(formatCounted(part.report->steadySteps, "step"));
+    card.trend = decimated(ledger.stepTimes, kChartPointLimit);
+    return card;
+}
 
 DeviceSums deviceSums(const SelectedPart& part) {
     DeviceSums sums;

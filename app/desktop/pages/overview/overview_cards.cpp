@@ -44,8 +44,9 @@ QVector<QPointF> trendOf(const QVector<QPointF>& curve) {
 QVector<QPointF> overlapTrend(const SelectedPart& part) {
     QVector<QPointF> points;
     for (const analysis::StepOverlap& step : part.report->overlapByStep)
-        points.push_back(
-            {static_cast<double>(step.step.value), share(step.hidden, step.communication)});
+        if (step.computeKnown)
+            points.push_back(
+                {static_cast<double>(step.step.value), share(step.hidden, step.communication)});
     return trendOf(points);
 }
 
@@ -135,7 +136,7 @@ CardContent overlapCard(const SelectedPart& part) {
     const auto ratio = overlap.ratio();
     if (!ratio) {
         card.value = {unknownText(), {}};
-        card.detail = noCommunicationText(part);
+        card.detail = noOverlapText(part);
         return card;
     }
     card.value = {formatNumber(*ratio), {}};
@@ -193,10 +194,9 @@ CardContent lossCard(const SelectedPart& part) {
     card.trend = trendOf(part.figures->curves.of("loss"));
     if (!report.lossLast) {
         card.value = {unknownText(), {}};
-        card.detail = part.recording->program()
-                          ? u"unknown; shardscope.metric(\"loss\", value) reports it"_s
-                      : part.recording->isImported() ? u"a trace holds no training metrics"_s
-                                                     : u"no selected step reported one"_s;
+        card.detail = part.recording->program()   ? lackText(*part.recording, analysis::Lack::kLoss)
+                      : part.recording->isTrace() ? u"a trace holds no training metrics"_s
+                                                  : u"no selected step reported one"_s;
         return card;
     }
     card.value = {formatNumber(*report.lossLast), u"nats"_s};
@@ -248,6 +248,17 @@ std::vector<CardContent> overviewCards(const SelectedPart& part, const LedgerVie
     // sums of what is left pass or fail nothing
     for (CardContent& card : cards)
         if (isUnsure(*part.report) && !card.verdict.isEmpty()) markUnsure(card);
+    return cards;
+}
+
+std::vector<CardContent> cardsOf(const SelectedPart& part, const LedgerView& ledger,
+                                 const Targets& targets) {
+    if (part.recording->isOwn()) return overviewCards(part, ledger, targets);
+    const bool hasKernels = deviceSums(part).kernels > 0;
+    if (part.recording->isTrace() || hasKernels) return importedCards(part, ledger);
+    auto cards = overviewCards(part, ledger, targets);
+    // Tokens are the program's business.
+    if (!part.report->tokensPerSecond) cards.front() = stepCard(part, ledger);
     return cards;
 }
 

@@ -32,7 +32,6 @@ QString ranksText(std::size_t ranks) {
     return ranks == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(ranks);
 }
 
-/// Of a trace without kernels.
 /// Of a program without steps on all of its ranks.
 QString programHeadline(const SelectedPart& part, const run::ProgramRun& program) {
     const QString name = fromUtf8(run::programTitle(program.command));
@@ -40,10 +39,12 @@ QString programHeadline(const SelectedPart& part, const run::ProgramRun& program
         return u"A step of %1 takes %2 (median of %3); what it is made of was not recorded."_s
             .arg(name, formatDuration({std::llround(*median * 1e9)}))
             .arg(part.report->steadySteps);
-    return u"%1 ran for %2; no step was seen: shardscope.step() in the script marks them."_s.arg(
-        name, formatDuration({part.recording->summary.run.ended.ns}));
+    return u"%1 ran for %2; no step was seen: %3."_s.arg(
+        name, formatDuration({part.recording->summary.run.ended.ns}),
+        lackText(*part.recording, analysis::Lack::kSteps));
 }
 
+/// Of a trace without kernels.
 QString traceHeadline(const SelectedPart& part) {
     const QString lacking =
         part.summary->steps.empty() ? u"no steps and no kernels"_s : u"no kernels"_s;
@@ -181,12 +182,12 @@ QString overviewHeadline(const SelectedPart& part, const LedgerView& ledger) {
         return u"Ranks were without a core for %1 of step time. "_s.arg(
                    formatPercent(part.report->cores.takenOfSteps())) +
                ledgerHeadline(ledger);
-    if (part.recording->isImported())
+    if (!part.recording->isOwn())
         if (const DeviceSums sums = deviceSums(part); sums.whole.ns > 0)
             return deviceHeadline(part, sums, ledger);
     if (!ledger.empty()) return ledgerHeadline(ledger);
     if (const auto program = part.recording->program()) return programHeadline(part, *program);
-    if (part.recording->isImported()) return traceHeadline(part);
+    if (part.recording->isTrace()) return traceHeadline(part);
     if (part.recording->summary.steps.empty())
         return u"No step was finished; %1 events were recorded before the run ended."_s.arg(
             formatCount(static_cast<std::int64_t>(part.report->events)));
@@ -206,7 +207,7 @@ QString overviewSubline(const SelectedPart& part) {
         [&](const auto& each) { return each.code != "cores-taken" || !leadsWithCores(part); });
     if (finding != report.findings.end()) parts << fromUtf8(finding->title) + u'.';
     parts << completenessText(*part.recording);
-    const bool counts = !part.recording->isImported() || part.recording->program();
+    const bool counts = !part.recording->isTrace();
     if (counts && report.events + report.dropped > 0)
         parts << u"%1 of %2 events dropped."_s.arg(
             formatCount(static_cast<std::int64_t>(report.dropped)),
@@ -262,11 +263,18 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     if (program) {
         facts.emplace_back(u"program"_s, fromUtf8(run::commandText(program->command)));
         facts.emplace_back(u"folder"_s, fromUtf8(program->folder));
-        facts.emplace_back(u"ranks"_s, run.worldSize == 0 ? u"none"_s : ranks);
-        if (run.parameters > 0)
-            facts.emplace_back(u"model"_s, formatCounted(run.parameters, "parameter"));
+        const bool none =
+            run.worldSize == 0 || analysis::hasNoRank(run, recording.summary.processes);
+        facts.emplace_back(u"ranks"_s, none ? u"none"_s : ranks);
+        facts.emplace_back(u"model"_s,
+                           run.parameters > 0
+                               ? formatCounted(run.parameters, "parameter")
+                               : u"unknown: "_s + lackText(recording, analysis::Lack::kModel));
+        // No setting of the program's: it may well be configured otherwise.
+        if (const std::string seen = analysis::seenText(recording.report.seen); !seen.empty())
+            facts.emplace_back(u"seen in steps"_s, fromUtf8(seen));
         facts.emplace_back(u"capture"_s, QString::fromLatin1(toWord(program->capture)));
-    } else if (recording.isImported()) {
+    } else if (recording.isTrace()) {
         facts.emplace_back(u"run"_s, u"a trace, %1"_s.arg(ranks));
     } else {
         facts.emplace_back(u"model"_s, u"%1, %2 parameters"_s.arg(fromUtf8(run.model),
@@ -283,9 +291,8 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     facts.emplace_back(u"state"_s, recording.isImporting() ? u"being imported"_s
                                    : recording.isRunning() ? u"running"_s
                                    // a trace does not say how its program ended
-                                   : recording.isImported() && !program
-                                       ? u"imported"_s
-                                       : QString::fromLatin1(toWord(run.status)));
+                                   : recording.isTrace() ? u"imported"_s
+                                                         : QString::fromLatin1(toWord(run.status)));
     facts.emplace_back(u"recorded by"_s, fromUtf8(run.product));
     if (!run.commandLine.empty() && !program)
         facts.emplace_back(u"command"_s, fromUtf8(run.commandLine));

@@ -46,6 +46,11 @@ struct DeviceSums {
 /// Of another tool's trace: what its device did, where it has one.
 [[nodiscard]] std::vector<CardContent> importedCards(const SelectedPart& part,
                                                      const LedgerView& ledger);
+/// Those that a recording of its kind has.
+[[nodiscard]] std::vector<CardContent> cardsOf(const SelectedPart& part, const LedgerView& ledger,
+                                               const Targets& targets = {});
+/// The median step of a program or a trace.
+[[nodiscard]] CardContent stepCard(const SelectedPart& part, const LedgerView& ledger);
 /// Of any recording.
 [[nodiscard]] CardContent memoryCard(const SelectedPart& part);
 [[nodiscard]] std::vector<TableColumn> partsColumns(const LedgerView& ledger);

@@ -195,7 +195,7 @@ void OverviewPage::presentDevices() {
     auto columns = deviceColumns(), timeColumns = deviceTimeColumns();
     TableRows rows = deviceRows(part()), timeRows = deviceTimeRows(part());
     // a trace cannot be recorded again with more in it
-    if (recording().isImported()) {
+    if (recording().isTrace()) {
         dropUnknownColumns(columns, rows);
         dropUnknownColumns(timeColumns, timeRows);
     }
@@ -251,8 +251,7 @@ void OverviewPage::present() {
     m_shown = currentPart();
     m_targets = readTargets(m_settingsFile);
     pageFrame().setHeadline(overviewHeadline(part(), ledger()), overviewSubline(part()));
-    presentCards(recording().isImported() ? importedCards(part(), ledger())
-                                          : overviewCards(part(), ledger(), m_targets));
+    presentCards(cardsOf(part(), ledger(), m_targets));
     presentLedger();
     presentDevices();
     m_parts->setTable(partsColumns(ledger()), partsRows(ledger()));
@@ -312,11 +311,12 @@ void OverviewPage::offerParts() {
     m_choice->setCurrentIndex(std::max(0, m_choice->findText(before)));
 }
 
-/// Of a trace: what ran, and where the device's time went; asked once for each selection.
+/// Of a program or a trace: what ran, and where the device's time went; asked once for each
+/// selection.
 void OverviewPage::presentTrace() {
-    const bool imported = recording().isImported();
-    m_traceBlock->setVisible(imported);
-    if (!imported) return m_trace.forget();
+    const bool foreign = !recording().isOwn();
+    m_traceBlock->setVisible(foreign);
+    if (!foreign) return m_trace.forget();
     const PartPtr wanted = currentPart();
     if (wanted == m_tracePart) return;
     m_tracePart = wanted;

@@ -85,7 +85,7 @@ TableCell overlapCell(const DeviceUse& use, const QString& why) {
 }
 
 TableCell memoryCell(Bytes memory) {
-    if (memory.count == 0) return cell(unknownText(), u"the trace does not say it"_s, -1);
+    if (memory.count == 0) return cell(unknownText(), u"the recording does not say it"_s, -1);
     return cell(formatBytes(memory), u"%1 B"_s.arg(formatCount(memory.count)),
                 static_cast<double>(memory.count));
 }

@@ -105,7 +105,7 @@ void TimelinePage::askForLinks(const TimelineHit& hit) {
     const bool hasArrows =
         recording().summary.events.flows > 0 && hit.slice.count == 1 && !hit.slice.instant;
     const bool isOurs =
-        !recording().isImported() && hit.slice.count == 1 && hit.slice.correlation != 0;
+        !recording().isTrace() && hit.slice.count == 1 && hit.slice.correlation != 0;
     if (hasArrows || isOurs || mayBeLinked(hit.key.lane, hit.slice))
         askForLinks(LinkQuery{hit.key, hit.slice.range, hit.slice.correlation, hit.slice.depth});
 }

@@ -260,7 +260,7 @@ Result<std::vector<LinkedSlice>> loadLinks(storage::RecordingReader& reader,
         links = std::move(*found);
     }
     const LaneFacts* own = recording.lane(query.key);
-    if (own != nullptr && query.correlation != 0 && !recording.isImported()) {
+    if (own != nullptr && query.correlation != 0 && !recording.isTrace()) {
         if (isOperatorLane(own->lane))
             if (auto added = addBackward(reader, recording, query, generation, links); !added)
                 return failure(added);

@@ -272,7 +272,7 @@ void TrainingPage::presentCurves() {
                           alone ? 2 : 1);
         m_curves[i]->setTitles(charts[i].title, charts[i].unit, tr("step"));
         m_curves[i]->setDefinition(charts[i].definition);
-        m_curves[i]->setEmptyText(tr("This run did not report it."));
+        m_curves[i]->setEmptyText(absentMetric(recording(), charts[i].key));
         m_curves[i]->setSeries(charts[i].series);
         m_curves[i]->setRange(0, lastStep);
         m_curves[i]->setStartsAtZero(charts[i].key != u"loss"_s);

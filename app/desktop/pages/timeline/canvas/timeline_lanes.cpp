@@ -224,7 +224,7 @@ public:
         const RecordingPtr& recording = viewport.recording();
         if (!recording) return;
         m_salvaged = wasSalvaged(*recording);
-        if (recording->isImported()) return;
+        if (recording->isTrace()) return;
         m_lacksLight = isBelow(*recording, CaptureLevel::kLight);
         m_lacksFull = isBelow(*recording, CaptureLevel::kFull);
     }

@@ -24,7 +24,7 @@ std::vector<LegendEntry> timelineLegend(const OpenRecording& recording, bool hea
     entries.push_back({QObject::tr("optimizer"), Meaning::kOptimizer});
     entries.push_back({QObject::tr("host"), Meaning::kHost});
     // a trace does not say how long a collective waited; a thin row has no room for hatches
-    if (communicates && !recording.isImported() && !heatMap)
+    if (communicates && !recording.isTrace() && !heatMap)
         entries.push_back({QObject::tr("waiting"), Meaning::kWaiting});
     if (!modelledLinkText(recording).isEmpty() && !heatMap)
         entries.push_back({QObject::tr("pale, dotted edge: modelled"), Meaning::kNone});

@@ -66,14 +66,17 @@ bool leavesCollectivesOut(const OpenRecording& recording, const Selection& selec
 
 /// Why there is no collective, where it is not that there was none.
 QString reasonText(const OpenRecording& recording, const Selection& selection) {
-    if (recording.summary.run.worldSize == 1 && !recording.isImported()) return {};
-    if (leavesCollectivesOut(recording, selection))
+    if (recording.summary.run.worldSize == 1 && !recording.isTrace()) return {};
+    // Of a program they are recorded at every level.
+    if (!recording.program() && leavesCollectivesOut(recording, selection))
         return u"Collectives of some of these steps were not kept: they were recorded at less than "
                "capture level light."_s;
     if (recording.summary.events.collectives > 0) return {};
     if (wasSalvaged(recording)) return u"They were lost with the damaged part of the file."_s;
     if (recording.isImporting()) return u"They come at the end of the import."_s;
-    return recording.isImported()
+    if (recording.program())
+        return u"None: %1."_s.arg(lackText(recording, analysis::Lack::kCollectives));
+    return recording.isTrace()
                ? u"This kind of trace does not say which collectives its events belong to."_s
                : u"The capture level of this run holds none: record with light or full."_s;
 }
