@@ -85,6 +85,8 @@ QString absenceText(const OpenRecording& recording, CaptureLevel least, const QS
     if ((config && config->capture < least) || (program && program->capture < least))
         return u"not recorded: %1 are from capture level %2 on"_s.arg(what,
                                                                       fromUtf8(toWord(least)));
+    if (analysis::hasNoRank(recording.summary.run, recording.summary.processes))
+        return u"none: %1"_s.arg(lackText(recording, analysis::Lack::kPhases));
     return u"none in the selection"_s;
 }
 

@@ -287,7 +287,9 @@ void CommunicationPage::presentLayers() {
     if (modelled) legend.push_back({tr("modelled link"), Meaning::kNone});
     m_legend->setEntries(std::move(legend));
     m_layerNote->setText(
-        sums.empty()
+        !m_frame->part->report->overlap.computeKnown
+            ? tr("What is hidden and exposed is %1.").arg(noOverlapText(*m_frame->part))
+        : sums.empty()
             ? tr("No collectives of steps in the selection: kernels do not say which "
                  "collective they belong to, or there are none.")
             : tr("Each collective by itself and on each of its ranks; two at once both count. "
@@ -298,9 +300,11 @@ void CommunicationPage::presentSide() {
     TableRows reasons = reasonRows(m_frame->communication.reasons);
     m_reasons->setVisible(!reasons.empty());
     m_reasonWords->setVisible(reasons.empty());
-    m_reasonWords->setText(m_frame->communication.byLayer.empty()
-                               ? tr("No collectives of steps in the selection.")
-                               : tr("Nothing is exposed."));
+    m_reasonWords->setText(
+        !m_frame->part->report->overlap.computeKnown
+            ? tr("What is hidden and exposed is %1.").arg(noOverlapText(*m_frame->part))
+        : m_frame->communication.byLayer.empty() ? tr("No collectives of steps in the selection.")
+                                                 : tr("Nothing is exposed."));
     m_reasons->setTable(reasonColumns(), std::move(reasons));
     const auto& skew = m_frame->communication.skew;
     QString words = skewSentence(*m_frame);
@@ -364,8 +368,8 @@ void CommunicationPage::askForTable() {
         [frame = m_frame, kind = m_kind, filter = m_filter->text()](
             const auto&, const auto&, const auto&) -> Result<std::shared_ptr<CollectiveTable>> {
             auto table = std::make_shared<CollectiveTable>(collectiveTable(*frame, kind, filter));
-            // a trace cannot be recorded again with more in it
-            if (frame->part->recording->isTrace()) dropUnknownColumns(table->columns, table->rows);
+            // neither a trace nor a program says layers, and a trace cannot be recorded again
+            if (!frame->part->recording->isOwn()) dropUnknownColumns(table->columns, table->rows);
             return table;
         },
         [this](const std::shared_ptr<CollectiveTable>& table) { showTable(std::move(*table)); });

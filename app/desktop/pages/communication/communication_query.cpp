@@ -43,6 +43,11 @@ Result<CommunicationFramePtr> loadCommunicationFrame(storage::RecordingReader& r
     auto communication = questions::readCommunication({reader, *part->summary, selection});
     if (!communication) return failure(communication);
     frame->communication = std::move(*communication);
+    // What is exposed takes knowing when the rank computed.
+    if (!part->report->overlap.computeKnown) {
+        frame->communication.byLayer.clear();
+        frame->communication.reasons.clear();
+    }
     frame->longestFirst = byTime(frame->communication.transfers);
     const auto& ledger = part->report->ledger;
     if (knowsWaiting(*part) && !ledger.empty() && !frame->communication.transfers.empty()) {

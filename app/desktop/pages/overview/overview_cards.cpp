@@ -162,9 +162,12 @@ CardContent blockedCard(const SelectedPart& part, const LedgerView& ledger,
     const Duration wall = ledger.all.wall;
     if (wall.ns == 0) {
         card.value = {unknownText(), {}};
-        card.detail = part.summary->steps.empty()
-                          ? u"no whole step is selected"_s
-                          : absenceText(*part.recording, CaptureLevel::kLight, u"phases"_s);
+        const bool none = part.recording->program() && part.recording->summary.steps.empty();
+        card.detail =
+            none ? u"no step was seen: "_s + lackText(*part.recording, analysis::Lack::kSteps)
+            : part.summary->steps.empty()
+                ? u"no whole step is selected"_s
+                : absenceText(*part.recording, CaptureLevel::kLight, u"phases"_s);
         return card;
     }
     if (part.report->overlap.communication.ns == 0 && blocked.ns == 0) {
