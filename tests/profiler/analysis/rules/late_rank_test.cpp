@@ -23,18 +23,18 @@ using test::Lateness;
 using test::MadeRun;
 using testing::HasSubstr;
 
-struct Judged {
+struct JudgedSteps {
     std::vector<LateRank> held;
     LateCause cause;
 };
 
-Judged judge(const MadeRun& run, const Surroundings& around = {}) {
+JudgedSteps judge(const MadeRun& run, const Surroundings& around = {}) {
     std::vector<LedgerRow> ledger;
     for (const RankEvents& rank : run.ranks)
         for (const LedgerRow& row : rankLedger(run.summary, rank)) ledger.push_back(row);
     std::set<StepIndex> steps;
     for (const auto& [step, whole] : steadySteps(run.summary, run.ranks).steps) steps.insert(step);
-    Judged judged{heldUpBy(run.ranks, ledger, steps, {}), {}};
+    JudgedSteps judged{heldUpBy(run.ranks, ledger, steps, {}), {}};
     if (!judged.held.empty())
         judged.cause = whyLate(judged.held.front(), run.summary, ledger, steps, around);
     return judged;
@@ -45,7 +45,7 @@ MadeRun alwaysLate(Lateness late, std::uint32_t ranks = 4) {
 }
 
 TEST(LateRank, IsNamedWithWhatItCostTheOthers) {
-    const Judged judged = judge(alwaysLate({2, 150'000}));
+    const JudgedSteps judged = judge(alwaysLate({2, 150'000}));
     ASSERT_EQ(judged.held.size(), 1u);
     const LateRank& late = judged.held.front();
     EXPECT_TRUE(late.isNamed());
@@ -70,7 +70,7 @@ TEST(LateRank, HasTheReasonThatWasPutThere) {
     };
     for (const auto& each : cases)
         for (const std::uint32_t ranks : {2u, 4u, 8u}) {
-            const Judged judged = judge(alwaysLate(each.late, ranks));
+            const JudgedSteps judged = judge(alwaysLate(each.late, ranks));
             ASSERT_FALSE(judged.held.empty());
             EXPECT_STREQ(toWord(judged.cause.reason), toWord(each.reason));
             EXPECT_EQ(judged.cause.excess.ns,
@@ -82,7 +82,7 @@ TEST(LateRank, HadNoCoreWhereItWasReadyToRunForAsLong) {
     MadeRun run = alwaysLate({1, 200'000, Phase::kForward, false});
     for (StepFacts& step : run.summary.steps)
         step.coreWaitNs = 10'000 + (step.rank == RankId{1} ? 150'000 : 0);
-    const Judged judged = judge(run);
+    const JudgedSteps judged = judge(run);
     EXPECT_STREQ(toWord(judged.cause.reason), toWord(LateReason::kNoCore));
     EXPECT_EQ(judged.cause.excess.ns,
               static_cast<std::int64_t>(judged.held.front().steps) * 150'000);
@@ -141,7 +141,7 @@ TEST(LateRank, HasNoReasonThatNoKindOfTimeExplains) {
 }
 
 TEST(LateRank, IsNobodyWhereTwoTakeTurns) {
-    const Judged judged = judge(MadeRun(
+    const JudgedSteps judged = judge(MadeRun(
         [](int step) {
             return Lateness{static_cast<std::uint32_t>(step % 2), 200'000, Phase::kForward, true};
         },
@@ -152,7 +152,7 @@ TEST(LateRank, IsNobodyWhereTwoTakeTurns) {
 
 /// One leads in 16 of 18 steps and yet explains less than 80 % of the waits.
 TEST(LateRank, IsNobodyWhoExplainsTooLittle) {
-    const Judged judged = judge(MadeRun([](int step) {
+    const JudgedSteps judged = judge(MadeRun([](int step) {
         return step % 9 == 4 ? Lateness{0, 2'000'000, Phase::kForward, true}
                              : Lateness{1, 200'000, Phase::kForward, true};
     }));
@@ -169,7 +169,7 @@ TEST(LateRank, IsNamedWhereItIsStoppedNowAndThen) {
             },
             true, 4));
     };
-    const Judged often = stopped(3);
+    const JudgedSteps often = stopped(3);
     const LateRank& late = often.held.front();
     EXPECT_EQ(late.rank, RankId{3});
     EXPECT_EQ(late.longOnes.byRank, 10u);
@@ -215,7 +215,7 @@ TEST(LateRank, SharesAreSharesWhateverTheRun) {
                                 random() % 2 == 0};
             },
             random() % 4 != 0, ranks);
-        const Judged judged = judge(run);
+        const JudgedSteps judged = judge(run);
         Duration sum;
         for (const LateRank& late : judged.held) {
             EXPECT_GE(late.share(), 0);
