@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Of the table: a shim that was built for another one is refused. */
-#define SHARDSCOPE_API_VERSION 1
+#define SHARDSCOPE_API_VERSION 2
 
 /* Levels of capture, as --capture says them (storage/model/detail.h). */
 enum { SHARDSCOPE_OFF = 0, SHARDSCOPE_STEPS = 1, SHARDSCOPE_LIGHT = 2, SHARDSCOPE_FULL = 3 };
@@ -35,6 +35,10 @@ struct ShardscopeSpan {
     size_t shapes_length;  /* numbers in all */
     const int8_t* dtypes;  /* c10::ScalarType of each tensor */
     size_t tensors;
+    /* Of an operator whose cost its tensors alone do not say (convolutions): its other arguments in
+     * their order, of each how many numbers it has, then these. Null: none. */
+    const int64_t* lists;
+    size_t lists_length;
     uint32_t scope;
 };
 

@@ -85,28 +85,35 @@ constexpr std::array kScalarTypes = {"Byte",
                                      "UInt32",
                                      "UInt64"};
 
-/// {"shapes":[[3,4],[5,4]],"dtypes":["Float","Float"]}
-std::string textOf(const ShardscopeSpan& span) {
-    std::string text = R"({"shapes":[)";
-    for (std::size_t i = 0; i < span.shapes_length;) {
+/// [[3,4],[5,4]] of 2 3 4 2 5 4.
+std::string listsText(const std::int64_t* numbers, std::size_t count) {
+    std::string text = "[";
+    for (std::size_t i = 0; i < count;) {
         text += i == 0 ? "[" : ",[";
-        const std::size_t end =
-            std::min(i + 1 + static_cast<std::size_t>(span.shapes[i]), span.shapes_length);
+        const std::size_t end = std::min(i + 1 + static_cast<std::size_t>(numbers[i]), count);
         for (std::size_t k = i + 1; k < end; ++k) {
             if (k > i + 1) text += ',';
-            text += std::to_string(span.shapes[k]);
+            text += std::to_string(numbers[k]);
         }
         text += ']';
         i = end;
     }
-    text += R"(],"dtypes":[)";
+    return text + "]";
+}
+
+/// {"shapes":[[3,4],[5,4]],"dtypes":["Float","Float"]}, of some operators also "lists":[[1,1],[0]]
+std::string textOf(const ShardscopeSpan& span) {
+    std::string text = R"({"shapes":)" + listsText(span.shapes, span.shapes_length);
+    text += R"(,"dtypes":[)";
     for (std::size_t i = 0; i < span.tensors; ++i) {
         const auto type = static_cast<std::size_t>(span.dtypes[i]);
         text += i == 0 ? "\"" : ",\"";
         text += type < kScalarTypes.size() ? kScalarTypes[type] : "unknown";
         text += '"';
     }
-    return text + "]}";
+    text += ']';
+    if (span.lists_length > 0) text += R"(,"lists":)" + listsText(span.lists, span.lists_length);
+    return text + "}";
 }
 
 struct Use {
@@ -198,6 +205,9 @@ StringId SpanRecorder::argumentsOf(Thread& thread, const ShardscopeSpan& span) {
     if (span.shapes == nullptr || span.shapes_length == 0) return kEmptyString;
     thread.key.assign(span.shapes, span.shapes + span.shapes_length);
     for (std::size_t i = 0; i < span.tensors; ++i) thread.key.push_back(-1 - span.dtypes[i]);
+    // Behind the types, which are below 0 and as many as there are shapes: no key is another's.
+    if (span.lists != nullptr)
+        thread.key.insert(thread.key.end(), span.lists, span.lists + span.lists_length);
     const auto found = thread.arguments.find(std::span<const std::int64_t>(thread.key));
     if (found != thread.arguments.end()) return found->second;
     if (thread.arguments.size() >= kMostTexts) return kEmptyString;

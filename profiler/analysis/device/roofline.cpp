@@ -34,8 +34,9 @@ const Operator* operatorOf(std::string_view name) {
     return found == std::end(kOperators) ? nullptr : found;
 }
 
-bool allPositive(const Shape& shape) {
-    return std::all_of(shape.begin(), shape.end(), [](std::int64_t size) { return size > 0; });
+bool allAtLeast(std::int64_t least, const Shape& shape) {
+    return std::all_of(shape.begin(), shape.end(),
+                       [least](std::int64_t size) { return size >= least; });
 }
 
 std::optional<Product> matrices(const Shape& left, const Shape& right) {
@@ -141,10 +142,20 @@ double roofAt(double intensity, double peakFlops, std::optional<double> bandwidt
 
 ProductType productTypeOf(std::string_view text) {
     static constexpr std::pair<std::string_view, ProductType> kTypes[] = {
-        {"c10::Half", ProductType::kHalf},       {"at::Half", ProductType::kHalf},
-        {"c10::BFloat16", ProductType::kBFloat}, {"at::BFloat16", ProductType::kBFloat},
-        {"float", ProductType::kFloat},          {"double", ProductType::kDouble},
-        {"signed char", ProductType::kInt8},     {"unsigned char", ProductType::kInt8},
+        {"c10::Half", ProductType::kHalf},
+        {"at::Half", ProductType::kHalf},
+        {"c10::BFloat16", ProductType::kBFloat},
+        {"at::BFloat16", ProductType::kBFloat},
+        {"float", ProductType::kFloat},
+        {"double", ProductType::kDouble},
+        {"signed char", ProductType::kInt8},
+        {"unsigned char", ProductType::kInt8},
+        {"Half", ProductType::kHalf},
+        {"BFloat16", ProductType::kBFloat},
+        {"Float", ProductType::kFloat},
+        {"Double", ProductType::kDouble},
+        {"Char", ProductType::kInt8},
+        {"Byte", ProductType::kInt8},
     };
     if (text.empty()) return ProductType::kUnknown;
     if (text.find("Float8") != std::string_view::npos) return ProductType::kFloat8;
@@ -162,9 +173,20 @@ std::optional<Product> productOf(std::string_view operatorName, const std::vecto
     const Operator* known = operatorOf(operatorName);
     if (known == nullptr || std::max(known->left, known->right) >= shapes.size())
         return std::nullopt;
+    if (!allAtLeast(1, shapes[known->left]) || !allAtLeast(1, shapes[known->right]))
+        return std::nullopt;
+    return maybeEmptyProductOf(operatorName, shapes, types);
+}
+
+std::optional<Product> maybeEmptyProductOf(std::string_view operatorName,
+                                           const std::vector<Shape>& shapes,
+                                           const std::vector<std::string>& types) {
+    const Operator* known = operatorOf(operatorName);
+    if (known == nullptr || std::max(known->left, known->right) >= shapes.size())
+        return std::nullopt;
     const Shape& left = shapes[known->left];
     const Shape& right = shapes[known->right];
-    if (!allPositive(left) || !allPositive(right)) return std::nullopt;
+    if (!allAtLeast(0, left) || !allAtLeast(0, right)) return std::nullopt;
     const bool fits = left.size() == known->rank && right.size() == known->rank;
     std::optional<Product> product;
     if (known->rank == 0)

@@ -62,7 +62,8 @@ constexpr auto wordsOf(ProductType) {
                                        {ProductType::kFloat8, "fp8", 16},
                                        {ProductType::kOther, "other", 0}});
 }
-/// Of a type as Kineto writes it: "c10::BFloat16", "float".
+/// Of a type as Kineto writes it ("c10::BFloat16", "float") or c10::ScalarType ("BFloat16",
+/// "Float").
 [[nodiscard]] ProductType productTypeOf(std::string_view text);
 
 /// batch x (M x K) (K x N).
@@ -82,6 +83,11 @@ using Shape = std::vector<std::int64_t>;
 [[nodiscard]] std::optional<Product> productOf(std::string_view operatorName,
                                                const std::vector<Shape>& shapes,
                                                const std::vector<std::string>& types);
+
+/// The same, also where a size is 0 and nothing is multiplied.
+[[nodiscard]] std::optional<Product> maybeEmptyProductOf(std::string_view operatorName,
+                                                         const std::vector<Shape>& shapes,
+                                                         const std::vector<std::string>& types);
 
 /// "8 x (128 x 64)(64 x 256)"; of a convolution "64 -> 128 channels".
 [[nodiscard]] std::string shapeText(const Product& product);

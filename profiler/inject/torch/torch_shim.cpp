@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kDeepest = 256;
 constexpr std::size_t kTensors = 64;   // of one operator that are reported
 constexpr std::size_t kNumbers = 512;  // ranks and sizes of these
+constexpr std::size_t kListed = 64;    // lengths and numbers of other arguments
 constexpr char kEngineWrapper[] = "autograd::engine::evaluate_function";
 constexpr char kRangeOperators[] = "profiler::_record_function";
 
@@ -35,8 +36,10 @@ thread_local OpenSpans t_open;
 struct Arguments {
     std::int64_t numbers[kNumbers];
     std::int8_t dtypes[kTensors];
+    std::int64_t lists[kListed];
     std::size_t used = 0;
     std::size_t tensors = 0;
+    std::size_t listed = 0;
 };
 
 /// Left out: undefined tensors, sizes that are symbols, and nested tensors, which have no sizes.
@@ -69,6 +72,38 @@ bool startsWith(const char* name, const char (&text)[kSize]) {
     return std::strncmp(name, text, kSize - 1) == 0;
 }
 
+/// Strides, padding and the mask of gradients say what a convolution costs.
+bool hasLists(const char* name) {
+    return startsWith(name, "aten::convolution") || startsWith(name, "aten::_convolution");
+}
+
+std::int64_t numberIn(const c10::IValue& value) {
+    return value.isBool() ? static_cast<std::int64_t>(value.toBool()) : value.toInt();
+}
+
+bool isNumber(const c10::IValue& value) {
+    return value.isBool() || value.isInt();
+}
+
+/// A number, a flag or a list of these; of anything else nothing.
+void takeList(const c10::IValue& value, Arguments& to) {
+    const std::size_t begin = to.listed;
+    if (isNumber(value) && begin + 2 <= kListed) {
+        to.lists[to.listed++] = 1;
+        to.lists[to.listed++] = numberIn(value);
+    } else if (value.isList() && begin < kListed) {
+        ++to.listed;
+        for (const c10::IValue& each : value.toListRef()) {
+            if (!isNumber(each) || to.listed == kListed) {
+                to.listed = begin;
+                return;
+            }
+            to.lists[to.listed++] = numberIn(each);
+        }
+        to.lists[begin] = static_cast<std::int64_t>(to.listed - begin) - 1;
+    }
+}
+
 bool leftOut(const char* name) {
     // torch.profiler has one around each node of the backward pass. The node, and what else is in
     // it (adding up gradients), are reported, at a depth of one less than there: so counts are
@@ -94,13 +129,19 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) n
     if constexpr (kInputs) {
         Arguments arguments;
         try {
-            for (const c10::IValue& each : function.inputs()) take(each, arguments);
+            const bool lists = hasLists(name);
+            for (const c10::IValue& each : function.inputs()) {
+                take(each, arguments);
+                if (lists && !each.isTensor()) takeList(each, arguments);
+            }
         } catch (...) {  // of a tensor unlike all others: those before it are reported
         }
         span.shapes = arguments.numbers;
         span.shapes_length = arguments.used;
         span.dtypes = arguments.dtypes;
         span.tensors = arguments.tensors;
+        span.lists = arguments.lists;
+        span.lists_length = arguments.listed;
         g_api->span_begin(&span);
     } else {
         g_api->span_begin(&span);

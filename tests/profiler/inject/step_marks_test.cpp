@@ -225,6 +225,30 @@ TEST_F(Program, ShapesAreWrittenOnce) {
               R"({"shapes":[[3,4],[],[7]],"dtypes":["Float","Long","unknown"]})");
 }
 
+TEST_F(Program, ConvolutionsSayTheirOtherArguments) {
+    const std::int64_t shapes[] = {1, 3}, lists[] = {2, 1, 2, 1, 0, 0};
+    const std::int8_t types[] = {6};
+    ShardscopeSpan span{};
+    span.name = "aten::convolution";
+    span.name_length = 17;
+    span.shapes = shapes;
+    span.shapes_length = 2;
+    span.dtypes = types;
+    span.tensors = 1;
+    span.lists = lists;
+    for (const std::size_t length : {6u, 5u}) {
+        span.lists_length = length;
+        spans.begin(span, 1);
+        spans.end(2);
+    }
+    session.drain(0, true);
+    ASSERT_EQ(kept.spans.size(), 2u);
+    EXPECT_EQ(kept.texts.at(kept.spans[0].arguments.value - 1),
+              R"({"shapes":[[3]],"dtypes":["Float"],"lists":[[1,2],[0],[]]})");
+    EXPECT_EQ(kept.texts.at(kept.spans[1].arguments.value - 1),
+              R"({"shapes":[[3]],"dtypes":["Float"],"lists":[[1,2],[0]]})");
+}
+
 TEST_F(Program, EndsWithoutBeginDoNothing) {
     end(1);
     SpanRecorder::beginUnrecorded();
