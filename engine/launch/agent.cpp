@@ -121,6 +121,7 @@ int Agent::recordProgram() {
     part.product = m_product;
     part.folder = folder ? *folder : m_times.spillFolder;
     part.launch = std::move(m_program);
+    part.peak = m_peak;
     part.near = !m_times.leased;
     part.detached = part.endsWithRecorder = true;
     const auto ended = FarProgram(std::move(m_recorder), std::move(part)).run();

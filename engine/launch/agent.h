@@ -9,6 +9,7 @@
 #include "engine/launch/event_sender.h"
 #include "engine/launch/frame_channel.h"
 #include "engine/launch/host_preparation.h"
+#include "engine/launch/program/program_supervisor.h"
 #include "engine/launch/rank_process.h"
 #include "engine/launch/ssh/child_process.h"
 #include "engine/run/protocol/messages.h"
@@ -46,6 +47,8 @@ public:
           std::vector<std::string> sumWords = {"/bin/false"},
           std::optional<run::TaskTerms> terms = std::nullopt);
 
+    /// Of ranks of a program that is recorded here.
+    void setPeak(ProgramPeak peak) { m_peak = std::move(peak); }
     /// Runs to the end; the process's exit status: kLaunch where the recorder was lost, or asked
     /// for more than the terms allow.
     int run();
@@ -89,7 +92,8 @@ private:
     bool m_sawPeers = false;  ///< once is enough
     std::string m_reachedAt;
     std::optional<HostPreparation> m_preparation;  ///< of several hosts, until ranks start
-    std::optional<run::ProgramLaunch> m_program;   ///< it does nothing but record a program
+    ProgramPeak m_peak;
+    std::optional<run::ProgramLaunch> m_program;  ///< it does nothing but record a program
     std::optional<AgentFile> m_file;
     std::optional<ChildProcess> m_sum;  ///< sums up the data
     std::string m_summed;               ///< what it has said so far

@@ -178,6 +178,9 @@ struct Throughput {
 };
 [[nodiscard]] Throughput measureThroughput(const RecordingSummary& summary,
                                            const std::vector<RankEvents>& ranks);
+/// Their peak and where it is from, or the reason that there is none.
+[[nodiscard]] Mfu peakOfRanks(const RecordingSummary& summary);
+/// Of a run of our own, whose model is known.
 [[nodiscard]] Mfu modelFlopsUtilisation(const RecordingSummary& summary,
                                         std::optional<double> tokensPerSecond);
 

@@ -3,6 +3,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/cells.h"
+#include "profiler/questions/program_efficiency.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
@@ -168,18 +169,11 @@ std::string whyNoThroughput(const Asked& asked, const analysis::Throughput& thro
                                       : "no step was finished by all ranks";
 }
 
-void addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& answer) {
-    const auto throughput = analysis::measureThroughput(asked.summary, ranks);
+/// Of a run of our own, whose model is known.
+void addModelSpeed(const Asked& asked, const std::vector<RankEvents>& ranks,
+                   const analysis::Throughput& throughput, Answer& answer) {
     const auto mfu = analysis::modelFlopsUtilisation(asked.summary, throughput.tokensPerSecond);
     const auto config = run::parseRunConfigJson(asked.summary.run.configJson);
-    answer.figures.push_back({{"tokens_per_s", "Throughput", Unit::kTokensPerSecond,
-                               "Tokens of all ranks / time of a step, median over the steps."},
-                              cell(throughput.tokensPerSecond)});
-    answer.figures.push_back(
-        {{"whole_run_tokens_per_s", "Over the whole run", Unit::kTokensPerSecond,
-          "Tokens of all steps, warm-up and validation too, over the time from the first one's "
-          "beginning to the last one's end."},
-         cell(throughput.wholeTokensPerSecond)});
     answer.figures.push_back({{"mfu_pct", "MFU (palm)", Unit::kOfPeak,
                                "Tokens/s x (6 N + 12 L C T) / peak of all ranks."},
                               percent(mfu.value)});
@@ -189,8 +183,6 @@ void addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& 
                                    "Unsure: its measurements do not agree, and shares of it are "
                                    "not to be relied on."},
                                   mfu.unsure ? "unsure" : "sure"});
-    if (!throughput.tokensPerSecond)
-        answer.unknown.push_back("throughput unknown: " + whyNoThroughput(asked, throughput));
     if (!config || !throughput.tokensPerSecond) {
         answer.unknown.push_back(fmt::format(
             "FLOPs unknown: {}",
@@ -213,6 +205,24 @@ void addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& 
     answer.tables.push_back(variantTable(
         analysis::utilisationBy(config->model, *throughput.tokensPerSecond, mfu.peakFlops)));
     addSpeedOfParts(asked, ranks, config->model, answer);
+}
+
+Result<void> addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& answer) {
+    const auto throughput = analysis::measureThroughput(asked.summary, ranks);
+    answer.figures.push_back({{"tokens_per_s", "Throughput", Unit::kTokensPerSecond,
+                               "Tokens of all ranks / time of a step, median over the steps."},
+                              cell(throughput.tokensPerSecond)});
+    answer.figures.push_back(
+        {{"whole_run_tokens_per_s", "Over the whole run", Unit::kTokensPerSecond,
+          "Tokens of all steps, warm-up and validation too, over the time from the first one's "
+          "beginning to the last one's end."},
+         cell(throughput.wholeTokensPerSecond)});
+    if (!throughput.tokensPerSecond)
+        answer.unknown.push_back("throughput unknown: " + whyNoThroughput(asked, throughput));
+    if (sourceOf(asked.summary.run) != RecordingSource::kOwnRun)
+        return addProgramRates(asked, ranks, throughput, answer);
+    addModelSpeed(asked, ranks, throughput, answer);
+    return {};
 }
 
 Table peakTable() {
@@ -302,7 +312,7 @@ Result<Answer> askEfficiency(const Asked& asked) {
     const auto ranks = asked.events();
     if (!ranks) return failure(ranks);
     Answer answer;
-    addSpeed(asked, *ranks, answer);
+    if (auto added = addSpeed(asked, *ranks, answer); !added) return failure(added);
     addPeaks(asked.summary, answer);
     addEnergy(asked.summary, *ranks, answer);
     if (asked.selection.cutsTime()) {

@@ -1,10 +1,9 @@
 #include "profiler/questions/read_products.h"
 
 #include "profiler/questions/device_work.h"
+#include "profiler/questions/operator_inputs.h"
 #include "storage/model/events.h"
 #include "storage/model/rank_facts.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -16,33 +15,10 @@ namespace shardscope::questions {
 namespace {
 
 using analysis::Product;
-using analysis::Shape;
-using Json = nlohmann::json;
 
-Shape shapeOf(const Json& value) {
-    Shape shape;
-    for (const Json& size : value) {
-        if (!size.is_number_integer()) return {};
-        shape.push_back(size.get<std::int64_t>());
-    }
-    return shape;
-}
-
-/// Kineto's "Input Dims" and "Input type", or the "shapes" of recordings of our own.
 std::optional<Product> productIn(std::string_view name, std::string_view arguments) {
-    const Json json = Json::parse(arguments, nullptr, false);
-    if (!json.is_object()) return std::nullopt;
-    const auto list = [&](const char* key) {
-        const auto at = json.find(key);
-        return at != json.end() && at->is_array() ? *at : Json::array();
-    };
-    const Json dims = json.contains("Input Dims") ? list("Input Dims") : list("shapes");
-    std::vector<Shape> shapes;
-    for (const Json& each : dims) shapes.push_back(each.is_array() ? shapeOf(each) : Shape{});
-    std::vector<std::string> types;
-    for (const Json& each : list("Input type"))
-        types.push_back(each.is_string() ? each.get<std::string>() : std::string());
-    return analysis::productOf(name, shapes, types);
+    const analysis::OperatorInputs inputs = operatorInputs(arguments);
+    return analysis::productOf(name, inputs.shapes, inputs.types);
 }
 
 struct Kernel {

@@ -4,6 +4,7 @@
 #include "profiler/analysis/report/report_draft.h"
 #include "profiler/questions/communication.h"
 #include "profiler/questions/read_device.h"
+#include "profiler/questions/read_flops.h"
 #include "profiler/questions/read_pieces.h"
 #include "profiler/questions/read_surroundings.h"
 #include "storage/model/rank_facts.h"
@@ -188,6 +189,10 @@ private:
         auto growths = memoryGrowths(reader, m_summary, m_draft.outlines());
         if (!growths) return failure(growths);
         m_growths = std::move(*growths);
+        auto counted = readFlops(reader, m_summary,
+                                 analysis::steadySteps(m_summary, m_draft.outlines()));
+        if (!counted) return failure(counted);
+        m_draft.takeFlops(std::move(*counted));
         return {};
     }
 

@@ -186,10 +186,19 @@ Answer training(const Report& report, bool brief) {
     if (report.cores.known() && (!brief || report.cores.taken() >= analysis::kNotedTaken))
         add(answer, "without a core", analysis::coresText(report.cores));
     const analysis::Mfu& mfu = report.mfu;
+    if (mfu.flopsPerSecond && !brief)
+        add(answer, "FLOPs",
+            fmt::format("{} over all ranks ({}{})",
+                        quantityText(*mfu.flopsPerSecond, Unit::kFlops).joined(), mfu.variant,
+                        mfu.flopsPerStep ? fmt::format(", {:.4g} per step", *mfu.flopsPerStep)
+                                         : std::string()));
     add(answer, "MFU",
-        mfu.value ? fmt::format("{:.1f} % ({}; peak {} over all ranks{})", *mfu.value * 100,
-                                mfu.variant, quantityText(*mfu.peakFlops, Unit::kFlops).joined(),
-                                brief ? "" : ", " + mfu.peakSource)
+        mfu.value ? fmt::format(
+                        "{:.1f} % ({}{}; peak {} over all ranks{})", *mfu.value * 100, mfu.variant,
+                        mfu.hardware && !brief ? fmt::format("; HFU {:.1f} %", *mfu.hardware * 100)
+                                               : std::string(),
+                        quantityText(*mfu.peakFlops, Unit::kFlops).joined(),
+                        brief ? "" : ", " + mfu.peakSource)
                   : "n/a: " + mfu.reason);
     if (report.measuredPeakUse)
         add(answer, "of measured peak",

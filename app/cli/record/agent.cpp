@@ -5,6 +5,7 @@
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/options.h"
+#include "app/cli/record/program_peak.h"
 #include "app/cli/version.h"
 #include "engine/launch/agent_file.h"
 #include "engine/launch/process.h"
@@ -55,6 +56,7 @@ int runAgent(bool local, bool launched) {
     }
     launch::Agent agent(std::move(recorder), productVersion(), times,
                         {launch::ownProgram(), "data-sum"}, std::move(terms));
+    agent.setPeak(programPeaks());
     return agent.run();
 }
 

@@ -4,6 +4,7 @@
 #include "app/cli/hosts/launched_tasks.h"
 #include "app/cli/hosts/ssh_hosts.h"
 #include "app/cli/record/passed_signals.h"
+#include "app/cli/record/program_peak.h"
 #include "app/cli/record/program_recording.h"
 #include "app/cli/record/run_environment.h"
 #include "app/cli/record/run_requests.h"
@@ -60,6 +61,7 @@ Result<launch::FarPart> ownPart(const run::RunConfig& config, const RecordOption
     part.product = productVersion();
     part.folder = std::move(*folder);
     part.own = launchOf(config, options);
+    part.peak = programPeaks();
     part.keepsLast = options.keepLast.has_value();
     part.goOn = [&signals] { return !signals.askedToStop(); };
     part.attach = [&signals](launch::ProgramSupervisor& program) { signals.attach(program); };

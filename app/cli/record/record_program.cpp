@@ -2,6 +2,7 @@
 #include "app/cli/record/data_path.h"
 #include "app/cli/record/passed_signals.h"
 #include "app/cli/record/program_parts.h"
+#include "app/cli/record/program_peak.h"
 #include "app/cli/record/program_recording.h"
 #include "app/cli/record/record_modes.h"
 #include "app/cli/record/run_environment.h"
@@ -15,6 +16,7 @@
 #include "engine/launch/program/program_environment.h"
 #include "engine/launch/program/program_supervisor.h"
 #include "engine/run/config/program_run.h"
+#include "profiler/planning/calibration_store.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/shell_word.h"
@@ -30,6 +32,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -98,6 +101,7 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
     request.originNs = originNs;
     if (options.stall) request.stall = static_cast<std::int64_t>(*options.stall * 1e9);
     request.detached = !options.control.empty();
+    request.peak = programPeaks();
     request.figures = [&progress](const run::ProgramFigures& all) { progress.programFigures(all); };
     launch::ProgramSupervisor program(std::move(request), recorder);
     const auto prepared =

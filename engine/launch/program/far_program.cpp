@@ -96,6 +96,7 @@ Result<ProgramOutcome> FarProgram::runProgram(const run::ProgramLaunch& launch) 
     request.originNs = launch.originNs;
     request.part = launch.part;
     request.detached = m_part.detached;
+    request.peak = m_part.peak;
     ProgramSupervisor program(std::move(request), *this);
     const auto prepared = program.prepare({"", launch.capture, launch.originNs, launch.stepRange,
                                            injectionHome(), launch.environment});

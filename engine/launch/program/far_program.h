@@ -37,6 +37,7 @@ struct FarPart {
     bool endsWithRecorder = false;
     /// What the recorder has asked for already, after a greeting.
     std::optional<run::ProgramLaunch> launch{};
+    ProgramPeak peak = {};  ///< as ProgramRequest has it
     /// Before the program starts: false ends the wait for it.
     std::function<bool()> goOn = [] { return true; };
     /// When it is about to start: for those who ask something of it.

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -42,6 +43,15 @@ constexpr std::size_t kMostPeers = 4096;
 
 Severity severityOf(const std::string& level) {
     return level == "info" ? Severity::kNote : Severity::kWarning;
+}
+
+/// What shardscope.model() was given; 0: nothing.
+std::int64_t tokensPerStep(const std::map<std::string, std::string>& facts) {
+    const auto found = facts.find("tokens_per_step");
+    std::int64_t tokens = 0;
+    if (found != facts.end())
+        std::from_chars(found->second.data(), found->second.data() + found->second.size(), tokens);
+    return std::max<std::int64_t>(tokens, 0);
 }
 
 }  // namespace
@@ -289,6 +299,7 @@ void ProgramSupervisor::pass(Peer& peer, capture::LinkMessage& message) {
         step->step.step.value += peer.offsets.steps;
         m_numbers[rank].note(step->step.step);
         ++peer.link.steps;
+        step->step.tokens = tokensPerStep(peer.link.facts);
         std::string& sources = peer.link.facts["step_source"];
         if (sources.find(step->source) == std::string::npos) {
             sources += (sources.empty() ? "" : ", then ") + step->source;
@@ -481,6 +492,16 @@ void ProgramSupervisor::concludePeers() {
     }
 }
 
+/// Of each rank that said what it computes with; of a later attempt the last word counts.
+void ProgramSupervisor::concludePeaks() {
+    if (!m_request.peak) return;
+    for (const Peer& each : m_peers)
+        if (each.link.rank)
+            m_sink.message(
+                *each.link.rank,
+                m_request.peak(each.link.facts, static_cast<std::int32_t>(m_numbers.size())));
+}
+
 /// The last ones, and the account of the rank that has them: it did not count them itself.
 void ProgramSupervisor::concludeSamples() {
     sampleProgram();
@@ -531,6 +552,7 @@ void ProgramSupervisor::conclude() {
     for (Peer& each : m_peers) receive(each);
     lookAtProcesses();
     concludePeers();
+    concludePeaks();
     concludeProcesses();
     concludeSamples();
     m_outcome.end = *m_end;

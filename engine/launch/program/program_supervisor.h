@@ -13,6 +13,7 @@
 #include "engine/launch/program/stall_watch.h"
 #include "engine/launch/run_control.h"
 #include "engine/launch/run_supervisor.h"
+#include "engine/run/protocol/messages.h"
 #include "engine/run/protocol/progress.h"
 #include "storage/model/file_descriptor.h"
 #include "storage/model/process_facts.h"
@@ -31,6 +32,11 @@ namespace shardscope::launch {
 /// RunControl::stopWords() of programs.
 inline constexpr const char* kProgramStop = "the program is sent SIGTERM";
 
+/// Peak of a rank by what its process said of itself ("device", "dtype", "threads"), and how many
+/// ranks the program has on this host.
+using ProgramPeak = std::function<run::PeakMeasured(const std::map<std::string, std::string>& facts,
+                                                    std::int32_t ranks)>;
+
 struct ProgramRequest {
     std::vector<std::string> command;     ///< program and arguments
     std::string folder;                   ///< of this user only; the socket is made there
@@ -41,6 +47,7 @@ struct ProgramRequest {
     bool detached = false;
     /// Called about once a second; may be empty.
     std::function<void(const run::ProgramFigures&)> figures = {};
+    ProgramPeak peak = {};  ///< may be empty
 };
 
 struct ProgramOutcome {
@@ -116,6 +123,7 @@ private:
     void reportFigures();
     [[nodiscard]] bool isOver();
     void concludePeers();
+    void concludePeaks();
     void concludeSamples();
     void concludeProcesses();
     void conclude();

@@ -85,6 +85,9 @@ struct Mfu {
     std::string peakSource;
     bool unsure = false;  ///< a peak was measured and is not to be relied on
     std::string reason;   ///< when value is absent
+    // Of programs that are not ours (device/program_flops.h), where they are known.
+    std::optional<double> flopsPerSecond, flopsPerStep;  ///< of all ranks, as `variant` counts
+    std::optional<double> hardware;                      ///< HFU
 };
 
 /// A step of a rank that recorded another number of something than its strategy must have.

@@ -113,10 +113,14 @@ void ReportDraft::takeThroughput() {
     report.warmupStepsLeftOut = throughput.warmupStepsLeftOut;
     report.steadySteps = throughput.steps;
     std::set<StepIndex> steady;
-    for (const auto& [index, step] : steadySteps(summary, m_outlines).steps) steady.insert(index);
+    const SteadySteps steadies = steadySteps(summary, m_outlines);
+    for (const auto& [index, step] : steadies.steps) steady.insert(index);
     report.steady.assign(steady.begin(), steady.end());
     report.cores = coreUse(summary, steady);
-    report.mfu = modelFlopsUtilisation(summary, throughput.tokensPerSecond);
+    report.mfu =
+        sourceOf(summary.run) == RecordingSource::kOwnRun
+            ? modelFlopsUtilisation(summary, throughput.tokensPerSecond)
+            : programUtilisation(summary, programRates(summary, steadies, throughput, m_counted));
     report.measuredPeakUse = measuredPeakUse(summary, throughput.tokensPerSecond);
     if (report.mfu.value && *report.mfu.value > 1.0)
         report.diagnostics.push_back(

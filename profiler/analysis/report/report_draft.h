@@ -5,12 +5,14 @@
 
 #include "profiler/analysis/communication/host_clocks.h"
 #include "profiler/analysis/communication/last_arrivals.h"
+#include "profiler/analysis/device/program_flops.h"
 #include "profiler/analysis/report/report.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace shardscope::analysis {
@@ -33,6 +35,9 @@ public:
     [[nodiscard]] const std::vector<RankEvents>& outlines() const { return m_outlines; }
     /// Of all that were added.
     [[nodiscard]] std::uint64_t collectives() const { return m_collectives; }
+
+    /// What was read of operators; after all were added and before anything below.
+    void takeFlops(CountedSteps counted) { m_counted = std::move(counted); }
 
     /// After all were added: whether a rank is to be shown again, for addAgain(). Any order.
     [[nodiscard]] bool wantsAgain(std::size_t place);
@@ -67,6 +72,7 @@ private:
     std::map<RankId, RecordedSteps> m_recorded;
     GatheredCollectives m_gathered;
     WaitTally m_waits;
+    CountedSteps m_counted;
     std::vector<bool> m_isLateKnown;  ///< of each rank, whom it waited for
     bool m_settled = false;
     std::optional<LastArrivals> m_last;  ///< once all groups and clocks are known

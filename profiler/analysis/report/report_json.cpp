@@ -72,6 +72,9 @@ Json mfuJson(const Mfu& mfu) {
             {"peak_flops", number(mfu.peakFlops)},
             {"peak_source", mfu.peakSource},
             {"unsure", mfu.unsure},
+            {"flops_per_s", number(mfu.flopsPerSecond)},
+            {"flops_per_step", number(mfu.flopsPerStep)},
+            {"hfu", number(mfu.hardware)},
             {"reason", mfu.reason.empty() ? Json(nullptr) : Json(mfu.reason)}};
 }
 

@@ -143,7 +143,7 @@ Throughput measureThroughput(const RecordingSummary& summary,
     return result;
 }
 
-Mfu modelFlopsUtilisation(const RecordingSummary& summary, std::optional<double> tokensPerSecond) {
+Mfu peakOfRanks(const RecordingSummary& summary) {
     Mfu mfu;
     double peak = 0;
     for (const RankFacts& rank : summary.ranks) {
@@ -164,6 +164,13 @@ Mfu modelFlopsUtilisation(const RecordingSummary& summary, std::optional<double>
         return mfu;
     }
     mfu.peakFlops = peak;
+    return mfu;
+}
+
+Mfu modelFlopsUtilisation(const RecordingSummary& summary, std::optional<double> tokensPerSecond) {
+    Mfu mfu = peakOfRanks(summary);
+    if (!mfu.peakFlops) return mfu;
+    const double peak = *mfu.peakFlops;
     const auto config = run::parseRunConfigJson(summary.run.configJson);
     if (!config) {
         mfu.reason = "the run's configuration cannot be read: " + config.error().message;

@@ -131,21 +131,16 @@ def metric(name, value):
             _process.failure("shardscope.metric()", error)
 
 
-def model(model):
+def model(model, tokens_per_step=None):
     """Names the model that is trained, counts its parameters, and marks their memory as such. Wrappers
-    (DistributedDataParallel, torch.compile) are looked through. Returns it."""
+    (DistributedDataParallel, torch.compile) are looked through. `tokens_per_step`: of this process in each
+    step from now on, for tokens per second and 6 N x tokens. Returns the model."""
     if _process is not None and _process.active:
         try:
             inner = model
             for attribute in ("_orig_mod", "module") * 2:
                 inner = getattr(inner, attribute, inner)
-            tensors = _sys.modules["_shardscope"].tensors
-            parameters = {id(parameter): parameter for parameter in model.parameters()}.values()
-            with tensors.unseen(_process.torch):
-                count = sum(parameter.numel() for parameter in parameters)
-            _process.library.fact("model", type(inner).__name__)
-            _process.library.fact("parameters", count)
-            tensors.blocks(_process, parameters, b"parameter")
+            _process.name_model(model, inner, tokens_per_step)
         except Exception as error:
             _process.failure("shardscope.model()", error)
     return model

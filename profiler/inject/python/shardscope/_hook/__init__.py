@@ -31,6 +31,7 @@ class Process:
         self.forked = False
         self.role = None
         self.failed = set()
+        self.models = {}  # that shardscope.model() was given, by id: class and sizes of parameters by id
         self.watched = False
         self.watched_multiprocessing = False
 
@@ -144,6 +145,25 @@ class Process:
 
             self.guarded("operators", lambda: shims.load(self, self.torch))()
 
+    def count_parameters(self, sizes):
+        """`sizes`: of each parameter once, whoever names it."""
+        for name, place in (("parameters", 0), ("parameter_bytes", 1), ("parameter_bytes_of_rank", 2)):
+            self.library.fact(name, sum(each[place] for each in sizes))
+
+    def name_model(self, model, inner, tokens_per_step):
+        parameters = {id(parameter): parameter for parameter in model.parameters()}
+        with tensors.unseen(self.torch):
+            sizes = {key: tensors.sizes(parameter) for key, parameter in parameters.items()}
+        self.models[id(inner)] = type(inner).__name__, sizes
+        self.library.fact("model", ", ".join(name for name, _ in self.models.values()))
+        self.count_parameters({key: size for _, each in self.models.values() for key, size in each.items()}.values())
+        if tokens_per_step is not None:
+            tokens = int(tokens_per_step)
+            if tokens <= 0:
+                raise ValueError("tokens_per_step is %d" % tokens)
+            self.library.fact("tokens_per_step", tokens)
+        tensors.blocks(self, parameters.values(), b"parameter")
+
     def set_role(self, role):
         if role != self.role:
             self.role = role
@@ -162,6 +182,7 @@ class Process:
         self.tried = False
         self.forked = True
         self.role = None
+        self.models = {}
         self.ranks.reset()
         if self.steps is not None:
             self.steps.reset()

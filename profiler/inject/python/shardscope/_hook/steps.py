@@ -51,7 +51,8 @@ class Steps:
         self.others = {}  # steps of other optimizers since the clock's last
         self.seen = {}  # id: weak reference
         self.names = []
-        self.parameters = {}  # id: numel
+        self.parameters = {}  # id: sizes
+        self.kind = None  # device and type of numbers of the first optimizer's parameters
         self.unreported = False
 
     def install(self):
@@ -129,15 +130,24 @@ class Steps:
         parameters = tensors.parameters_of(optimizer)
         with tensors.unseen(process.torch):
             for parameter in parameters:
-                self.parameters[id(parameter)] = parameter.numel()
+                self.parameters[id(parameter)] = tensors.sizes(parameter)
+            kind = tensors.kind(parameters)
+        if kind is not None and not self.kind:
+            self.kind = kind
         self.unreported = True
         tensors.blocks(process, parameters, b"parameter")
         tensors.blocks(process, tensors.tensors_of_state(process.torch, optimizer), b"optimizer")
 
     def report(self):
         self.unreported = False
-        self.process.library.fact("optimizers", ", ".join(self.names))
-        self.process.library.fact("parameters", sum(self.parameters.values()))
+        library = self.process.library
+        library.fact("optimizers", ", ".join(self.names))
+        if not self.process.models:  # which knows of frozen parameters as well
+            self.process.count_parameters(self.parameters.values())
+        if self.kind:
+            library.fact("device", self.kind[0])
+            library.fact("dtype", self.kind[1])
+        library.fact("threads", self.process.torch.get_num_threads())
 
     def learning_rate(self, optimizer):
         value = tensors.number(optimizer.param_groups[0].get("lr"))

@@ -58,6 +58,32 @@ def blocks(process, tensors, category):
                 block(at, category)
 
 
+def sizes(parameter):
+    """(elements, bytes, bytes of this process) of a parameter: whole where it is shared out over ranks, as a
+    DTensor or a flat parameter of FSDP, whose own sizes without the padding behind them. Call it within
+    unseen()."""
+    here = local(parameter)
+    whole = parameter.numel()
+    flat = getattr(parameter, "_unpadded_unsharded_size", None)
+    if flat is not None:
+        whole = flat.numel()
+    each = parameter.element_size()
+    return whole, whole * each, here.numel() * each
+
+
+WORDS_OF_TYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
+
+
+def kind(parameters):
+    """(device, type of numbers) of most elements; as in "cpu", "fp32". Call it within unseen()."""
+    counts = {}
+    for parameter in parameters:
+        dtype = str(parameter.dtype).split(".")[-1]
+        key = parameter.device.type, WORDS_OF_TYPES.get(dtype, dtype)
+        counts[key] = counts.get(key, 0) + parameter.numel()
+    return max(counts, key=counts.get) if counts else None
+
+
 def parameters_of(optimizer):
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 

@@ -1,0 +1,133 @@
+#include "profiler/questions/program_efficiency.h"
+
+#include "profiler/analysis/device/program_flops.h"
+#include "profiler/questions/answer/cells.h"
+#include "profiler/questions/read_flops.h"
+#include "storage/model/quantity_text.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace shardscope::questions {
+namespace {
+
+using analysis::CountedSteps;
+using analysis::FlopRate;
+using analysis::StepFlops;
+
+Cell ofPeak(std::optional<double> perSecond, const analysis::Mfu& mfu) {
+    return perSecond && mfu.value && mfu.peakFlops ? Cell(100 * *perSecond / *mfu.peakFlops)
+                                                   : Cell();
+}
+
+/// As of our own runs, whose steps have no FLOPs of their own and tokens do.
+Table rateTable(const std::vector<FlopRate>& rates, const analysis::Throughput& throughput,
+                const analysis::Mfu& mfu) {
+    Table table{
+        "variants",
+        "MFU by every way to count",
+        {{"variant", "variant", Unit::kNone,
+          "operators: matrix products, attention and convolutions of the steps by their recorded "
+          "shapes. 6N: 6 FLOPs a parameter and token."},
+         {"flops_per_token", "FLOPs/token", Unit::kCount, "Forward and backward."},
+         {"flops_per_step", "FLOPs/step", Unit::kCount, "Of all ranks together, median."},
+         {"flops_per_s", "FLOP/s", Unit::kFlops, "Of all ranks together, median."},
+         {"mfu_pct", "MFU", Unit::kOfPeak, "FLOP/s / the peak of all ranks."}},
+        {}};
+    for (const FlopRate& each : rates)
+        table.rows.push_back({each.variant,
+                              throughput.tokensPerSecond
+                                  ? Cell(each.perSecond / *throughput.tokensPerSecond)
+                                  : Cell(),
+                              cell(each.perStep), each.perSecond, ofPeak(each.perSecond, mfu)});
+    return table;
+}
+
+struct RankSum {
+    std::int64_t steps = 0, operators = 0, unknown = 0;
+    double forward = 0, backward = 0, again = 0, other = 0;
+};
+
+Table rankTable(const CountedSteps& counted) {
+    Table table{
+        "step_flops",
+        "FLOPs of a step by rank",
+        {{"rank", "rank"},
+         {"steps", "steps", Unit::kCount, "Steady steps whose operators were looked at."},
+         {"operators", "operators", Unit::kCount, "That count, in all of these steps."},
+         {"forward_flops", "forward", Unit::kCount, "FLOPs of a step, mean."},
+         {"backward_flops", "backward", Unit::kCount, "FLOPs of a step, mean."},
+         {"again_flops", "computed again", Unit::kCount,
+          "Of backward, what forward had computed: checkpointed blocks, attention's scores. In HFU "
+          "and not in MFU.",
+          Shown::kWhereAny},
+         {"other_flops", "outside", Unit::kCount,
+          "In the optimizer or while data is loaded: in neither.", Shown::kWhereAny},
+         {"unknown_operators", "not counted", Unit::kCount,
+          "Operators that multiply and whose FLOPs are not known.", Shown::kWhereAny}},
+        {}};
+    std::map<RankId, RankSum> sums;
+    for (const StepFlops& each : counted.flops) {
+        RankSum& sum = sums[each.rank];
+        ++sum.steps;
+        sum.operators += each.operators;
+        sum.unknown += each.unknown;
+        sum.forward += each.forward;
+        sum.backward += each.backward;
+        sum.again += each.again;
+        sum.other += each.other;
+    }
+    for (const auto& [rank, sum] : sums) {
+        const auto mean = [steps = static_cast<double>(sum.steps)](double all) {
+            return all / steps;
+        };
+        table.rows.push_back({std::int64_t{rank.value}, sum.steps, sum.operators, mean(sum.forward),
+                              mean(sum.backward), mean(sum.again), mean(sum.other), sum.unknown});
+    }
+    return table;
+}
+
+/// Of the way that is used, which is named with it.
+void addFigures(const analysis::ProgramRates& rates, const analysis::Mfu& mfu, Answer& answer) {
+    const bool ofOperators = mfu.variant == analysis::kOperatorsVariant;
+    answer.figures.push_back(
+        {{"mfu_pct", ofOperators ? "MFU (operators)" : "MFU (6N)", Unit::kOfPeak,
+          "FLOPs that forward and backward need / time / peak of all ranks."},
+         percent(mfu.value)});
+    answer.figures.push_back({{"hfu_pct", "HFU", Unit::kOfPeak,
+                               "As MFU, with what is computed again in the backward pass."},
+                              percent(mfu.hardware)});
+    if (mfu.flopsPerSecond)
+        answer.figures.push_back(
+            {{"flops_per_s", ofOperators ? "FLOP/s (operators)" : "FLOP/s (6N)", Unit::kFlops,
+              "Of all ranks together, median over steps."},
+             *mfu.flopsPerSecond});
+    if (!mfu.value) answer.unknown.push_back("MFU unknown: " + mfu.reason);
+    if (mfu.flopsPerSecond)
+        for (const std::string& each : rates.missing)
+            answer.unknown.push_back("FLOPs by another way unknown: " + each);
+}
+
+}  // namespace
+
+Result<void> addProgramRates(const Asked& asked, const std::vector<RankEvents>& ranks,
+                             const analysis::Throughput& throughput, Answer& answer) {
+    const analysis::SteadySteps steady = analysis::steadySteps(asked.summary, ranks);
+    const auto counted = readFlops(asked.reader, asked.summary, steady);
+    if (!counted) return failure(counted);
+    const auto rates = analysis::programRates(asked.summary, steady, throughput, *counted);
+    const analysis::Mfu mfu = analysis::programUtilisation(asked.summary, rates);
+    addFigures(rates, mfu, answer);
+    if (mfu.peakFlops)
+        answer.sentences.push_back(fmt::format(
+            "Peak of all ranks: {} ({}).",
+            quantityText(*mfu.peakFlops, Unit::kFlops, Digits::kScreen).joined(), mfu.peakSource));
+    if (!rates.rates.empty()) answer.tables.push_back(rateTable(rates.rates, throughput, mfu));
+    if (!counted->flops.empty()) answer.tables.push_back(rankTable(*counted));
+    return {};
+}
+
+}  // namespace shardscope::questions

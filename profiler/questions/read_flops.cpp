@@ -1,0 +1,117 @@
+#include "profiler/questions/read_flops.h"
+
+#include "profiler/questions/operator_inputs.h"
+#include "storage/model/rank_facts.h"
+#include "storage/model/step_facts.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace shardscope::questions {
+namespace {
+
+using analysis::FlopRule;
+using analysis::OperatorFlops;
+using analysis::StepFlops;
+
+/// As PyTorch's profiler names what is around each node of the backward pass.
+constexpr std::string_view kNode = "autograd::engine::evaluate_function";
+
+/// Of one rank, whose strings are its own.
+class RankReading {
+public:
+    RankReading(storage::RecordingReader& reader, RankId rank) : m_reader(reader), m_rank(rank) {}
+
+    Result<void> add(LaneId lane, const StepFacts& step, StepFlops& sum) {
+        auto spans = m_reader.spans(m_rank, lane, step.range());
+        if (!spans) return failure(spans);
+        std::sort(spans->begin(), spans->end(), [](const SpanEvent& a, const SpanEvent& b) {
+            return std::pair(a.start, a.depth) < std::pair(b.start, b.depth);
+        });
+        analysis::ThreadFlops thread(sum);
+        for (const SpanEvent& span : *spans)
+            if (isOf(span, step)) add(span, thread, sum);
+        return {};
+    }
+
+private:
+    /// By its number, else by its start.
+    static bool isOf(const SpanEvent& span, const StepFacts& step) {
+        return span.step != kNoStep ? span.step == step.step : step.range().contains(span.start);
+    }
+
+    void add(const SpanEvent& span, analysis::ThreadFlops& thread, StepFlops& sum) {
+        Name& name = nameOf(span.name);
+        if (name.isNode) thread.addNode(span);
+        if (name.rule == FlopRule::kCompiled) sum.compiled = true;
+        const bool counts = name.rule == FlopRule::kCounted || name.rule == FlopRule::kUnknown;
+        if (!counts || thread.covers(span)) return;
+        thread.add(span, name.rule == FlopRule::kCounted ? flopsOf(name, span) : std::nullopt);
+    }
+
+    struct Name {
+        std::string text;
+        FlopRule rule = FlopRule::kNone;
+        bool isNode = false;
+        std::unordered_map<std::uint32_t, std::optional<OperatorFlops>> byArguments;
+    };
+
+    Name& nameOf(StringId id) {
+        const auto [found, fresh] = m_names.try_emplace(id.value);
+        if (fresh) {
+            found->second.text = m_reader.text(m_rank, id);
+            found->second.rule = analysis::flopRuleOf(found->second.text);
+            found->second.isNode = found->second.text.starts_with(kNode);
+        }
+        return found->second;
+    }
+    std::optional<OperatorFlops> flopsOf(Name& name, const SpanEvent& span) {
+        auto& known = name.byArguments;
+        const auto [found, fresh] = known.try_emplace(span.arguments.value);
+        if (fresh)
+            found->second =
+                analysis::flopsOf(name.text, operatorInputs(m_reader.text(m_rank, span.arguments)));
+        return found->second;
+    }
+
+    storage::RecordingReader& m_reader;
+    RankId m_rank;
+    std::unordered_map<std::uint32_t, Name> m_names;
+};
+
+}  // namespace
+
+Result<analysis::CountedSteps> readFlops(storage::RecordingReader& reader,
+                                         const RecordingSummary& summary,
+                                         const analysis::SteadySteps& steady) {
+    analysis::CountedSteps counted;
+    const auto wanted = analysis::stepsToCount(summary, steady);
+    const std::set<StepIndex> steps(wanted.begin(), wanted.end());
+    std::map<RankId, RankReading> readings;
+    for (const StepFacts& step : summary.steps) {
+        if (!steps.contains(step.step)) continue;
+        RankReading& reading = readings.try_emplace(step.rank, reader, step.rank).first->second;
+        StepFlops sum;
+        sum.rank = step.rank;
+        sum.step = step.step;
+        for (const LaneFacts& lane : summary.lanes) {
+            if (lane.rank != step.rank || lane.role != LaneRole::kHost) continue;
+            if (auto done = reading.add(lane.lane, step, sum); !done) return failure(done);
+        }
+        counted.flops.push_back(sum);
+    }
+    std::sort(counted.flops.begin(), counted.flops.end(),
+              [](const StepFlops& a, const StepFlops& b) {
+                  return std::pair(a.rank, a.step) < std::pair(b.rank, b.step);
+              });
+    return counted;
+}
+
+}  // namespace shardscope::questions

@@ -1,0 +1,15 @@
+// Reads the FLOPs of steps out of their operators. Internal to profiler/questions.
+#pragma once
+
+#include "profiler/analysis/device/program_flops.h"
+#include "storage/model/result.h"
+#include "storage/recording/read/recording_reader.h"
+
+namespace shardscope::questions {
+
+/// Of all ranks of `summary`, of the steps that analysis::stepsToCount() names.
+[[nodiscard]] Result<analysis::CountedSteps> readFlops(storage::RecordingReader& reader,
+                                                       const RecordingSummary& summary,
+                                                       const analysis::SteadySteps& steady);
+
+}  // namespace shardscope::questions
