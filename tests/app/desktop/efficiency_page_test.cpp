@@ -65,6 +65,26 @@ TEST(PartColumns, SayWhenThePeakIsNotKnownOrPassed) {
     EXPECT_TRUE(partColumns(Answer()).groups.empty());
 }
 
+TEST(MfuVariants, OfProgramsTheFirstIsShown) {
+    Answer answer;
+    EXPECT_EQ(findVariant(mfuVariants(answer), u"palm"_s), nullptr);
+    answer.tables.push_back(
+        {"variants",
+         "",
+         {{"variant", ""},
+          {"flops_per_token", ""},
+          {"flops_per_step", ""},
+          {"flops_per_s", ""},
+          {"mfu_pct", ""}},
+         {{"operators", Cell(), 3e6, 1e8, 25.0}, {"6N", 9e3, Cell(), 2e8, 50.0}}});
+    const auto variants = mfuVariants(answer);
+    const MfuVariant* shown = findVariant(variants, u"palm"_s);
+    ASSERT_NE(shown, nullptr);
+    EXPECT_EQ(shown->word, u"operators"_s);
+    EXPECT_DOUBLE_EQ(shown->mfu.value_or(0), 0.25);
+    EXPECT_EQ(findVariant(variants, u"6N"_s)->flopsPerToken, 9e3);
+}
+
 TEST(GoodputBar, AddsUpToTheWallTime) {
     EXPECT_FALSE(goodputBar(Answer()));
     Answer answer;

@@ -84,6 +84,8 @@ const MfuVariant* findVariant(const std::vector<MfuVariant>& variants, const QSt
     };
     auto found = named(word);
     if (found == variants.end()) found = named(QLatin1StringView(kFirstVariant));
+    // Programs that are not ours are counted in other ways, the best one first.
+    if (found == variants.end()) found = variants.begin();
     return found == variants.end() ? nullptr : &*found;
 }
 
@@ -137,6 +139,7 @@ QVector<QPointF> mfuBySteps(const EfficiencyFrame& frame, const QString& word) {
     const MfuVariant* variant = findVariant(variants, word);
     const MfuVariant* palm = findVariant(variants, QLatin1StringView(kFirstVariant));
     if (variant == nullptr || palm == nullptr || palm->flopsPerToken <= 0) return {};
+    if (palm->word != QLatin1StringView(kFirstVariant)) return {};  // counted of some steps alone
     // the curve is palm's, and FLOPs of a step are in proportion to those of a token
     QVector<QPointF> points = mfuCurve(*frame.part);
     for (QPointF& point : points) point.ry() *= 100 * variant->flopsPerToken / palm->flopsPerToken;

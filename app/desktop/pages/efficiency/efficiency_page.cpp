@@ -128,11 +128,13 @@ void EfficiencyPage::presentMfu() {
     }
     if (chosen == nullptr) return;
     m_curve->setTitles(tr("MFU (%1)").arg(chosen->word), tr("%"), tr("step"));
-    m_curve->setDefinition(
-        tr("Tokens of all ranks in the step / its time x %1 FLOPs per token / the peak of "
-           "all ranks. Drag to select steps.")
-            .arg(formatSi(chosen->flopsPerToken, {}).trimmed()));
     LineSeries line{tr("MFU"), mfuBySteps(*m_frame, m_variant), Meaning::kCompute};
+    m_curve->setDefinition(
+        line.points.isEmpty()
+            ? tr("MFU of each step is unknown.")
+            : tr("Tokens of all ranks in the step / its time x %1 FLOPs per token / the peak of "
+                 "all ranks. Drag to select steps.")
+                  .arg(formatSi(chosen->flopsPerToken, {}).trimmed()));
     m_curve->setSeries(line.points.isEmpty() ? std::vector<LineSeries>{}
                                              : std::vector<LineSeries>{line});
     m_curve->setMarks(

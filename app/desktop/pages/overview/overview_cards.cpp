@@ -87,15 +87,24 @@ CardContent throughputCard(const SelectedPart& part) {
     return card;
 }
 
+/// How FLOPs are counted, for people.
+QString countingText(const std::string& variant) {
+    if (variant == "operators")
+        return u"variant operators: matrix products, attention and convolutions of the steps, by "
+               u"their recorded shapes"_s;
+    if (variant == "6N") return u"variant 6N: 6 FLOPs a parameter and token"_s;
+    if (variant == "palm") return u"variant palm: 6N + 12·L·C·T FLOPs per token"_s;
+    return u"unknown how many"_s;
+}
+
 CardContent mfuCard(const SelectedPart& part, const Targets& targets) {
     const auto& mfu = part.report->mfu;
     CardContent card;
     card.title = u"Model FLOP utilisation"_s;
     card.briefTitle = u"MFU"_s;
     card.definition =
-        u"Model FLOPs per second divided by the peak of all ranks.\nVariant %1: 6N + 12·L·C·T "
-        u"FLOPs "
-        u"per token.\nPeak: %2"_s.arg(fromUtf8(mfu.variant), fromUtf8(mfu.peakSource));
+        u"Model FLOPs per second divided by the peak of all ranks.\nFLOPs: %1.\nPeak: %2"_s.arg(
+            countingText(mfu.variant), fromUtf8(mfu.peakSource));
     card.trend = trendOf(mfuCurve(part));
     const auto& devices = part.summary->devices;
     const bool gpu = !devices.empty();
@@ -109,6 +118,9 @@ CardContent mfuCard(const SelectedPart& part, const Targets& targets) {
     if (!mfu.value) {
         card.value = {gpu ? u"n/a"_s : unknownText(), {}};
         card.detail = fromUtf8(mfu.reason);
+        if (mfu.flopsPerSecond)
+            card.qualifier = u"· %1 (%2)"_s.arg(formatSi(*mfu.flopsPerSecond, u"FLOP/s"_s),
+                                                fromUtf8(mfu.variant));
         card.trend.clear();
         return card;
     }
@@ -117,6 +129,7 @@ CardContent mfuCard(const SelectedPart& part, const Targets& targets) {
     card.detail = u"of %1, %2"_s.arg(
         formatSi(mfu.peakFlops.value_or(0), u"FLOP/s"_s),
         measured ? u"measured peak"_s : (gpu ? u"data sheet"_s : u"peak of the device"_s));
+    if (mfu.variant != "palm") card.detail += u", FLOPs by %1"_s.arg(fromUtf8(mfu.variant));
     judge(atLeast(*mfu.value, targets.mfu), card);
     if (mfu.unsure) markUnsure(card);
     return card;

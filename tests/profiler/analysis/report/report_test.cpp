@@ -269,6 +269,7 @@ TEST(Mfu, AboveThePeakIsFlagged) {
     auto timeline = test::drawTimeline("rank 0 step |ssss1sss2sss|");
     const run::RunConfig config;
     timeline.summary.run.configJson = run::toJson(config);
+    timeline.summary.run.model = "ref";
     timeline.summary.ranks[0].peakFlops = 1e6;
     timeline.summary.ranks[0].peakSource = "a test";
     const Report report = analyse(timeline.summary, timeline.ranks);
