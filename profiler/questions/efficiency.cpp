@@ -3,7 +3,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/cells.h"
-#include "profiler/questions/program_efficiency.h"
+#include "profiler/questions/flops/program_efficiency.h"
 #include "profiler/questions/questions.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"

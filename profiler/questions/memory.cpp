@@ -146,6 +146,8 @@ Table alternatives(const run::RunConfig& config) {
 
 Result<Answer> askMemory(const Asked& asked) {
     Answer answer;
+    if (Table table = parameterTable(asked.summary); !table.rows.empty())
+        answer.tables.push_back(std::move(table));
     std::vector<RankMemory> ranks;
     for (const RankFacts& rank : asked.summary.ranks) {
         const auto events = asked.events(rank.rank);

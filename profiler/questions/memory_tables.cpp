@@ -4,12 +4,15 @@
 #include "profiler/analysis/memory/reserved_memory.h"
 #include "profiler/questions/answer/cells.h"
 #include "storage/model/allocator_lanes.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -291,6 +294,32 @@ Result<void> addAllocators(const Asked& asked, const std::vector<RankMemory>& ra
             without);
     if (!table.rows.empty()) answer.tables.push_back(std::move(table));
     return {};
+}
+
+Table parameterTable(const RecordingSummary& summary) {
+    Table table{"parameters",
+                "Parameters by rank",
+                {{"rank", "rank"},
+                 {"parameters", "parameters", Unit::kCount,
+                  "Each once, whether tied or shared out over ranks."},
+                 {"whole_bytes", "whole", Unit::kBytes},
+                 {"rank_bytes", "on the rank", Unit::kBytes,
+                  "Its shards, without the padding behind them."}},
+                {}};
+    constexpr std::array<std::string_view, 3> kFacts{"parameters", "parameter_bytes",
+                                                     "parameter_bytes_of_rank"};
+    std::map<std::int32_t, std::array<Cell, kFacts.size()>> byRank;
+    for (const FactRow& row : summary.facts) {
+        const auto* fact = std::find(kFacts.begin(), kFacts.end(), row.name);
+        std::int64_t number = 0;
+        const char* end = row.value.data() + row.value.size();
+        if (fact == kFacts.end() || std::from_chars(row.value.data(), end, number).ptr != end)
+            continue;
+        byRank[row.rank][static_cast<std::size_t>(fact - kFacts.begin())] = number;
+    }
+    for (const auto& [rank, cells] : byRank)
+        table.rows.push_back({std::int64_t{rank}, cells[0], cells[1], cells[2]});
+    return table;
 }
 
 }  // namespace shardscope::questions

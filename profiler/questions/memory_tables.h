@@ -17,6 +17,9 @@ namespace shardscope::questions {
 [[nodiscard]] Result<analysis::PeakHolders> readHolders(storage::RecordingReader& reader,
                                                         const analysis::RankMemory& rank);
 
+/// Of programs that are not ours, as their optimizers have them: whole, and the rank's shards.
+[[nodiscard]] Table parameterTable(const RecordingSummary& summary);
+
 /// Rows add up to the peak.
 [[nodiscard]] Table holderTable(const analysis::PeakHolders& peak);
 

@@ -1,7 +1,7 @@
 #include "profiler/questions/read_products.h"
 
 #include "profiler/questions/device_work.h"
-#include "profiler/questions/operator_inputs.h"
+#include "profiler/questions/flops/operator_inputs.h"
 #include "storage/model/events.h"
 #include "storage/model/rank_facts.h"
 

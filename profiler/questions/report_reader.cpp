@@ -3,8 +3,8 @@
 #include "profiler/analysis/part.h"
 #include "profiler/analysis/report/report_draft.h"
 #include "profiler/questions/communication.h"
+#include "profiler/questions/flops/read_flops.h"
 #include "profiler/questions/read_device.h"
-#include "profiler/questions/read_flops.h"
 #include "profiler/questions/read_pieces.h"
 #include "profiler/questions/read_surroundings.h"
 #include "storage/model/rank_facts.h"
@@ -189,8 +189,8 @@ private:
         auto growths = memoryGrowths(reader, m_summary, m_draft.outlines());
         if (!growths) return failure(growths);
         m_growths = std::move(*growths);
-        auto counted = readFlops(reader, m_summary,
-                                 analysis::steadySteps(m_summary, m_draft.outlines()));
+        auto counted =
+            readFlops(reader, m_summary, analysis::steadySteps(m_summary, m_draft.outlines()));
         if (!counted) return failure(counted);
         m_draft.takeFlops(std::move(*counted));
         return {};

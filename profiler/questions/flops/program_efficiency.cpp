@@ -1,8 +1,8 @@
-#include "profiler/questions/program_efficiency.h"
+#include "profiler/questions/flops/program_efficiency.h"
 
 #include "profiler/analysis/device/program_flops.h"
 #include "profiler/questions/answer/cells.h"
-#include "profiler/questions/read_flops.h"
+#include "profiler/questions/flops/read_flops.h"
 #include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>

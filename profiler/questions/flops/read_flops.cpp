@@ -1,6 +1,6 @@
-#include "profiler/questions/read_flops.h"
+#include "profiler/questions/flops/read_flops.h"
 
-#include "profiler/questions/operator_inputs.h"
+#include "profiler/questions/flops/operator_inputs.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 

@@ -1,5 +1,5 @@
 // Inputs of operators in the words of recordings of ours and of PyTorch's profiler.
-#include "profiler/questions/operator_inputs.h"
+#include "profiler/questions/flops/operator_inputs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

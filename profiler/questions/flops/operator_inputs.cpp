@@ -1,4 +1,4 @@
-#include "profiler/questions/operator_inputs.h"
+#include "profiler/questions/flops/operator_inputs.h"
 
 #include <nlohmann/json.hpp>
 
