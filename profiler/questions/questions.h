@@ -47,7 +47,10 @@ inline constexpr Question kEfficiency{
     "Throughput is tokens of the median step over its time, warm-up and validation "
     "left out. MFU is throughput x FLOPs per token / the peak of all ranks, by "
     "each of the ways in use to count FLOPs; N parameters, L layers, C hidden "
-    "size, T context. Goodput is the time of steps that train / the wall time of "
+    "size, T context. Of recorded programs and traces MFU is what forward and backward need, by "
+    "the shapes of matrix products, attention and convolutions of up to 20 steady steps, or 6 N x "
+    "tokens, / time / the peak; HFU has what backward computes again as well. Goodput is the time "
+    "of steps that train / the wall time of "
     "all ranks. Energy is what counters of devices say, of the steps between "
     "samples.",
     "PaLM, arXiv 2204.02311, appendix B; goodput: arXiv 2502.06982", askEfficiency};
