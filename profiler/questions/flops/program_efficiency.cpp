@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -126,7 +127,10 @@ Result<void> addProgramRates(const Asked& asked, const std::vector<RankEvents>& 
             "Peak of all ranks: {} ({}).",
             quantityText(*mfu.peakFlops, Unit::kFlops, Digits::kScreen).joined(), mfu.peakSource));
     if (!rates.rates.empty()) answer.tables.push_back(rateTable(rates.rates, throughput, mfu));
-    if (!counted->flops.empty()) answer.tables.push_back(rankTable(*counted));
+    const bool any =
+        std::any_of(counted->flops.begin(), counted->flops.end(),
+                    [](const StepFlops& each) { return each.operators > 0 || each.unknown > 0; });
+    if (any) answer.tables.push_back(rankTable(*counted));
     return {};
 }
 

@@ -250,7 +250,7 @@ TEST_F(EfficiencyPageTest, AnImportedTraceSaysWhatIsMissing) {
     settleWhole();
     EXPECT_EQ(page().frame().state(), PageFrame::State::kNothing);
     EXPECT_TRUE(says(u"MFU unknown"_s));
-    EXPECT_TRUE(says(u"which model was trained"_s));
+    EXPECT_TRUE(says(u"FLOPs are not known"_s));
     // a recording that says more is full again
     open();
     EXPECT_EQ(page().frame().state(), PageFrame::State::kFull);
