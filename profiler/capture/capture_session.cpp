@@ -1,5 +1,7 @@
 #include "profiler/capture/capture_session.h"
 
+#include "profiler/capture/thread_own.h"
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -19,10 +21,8 @@ struct OwnQueue {
     std::shared_ptr<ThreadQueue> queue;
 
     OwnQueue() = default;
-    OwnQueue(std::uint64_t of, std::shared_ptr<ThreadQueue> its)
-        : generation(of), queue(std::move(its)) {}
-    OwnQueue(OwnQueue&&) = default;
-    OwnQueue& operator=(OwnQueue&&) = default;
+    OwnQueue(const OwnQueue&) = delete;
+    OwnQueue& operator=(const OwnQueue&) = delete;
     ~OwnQueue() {
         if (queue) queue->release();
     }
@@ -47,7 +47,9 @@ const Context& effectiveContext() {
 }
 
 CaptureSession::CaptureSession(const SessionOptions& options, EventSink& sink)
-    : m_options(options), m_clock(options.originNs), m_sink(sink), m_generation(++g_generations) {}
+    : m_options(options), m_clock(options.originNs), m_sink(sink), m_generation(++g_generations) {
+    m_late.operatorLane = lanes::kOperators.id;
+}
 
 CaptureSession::~CaptureSession() = default;
 
@@ -63,11 +65,13 @@ void CaptureSession::declareLane(const FixedLane& lane) {
 }
 
 ThreadQueue& CaptureSession::threadQueue() {
-    thread_local OwnQueue own;
-    if (own.generation == m_generation) return *own.queue;
-    if (own.queue) own.queue->release();
-    own = {m_generation, newQueue()};
-    return *own.queue;
+    auto* own = threadOwn<OwnQueue>();
+    if (own == nullptr) return m_late;
+    if (own->generation == m_generation) return *own->queue;
+    if (own->queue) own->queue->release();
+    own->queue = newQueue();
+    own->generation = m_generation;
+    return *own->queue;
 }
 
 std::shared_ptr<ThreadQueue> CaptureSession::newQueue() {
@@ -197,14 +201,14 @@ void CaptureSession::drain(std::int64_t nowNs, bool everything) {
 
 std::uint64_t CaptureSession::emitted() const {
     const MutexLock lock(m_mutex);
-    std::uint64_t total = m_rareEmitted;
+    std::uint64_t total = m_rareEmitted + m_late.emitted();
     for (const auto& queue : m_queues) total += queue->emitted();
     return total;
 }
 
 std::uint64_t CaptureSession::dropped() const {
     const MutexLock lock(m_mutex);
-    std::uint64_t total = m_rareDropped;
+    std::uint64_t total = m_rareDropped + m_late.dropped();
     for (const auto& queue : m_queues) total += queue->dropped();
     return total;
 }

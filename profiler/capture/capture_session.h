@@ -106,7 +106,8 @@ public:
                      const std::string& unit = {}, std::optional<std::int32_t> order = {});
     void declareLane(const FixedLane& lane);
 
-    /// Queue of the calling thread, perhaps one that another thread had before it ended.
+    /// Queue of the calling thread, perhaps one that another thread had before it ended. In
+    /// destructors that run after the thread's own, one that drops and counts.
     ThreadQueue& threadQueue();
     /// Operator lane of the calling thread, declared at its first call: lanes::kOperators for the
     /// first thread, "operators (thread N)" for others.
@@ -140,6 +141,7 @@ private:
     EventSink& m_sink;
     const std::uint64_t m_generation;  ///< tells this session's thread queues from older ones
     StringTable m_strings;
+    ThreadQueue m_late{0};
     std::atomic<bool> m_detailed{true};
 
     mutable Mutex m_mutex;

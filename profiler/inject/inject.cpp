@@ -20,7 +20,8 @@ char g_why[512];
 
 /// Of this process, while it is recorded.
 ProcessSession* session() {
-    return g_session.load(std::memory_order_acquire);
+    ProcessSession* own = g_session.load(std::memory_order_acquire);
+    return own != nullptr && !own->isLost() ? own : nullptr;
 }
 
 /// A session that failed is not used again.
@@ -48,8 +49,14 @@ void guarded(Use use) noexcept {
 
 /// Only what may be called between fork() and exec().
 void forgetInChild() {
-    if (const ProcessSession* parents = session()) parents->closeInChild();
+    if (const ProcessSession* parents = g_session.load()) parents->closeInChild();
     g_session.store(nullptr);
+}
+
+/// The recorder has gone.
+void switchOffWhenLost() noexcept {
+    ProcessSession* own = g_session.load();
+    if (own != nullptr && own->isLost()) own->marks().stop();
 }
 
 void atExit(int status, void*) {
@@ -98,7 +105,7 @@ const ShardscopeApi kApi{
     shardscope_first_forward};
 
 std::int32_t startOnce() {
-    if (session() != nullptr) return 1;
+    if (g_session.load() != nullptr) return 1;
     const auto options = optionsFromEnvironment();
     auto started = options ? ProcessSession::start(*options) : failure(options);
     if (!started) {
@@ -143,8 +150,7 @@ const char* shardscope_why(void) {
 
 std::int32_t shardscope_level(void) {
     const ProcessSession* own = session();
-    return own == nullptr || own->isLost() ? SHARDSCOPE_OFF
-                                           : static_cast<std::int32_t>(own->level());
+    return own == nullptr ? SHARDSCOPE_OFF : static_cast<std::int32_t>(own->level());
 }
 
 const ShardscopeApi* shardscope_api(void) {
@@ -170,6 +176,7 @@ void shardscope_first_forward(void) {
 void shardscope_step(const char* source) {
     const std::int64_t nowNs = hostNow();
     guarded([&](ProcessSession& own) { own.marks().stepEnds(source, nowNs); });
+    switchOffWhenLost();
 }
 
 void shardscope_metric(const char* name, double value) {

@@ -103,7 +103,7 @@ void ProcessSession::startThread() {
 }
 
 void ProcessSession::run() {
-    while (!m_link.isLost()) {
+    while (!m_link.isLost() && !m_finished) {
         m_link.turn(kTurnMs, [this](const capture::LinkMessage& order) { take(order); });
         const std::int64_t nowNs = hostNow();
         std::uint64_t asked = 0;
@@ -186,6 +186,7 @@ void ProcessSession::finish(int status) {
     flush(kMostMs);
     post(capture::ProcessEnding{status, m_capture.emitted(), m_capture.dropped() + m_lostEvents});
     flush(kMostMs);
+    m_finished = true;
 }
 
 void ProcessSession::strings(StringId first, const std::vector<std::string>& texts) {

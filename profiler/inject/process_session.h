@@ -47,7 +47,7 @@ public:
     void log(const char* level, std::string text);
     /// Everything recorded so far is sent, within `milliseconds`.
     void flush(int milliseconds);
-    /// exit() was called.
+    /// exit() was called. Ends our thread.
     void finish(int status);
     /// The recorder is gone: nothing is recorded any more.
     [[nodiscard]] bool isLost() const { return m_link.isLost(); }
@@ -77,6 +77,7 @@ private:
     SpanRecorder m_spans;
     CollectiveTable m_collectives;
     std::atomic<std::uint64_t> m_lostEvents{0};  ///< of chunks that found no room
+    std::atomic<bool> m_finished{false};
     std::int64_t m_nextSampleNs = 0;
     std::int64_t m_nextProgressNs = 0;
 

@@ -1,5 +1,6 @@
 #include "profiler/inject/span_recorder.h"
 
+#include "profiler/capture/thread_own.h"
 #include "storage/model/host_clock.h"
 
 #include <algorithm>
@@ -152,9 +153,8 @@ struct SpanRecorder::Thread {
     }
 };
 
-SpanRecorder::Thread& SpanRecorder::thread() {
-    thread_local Thread own;
-    return own;
+SpanRecorder::Thread* SpanRecorder::thread() {
+    return capture::threadOwn<Thread>();
 }
 
 SpanRecorder::SpanRecorder(capture::CaptureSession& session, StepMarks& marks,
@@ -217,7 +217,9 @@ StringId SpanRecorder::argumentsOf(Thread& thread, const ShardscopeSpan& span) {
 }
 
 void SpanRecorder::begin(const ShardscopeSpan& span, std::int64_t nowNs) {
-    Thread& own = thread();
+    Thread* const known = thread();
+    if (known == nullptr) return;
+    Thread& own = *known;
     if (own.generation != m_session.generation()) {
         own.forget();
         own.generation = m_session.generation();
@@ -255,8 +257,9 @@ void SpanRecorder::begin(const ShardscopeSpan& span, std::int64_t nowNs) {
 }
 
 void SpanRecorder::end(std::int64_t nowNs) {
-    Thread& own = thread();
-    if (own.open.empty()) return;
+    Thread* const known = thread();
+    if (known == nullptr || known->open.empty()) return;
+    Thread& own = *known;
     const OpenSpan open = own.open.back();
     own.open.pop_back();
     if (open.generation != m_session.generation()) return;
@@ -281,20 +284,21 @@ void SpanRecorder::end(std::int64_t nowNs) {
 }
 
 StringId SpanRecorder::outermost() const {
-    const Thread& own = thread();
-    for (const OpenSpan& open : own.open)
+    const Thread* const own = thread();
+    if (own == nullptr) return kEmptyString;
+    for (const OpenSpan& open : own->open)
         if (open.recorded && !open.isRange && open.generation == m_session.generation())
             return open.name;
     return kEmptyString;
 }
 
 void SpanRecorder::beginUnrecorded() {
-    thread().open.emplace_back();
+    if (Thread* const own = thread()) own->open.emplace_back();
 }
 
 void SpanRecorder::endUnrecorded() {
-    Thread& own = thread();
-    if (!own.open.empty()) own.open.pop_back();
+    Thread* const own = thread();
+    if (own != nullptr && !own->open.empty()) own->open.pop_back();
 }
 
 }  // namespace shardscope::inject

@@ -45,7 +45,8 @@ private:
         StringId id;
         NameUse use = NameUse::kNone;
     };
-    static Thread& thread();
+    /// Null in destructors that run after the thread's own.
+    static Thread* thread();
     [[nodiscard]] Name nameOf(Thread& thread, std::string_view name);
     [[nodiscard]] NameUse useOf(std::string_view name) const;
     [[nodiscard]] StringId argumentsOf(Thread& thread, const ShardscopeSpan& span);

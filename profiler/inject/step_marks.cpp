@@ -1,6 +1,7 @@
 #include "profiler/inject/step_marks.h"
 
 #include "profiler/collectors/host/process_usage.h"
+#include "profiler/inject/inject_api.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/lanes.h"
 
@@ -66,6 +67,10 @@ void StepMarks::onLevel(void (*set)(std::int32_t level)) {
 void StepMarks::setLevel(CaptureLevel level) {
     if (m_level.exchange(level) == level) return;
     if (auto* set = m_onLevel.load()) set(static_cast<std::int32_t>(level));
+}
+
+void StepMarks::stop() {
+    if (auto* set = m_onLevel.exchange(nullptr)) set(SHARDSCOPE_OFF);
 }
 
 /// The first thread that does what only training does is the thread of the steps.

@@ -64,6 +64,9 @@ public:
     void nodeEnds(std::int64_t nowNs) { m_nodeEndNs.store(nowNs, std::memory_order_relaxed); }
     /// For each change of level, on the thread that ends the step.
     void onLevel(void (*set)(std::int32_t level));
+    /// Nothing will be recorded any more: what observes the program for us is switched off. Only
+    /// from a step of the program: at exit PyTorch's own list of observers may be gone.
+    void stop();
 
 private:
     struct Open {

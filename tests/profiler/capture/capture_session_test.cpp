@@ -59,6 +59,28 @@ TEST(CaptureSession, DropsAndCountsWhatAFullQueueCannotTake) {
     EXPECT_EQ(kept.spans.size() + session.dropped(), 1000U);
 }
 
+/// Destroyed after what the session has of the thread, as it was made before.
+struct PushesAtTheEnd {
+    CaptureSession* session = nullptr;
+    ~PushesAtTheEnd() {
+        if (session != nullptr) session->threadQueue().push(span(2, 1));
+    }
+};
+
+TEST(CaptureSession, DropsAndCountsWhatComesAfterTheThreadsOwnIsGone) {
+    KeptEvents kept;
+    CaptureSession session({}, kept);
+    std::thread([&] {
+        thread_local PushesAtTheEnd late;
+        late.session = &session;
+        session.threadQueue().push(span(1, 1));
+    }).join();
+    session.drain(0, true);
+    EXPECT_THAT(kept.spans, ElementsAre(span(1, 1)));
+    EXPECT_EQ(session.emitted(), 2U);
+    EXPECT_EQ(session.dropped(), 1U);
+}
+
 TEST(CaptureSession, LosesNothingFromManyThreadsWhileDraining) {
     KeptEvents kept;
     CaptureSession session({}, kept);
