@@ -59,7 +59,7 @@ HEADERS_ELSEWHERE = re.compile(
     r"|cuda.*|driver_types\.h|cupti.*|nccl\.h|nvtx.*|cooperative_groups.*|omp\.h|[a-z_]+|Q[A-Z]\w*|Qt\w*)$")
 PYTHON = {"python3-zstandard": "zstandard"}  # package: modules
 # Modules of PyPI, for tests and benches that say so where they are absent.
-PYTHON_OPTIONAL = {"torch", "numpy", "pandas", "hta", "perfetto", "transformers", "tiktoken",
+PYTHON_OPTIONAL = {"torch", "accelerate", "lightning", "numpy", "pandas", "hta", "perfetto", "transformers", "tiktoken",
                    "google", "matplotlib", "cupti", "psutil",
                    "gpt_reference"}
 
