@@ -112,7 +112,7 @@ void ProcessSession::run() {
             asked = m_flushAsked;
         }
         const bool everything = asked != m_flushDone;
-        sample(nowNs);
+        if (!m_ending) sample(nowNs);
         reportProgress(nowNs);
         m_settledNs = nowNs - kSettleNs;
         m_capture.drain(nowNs, everything);
@@ -183,6 +183,7 @@ void ProcessSession::flush(int milliseconds) {
 
 void ProcessSession::finish(int status) {
     constexpr int kMostMs = 2000;
+    m_ending = true;  // what is sampled after the account below would be too much
     flush(kMostMs);
     post(capture::ProcessEnding{status, m_capture.emitted(), m_capture.dropped() + m_lostEvents});
     flush(kMostMs);

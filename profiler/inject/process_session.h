@@ -77,7 +77,7 @@ private:
     SpanRecorder m_spans;
     CollectiveTable m_collectives;
     std::atomic<std::uint64_t> m_lostEvents{0};  ///< of chunks that found no room
-    std::atomic<bool> m_finished{false};
+    std::atomic<bool> m_ending{false}, m_finished{false};
     std::int64_t m_nextSampleNs = 0;
     std::int64_t m_nextProgressNs = 0;
 

@@ -90,12 +90,17 @@ void RankNumbers::note(StepIndex step) {
     m_steps = std::max(m_steps, step.value + 1);
 }
 
+void RankNumbers::note(std::uint64_t emitted, std::uint64_t dropped) {
+    m_emitted = std::max(m_emitted, emitted);
+    m_dropped = std::max(m_dropped, dropped);
+}
+
 AttemptOffsets RankNumbers::next() {
     if (m_attempts == 0) {
         ++m_attempts;
         return {};
     }
-    return {m_attempts++, m_strings, m_steps};
+    return {m_attempts++, m_strings, m_steps, m_emitted, m_dropped};
 }
 
 }  // namespace shardscope::launch

@@ -82,6 +82,7 @@ struct AttemptOffsets {
     std::uint32_t attempt = 0;
     std::uint32_t strings = 0;
     std::int32_t steps = 0;
+    std::uint64_t emitted = 0, dropped = 0;  ///< events, as far as they were counted
 
     /// Far above any sequence of one attempt, and within what a drawn collective has room for.
     [[nodiscard]] std::uint64_t sequences() const { return std::uint64_t{attempt} << 40; }
@@ -96,6 +97,8 @@ class RankNumbers {
 public:
     void note(const capture::NewStrings& strings);
     void note(StepIndex step);
+    /// Events of all attempts so far.
+    void note(std::uint64_t emitted, std::uint64_t dropped);
     /// For the next process of this rank; none before it: all 0.
     AttemptOffsets next();
 
@@ -103,6 +106,7 @@ private:
     std::uint32_t m_attempts = 0;
     std::uint32_t m_strings = 0;
     std::int32_t m_steps = 0;
+    std::uint64_t m_emitted = 0, m_dropped = 0;
 };
 
 }  // namespace shardscope::launch

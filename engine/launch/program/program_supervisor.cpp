@@ -198,9 +198,7 @@ void ProgramSupervisor::take(Peer& peer, capture::LinkMessage& message) {
         claim(peer, claimed->rank, claimed->source);
     } else if (const auto* ending = std::get_if<capture::ProcessEnding>(&message)) {
         peer.link.ending = *ending;
-        if (peer.link.rank)
-            m_sink.message(*peer.link.rank,
-                           run::RankFinished{ending->emitted, ending->dropped, false});
+        if (peer.link.rank) finish(peer, 0);
     } else if (peer.link.rank) {
         pass(peer, message);
     } else {
@@ -255,9 +253,15 @@ void ProgramSupervisor::claim(Peer& peer, std::int32_t rank, const std::string& 
             "", number);
     introduce(peer);
     peer.link.release([&](capture::LinkMessage& held) { pass(peer, held); });
-    if (peer.link.ending)
-        m_sink.message(
-            number, run::RankFinished{peer.link.ending->emitted, peer.link.ending->dropped, false});
+    if (peer.link.ending) finish(peer, 0);
+}
+
+/// What it and the attempts before it recorded, and `more` events of ours.
+void ProgramSupervisor::finish(const Peer& peer, std::uint64_t more) {
+    const run::RankFinished finished{peer.offsets.emitted + peer.link.ending->emitted + more,
+                                     peer.offsets.dropped + peer.link.ending->dropped, false};
+    m_numbers[*peer.link.rank].note(finished.emitted, finished.dropped);
+    m_sink.message(*peer.link.rank, finished);
 }
 
 void ProgramSupervisor::introduce(Peer& peer) {
@@ -297,7 +301,10 @@ void ProgramSupervisor::pass(Peer& peer, capture::LinkMessage& message) {
     } else if (auto* step = std::get_if<capture::StepEnded>(&message)) {
         step->step.rank = rank;
         step->step.step.value += peer.offsets.steps;
+        step->step.emitted += peer.offsets.emitted;
+        step->step.dropped += peer.offsets.dropped;
         m_numbers[rank].note(step->step.step);
+        m_numbers[rank].note(step->step.emitted, step->step.dropped);
         ++peer.link.steps;
         step->step.tokens = tokensPerStep(peer.link.facts);
         std::string& sources = peer.link.facts["step_source"];
@@ -516,10 +523,10 @@ void ProgramSupervisor::concludeSamples() {
         m_sink.message(rank, exited);
         return;
     }
+    const Peer* newest = nullptr;
     for (const Peer& each : m_peers)
-        if (each.link.rank == rank && each.link.ending)
-            m_sink.message(rank, run::RankFinished{each.link.ending->emitted + m_samples.count(),
-                                                   each.link.ending->dropped, false});
+        if (each.link.rank == rank) newest = &each;
+    if (newest != nullptr && newest->link.ending) finish(*newest, m_samples.count());
 }
 
 void ProgramSupervisor::concludeProcesses() {

@@ -111,6 +111,7 @@ private:
     void claim(Peer& peer, std::int32_t rank, const std::string& source);
     void pass(Peer& peer, capture::LinkMessage& message);
     void introduce(Peer& peer);
+    void finish(const Peer& peer, std::uint64_t more);
     void fact(Peer& peer, const capture::ProcessFact& fact);
     void say(Severity severity, const std::string& code, const std::string& text,
              const std::string& remedy, std::optional<RankId> rank);

@@ -30,19 +30,33 @@ class LateCalls(unittest.TestCase):
                                        stdout=subprocess.PIPE, check=True, text=True).stdout
                 self.assertIn("NODELETE", facts)
 
+    def setUp(self):
+        held = tempfile.TemporaryDirectory()
+        self.addCleanup(held.cleanup)
+        self.program, self.recording = os.path.join(held.name, "late_calls"), os.path.join(held.name, "run.sscope")
+        subprocess.run([os.environ.get("CC", "cc"), "-Wall", "-Werror", "-I", str(HERE.parents[2]),
+                        str(HERE / "late_calls.c"), "-o", self.program, "-ldl", "-lpthread"], check=True)
+
+    def report_of(self, *command):
+        done = subprocess.run([PROGRAM, "record", "-o", self.recording, "--capture", "full", "--", *command],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=SECONDS)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertNotIn("was not recorded", done.stderr)
+        asked = subprocess.run([PROGRAM, "report", "--json", self.recording], stdout=subprocess.PIPE, check=True,
+                               timeout=SECONDS)
+        return json.loads(asked.stdout)
+
     def test_calls_after_the_end(self):
-        with tempfile.TemporaryDirectory() as folder:
-            program, recording = os.path.join(folder, "late_calls"), os.path.join(folder, "run.sscope")
-            subprocess.run([os.environ.get("CC", "cc"), "-Wall", "-Werror", "-I", str(HERE.parents[2]),
-                            str(HERE / "late_calls.c"), "-o", program, "-ldl", "-lpthread"], check=True)
-            done = subprocess.run([PROGRAM, "record", "-o", recording, "--capture", "full", "--", program],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=SECONDS)
-            self.assertEqual(done.returncode, 7, done.stderr)
-            self.assertNotIn("was not recorded", done.stderr)
-            asked = subprocess.run([PROGRAM, "report", "--json", recording], stdout=subprocess.PIPE, check=True,
-                                   timeout=SECONDS)
-            process, = json.loads(asked.stdout)["processes"]
-            self.assertEqual(process["exit_code"], 7, process)
+        process, = self.report_of(self.program)["processes"]
+        self.assertEqual(process["exit_code"], 7, process)
+
+    def test_attempts_of_a_rank_are_counted_together(self):
+        report = self.report_of("sh", "-c", "$0; $0; exit 7", self.program)
+        ranks = [each for each in report["processes"] if each["rank"] == 0]
+        self.assertEqual([each["attempt"] for each in ranks], [0, 1])
+        asked = subprocess.run([PROGRAM, "query", "--json", self.recording, "SELECT emitted - dropped FROM ranks"],
+                               stdout=subprocess.PIPE, check=True, timeout=SECONDS)
+        self.assertEqual(json.loads(asked.stdout)["rows"], [[report["events"]]])
 
 
 if __name__ == "__main__":
