@@ -90,20 +90,31 @@ void StepMarks::beginStep(std::int64_t nowNs) {
 }
 
 void StepMarks::firstForward(std::int64_t nowNs) {
-    if (!isStepThread() || m_stepBeginNs) return;
+    if (!isStepThread()) return;
+    const MutexLock lock(m_state);
+    beginFirst(nowNs);
+}
+
+void StepMarks::beginFirst(std::int64_t nowNs) {
+    if (m_stepBeginNs) return;
     m_step.store(0);
     m_hostCores.skip(nowNs);
     beginStep(nowNs);
 }
 
 bool StepMarks::stepEnds(std::string_view source, std::int64_t nowNs) {
+    const MutexLock lock(m_state);
+    return endStep(source, nowNs);
+}
+
+bool StepMarks::endStep(std::string_view source, std::int64_t nowNs) {
     const int rank = rankOf(source);
     if (rank < m_sourceRank || rank < 0) return false;
     m_thread.store(ownThread());
     m_source = source;
     m_sourceRank = rank;
     // Nothing came before that could be its beginning.
-    if (!m_stepBeginNs) firstForward(nowNs);
+    beginFirst(nowNs);
     close(nowNs);
     const StepIndex step = this->step();
     const collectors::ProcessUsage usage = collectors::processUsage();
@@ -177,6 +188,7 @@ void StepMarks::close(std::int64_t nowNs) {
 
 void StepMarks::begins(NameUse use, std::int64_t nowNs) {
     if (!isStepThread()) return;
+    const MutexLock lock(m_state);
     if (use == NameUse::kForward) {
         closeBackward(nowNs);
         if (!m_forwardNs) m_forwardNs = nowNs;
@@ -190,6 +202,7 @@ void StepMarks::begins(NameUse use, std::int64_t nowNs) {
 
 void StepMarks::nodeBegins(std::int64_t sequence, std::int64_t nowNs) {
     if (!isStepThread()) return;
+    const MutexLock lock(m_state);
     if (m_backwardNs && (sequence < m_firstNode || m_firstNode < 0 || sequence < 0)) {
         m_firstNode = std::max(m_firstNode, sequence);
         return;
@@ -209,6 +222,7 @@ void StepMarks::ends(NameUse use, std::int64_t nowNs) {
     } else if (use == NameUse::kStepRange) {
         stepEnds("range", nowNs);
     } else if (const auto phase = phaseOf(use); phase && isStepThread()) {
+        const MutexLock lock(m_state);
         // Of an optimizer whose step has ended within it, nothing is open any more.
         if (!m_open || m_open->phase != *phase) return;
         emit(*phase, m_open->beginNs, nowNs);

@@ -75,11 +75,13 @@ private:
     };
 
     [[nodiscard]] bool isStepThread();
-    void close(std::int64_t nowNs);
-    void closeBackward(std::int64_t nowNs);
-    void emit(Phase phase, std::int64_t beginNs, std::int64_t endNs);
+    void beginFirst(std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
+    bool endStep(std::string_view source, std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
+    void close(std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
+    void closeBackward(std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
+    void emit(Phase phase, std::int64_t beginNs, std::int64_t endNs) SHARDSCOPE_REQUIRES(m_state);
     void enter(Phase phase) { m_phase.store(phase, std::memory_order_relaxed); }
-    void beginStep(std::int64_t nowNs);
+    void beginStep(std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
     void setLevel(CaptureLevel level);
 
     capture::CaptureSession& m_session;
@@ -94,7 +96,8 @@ private:
     Mutex m_mutex;
     CaptureSchedule m_schedule SHARDSCOPE_GUARDED_BY(m_mutex);
 
-    // The thread of the steps.
+    // The thread of the steps; a program may have several that end steps.
+    Mutex m_state;
     std::array<StringId, kPlaces<Phase>> m_phaseNames{};
     StringId m_stepName;
     int m_sourceRank = -1;

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Recorded or not, a program computes the same losses, bit for bit, and ends the same.
 
-  same_losses_test.py --python PYTHON --shardscope SHARDSCOPE [--repeats N] [PROGRAM...]
+  same_losses_test.py --python PYTHON --shardscope SHARDSCOPE [--repeats N] [--levels LEVEL...]
+    [--programs PROGRAM...]
 
-Each PROGRAM (programs.py; default: plain, ddp) runs N times as it is and N times at each level. Exits with
+Each PROGRAM (programs.py; default: plain, ddp) runs N times as it is and N times at each LEVEL (full,
+steps). Exits with
 77 where PYTHON has no PyTorch.
 """
 import argparse
@@ -14,7 +16,6 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-LEVELS = ("full", "steps")
 SECONDS = 300
 
 
@@ -40,7 +41,7 @@ def runs(ask, name):
     """The number of those that differ."""
     first = outcome(command(ask, name))
     wrong = int(first[0] != 0 or not first[1])
-    counts = {"plain": 1, **{level: 0 for level in LEVELS}}
+    counts = {"plain": 1, **{level: 0 for level in ask.levels}}
     with tempfile.TemporaryDirectory() as folder:
         record = [ask.shardscope, "record", "-f", "-o", folder + "/run.sscope", "--capture"]
         for _ in range(ask.repeats):
@@ -50,7 +51,8 @@ def runs(ask, name):
                 counts[kind] += 1
                 if one[:2] != first[:2]:
                     wrong += 1
-                    print(f"{name}, {kind}: it ended with {one[0]}, or has other losses\n{one[2][-2000:]}")
+                    other = sorted(set(one[1]) ^ set(first[1]))[:4]
+                    print(f"{name}, {kind}: it ended with {one[0]}, not {first[0]}; losses {other}\n{one[2][-2000:]}")
     print(f"{name}: {len(first[1])} losses; runs " + ", ".join(f"{kind} {count}" for kind, count in counts.items()) +
           f"; different {wrong}", flush=True)
     return wrong
@@ -61,7 +63,8 @@ def main():
     ap.add_argument("--python", required=True)
     ap.add_argument("--shardscope", required=True)
     ap.add_argument("--repeats", type=int, default=2)
-    ap.add_argument("programs", nargs="*", default=["plain", "ddp"])
+    ap.add_argument("--levels", nargs="*", default=["full", "steps"])
+    ap.add_argument("--programs", nargs="*", default=["plain", "ddp"])
     ask = ap.parse_args()
     if not has_torch(ask.python):
         print("skipped:", ask.python, "has no PyTorch")
