@@ -132,7 +132,7 @@ void CaptureSession::push(const std::vector<SpanEvent>& spans) {
 }
 
 void CaptureSession::collect() {
-    std::vector<ThreadQueue*> queues;
+    std::vector<ThreadQueue*> queues{&m_late};
     {
         const MutexLock lock(m_mutex);
         for (const auto& queue : m_queues) queues.push_back(queue.get());

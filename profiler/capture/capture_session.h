@@ -107,7 +107,7 @@ public:
     void declareLane(const FixedLane& lane);
 
     /// Queue of the calling thread, perhaps one that another thread had before it ended. In
-    /// destructors that run after the thread's own, one that drops and counts.
+    /// destructors that run after the thread's own, one for all threads.
     ThreadQueue& threadQueue();
     /// Operator lane of the calling thread, declared at its first call: lanes::kOperators for the
     /// first thread, "operators (thread N)" for others.
@@ -130,6 +130,8 @@ public:
     [[nodiscard]] std::uint64_t dropped() const;
 
 private:
+    static constexpr std::size_t kLateCapacity = 1024;
+
     std::shared_ptr<ThreadQueue> newQueue();
     void collect();
     void send(bool everything);
@@ -141,7 +143,7 @@ private:
     EventSink& m_sink;
     const std::uint64_t m_generation;  ///< tells this session's thread queues from older ones
     StringTable m_strings;
-    ThreadQueue m_late{0};
+    ThreadQueue m_late{kLateCapacity, true};
     std::atomic<bool> m_detailed{true};
 
     mutable Mutex m_mutex;

@@ -1,10 +1,12 @@
 // One producing thread's way into the capture: two bounded queues without locks.
 //
-// The producer never allocates, locks or waits; a full queue drops the event and counts it.
+// The producer never allocates, locks or waits; a full queue drops the event and counts it. Of a
+// queue that is shared, producers lock.
 // One consumer (the thread that calls CaptureSession::drain).
 #pragma once
 
 #include "storage/model/events.h"
+#include "storage/model/mutex.h"
 
 #include <readerwriterqueue/readerwriterqueue.h>
 
@@ -17,10 +19,11 @@ namespace shardscope::capture {
 
 class ThreadQueue {
 public:
-    explicit ThreadQueue(std::size_t capacity) : m_spans(capacity), m_memory(capacity) {}
+    explicit ThreadQueue(std::size_t capacity, bool shared = false)
+        : m_shared(shared), m_spans(capacity), m_memory(capacity) {}
 
-    void push(const SpanEvent& event) { count(m_spans.try_enqueue(event)); }
-    void push(const MemoryEvent& event) { count(m_memory.try_enqueue(event)); }
+    void push(const SpanEvent& event) { put(m_spans, event); }
+    void push(const MemoryEvent& event) { put(m_memory, event); }
 
     /// Its thread has ended: once it is empty, another thread may have it.
     void release() { m_free.store(true, std::memory_order_release); }
@@ -46,6 +49,12 @@ public:
     }
 
 private:
+    template <class Event>
+    void put(moodycamel::ReaderWriterQueue<Event>& queue, const Event& event) {
+        if (!m_shared) return count(queue.try_enqueue(event));
+        const MutexLock lock(m_producers);
+        count(queue.try_enqueue(event));
+    }
     // Only the producer writes the counters, so a plain increment is enough.
     void count(bool accepted) {
         m_emitted.store(m_emitted.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -55,6 +64,8 @@ private:
         }
     }
 
+    const bool m_shared;
+    Mutex m_producers;
     moodycamel::ReaderWriterQueue<SpanEvent> m_spans;
     moodycamel::ReaderWriterQueue<MemoryEvent> m_memory;
     std::atomic<std::uint64_t> m_emitted{0};

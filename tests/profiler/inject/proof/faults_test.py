@@ -222,7 +222,8 @@ class Faults(unittest.TestCase):
         for each in (command, self.recorded(command)):
             pathlib.Path(self.environment["READY"]).unlink(missing_ok=True)
             started = subprocess.Popen(each, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
             while not os.path.exists(self.environment["READY"]):
                 self.assertIsNone(started.poll(), "it ended before it was ready")
                 select.select([], [], [], 0.01)
