@@ -196,6 +196,30 @@ class Programs(unittest.TestCase):
             task.communicate(timeout=PATIENCE)
         self.assertEqual([task.returncode for task in tasks], [0] * 4)
 
+    def test_a_task_without_the_program_is_said_and_the_others_run(self):
+        missing = self.hosts.nodes[1].folder / "only-on-a"
+        tasks = []
+        for rank in (0, 1):
+            variables = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1,
+                         "MASTER_ADDR": self.hosts.nodes[0].address, "MASTER_PORT": PORT,
+                         "SHARDSCOPE_TASK_TOKEN": TOKEN}
+            words = ("/bin/sh", "-c", "exit 6") if rank == 0 else (missing,)
+            tasks.append(self.start(self.hosts.nodes[rank], variables, "--", *words))
+        said = [task.communicate(timeout=PATIENCE)[1] for task in tasks]
+        self.assertEqual([task.returncode for task in tasks], [6, 127], said)
+        self.assertIn(f"task 1 on node-b: {missing}", said[0])
+        self.assertIn(f"{missing}", said[1])
+
+    def test_options_that_are_wrong_end_all_tasks_at_once(self):
+        variables = {"WORLD_SIZE": 2, "MASTER_ADDR": self.hosts.nodes[0].address, "MASTER_PORT": PORT,
+                     "SHARDSCOPE_TASK_TOKEN": TOKEN}
+        tasks = [self.start(self.hosts.nodes[rank], {**variables, "RANK": rank, "LOCAL_RANK": 0,
+                                                     "LOCAL_WORLD_SIZE": 1},
+                            *(("--steps", "5") if rank == 0 else ()), "--", "/bin/true")
+                 for rank in (1, 0)]
+        said = [task.communicate(timeout=PATIENCE)[1] for task in tasks]
+        self.assertEqual([task.returncode for task in tasks], [2, 2], said)
+
     def test_tasks_of_several_hosts_need_a_secret(self):
         tasks = self.in_tasks(range(4), token=None)
         said = [task.communicate(timeout=PATIENCE)[1] for task in tasks]

@@ -167,6 +167,27 @@ class Slurm(unittest.TestCase):
         rows = self.query("SELECT count(*) FROM ranks GROUP BY host")
         self.assertEqual([int(row[0]) for row in rows], [2, 2])
 
+    PROGRAM_WORDS = ("--", "/bin/sh", "-c", "sleep 0.3; echo task $SLURM_PROCID; exit $SLURM_PROCID")
+
+    def test_each_task_of_two_nodes_runs_a_program_that_one_task_records(self):
+        status = self.run_to_end(["srun", "-p", "both", "-N", "2", "--ntasks-per-node", "1",
+                                  "--kill-on-bad-exit=0", PROGRAM, "record", "-o", self.output,
+                                  *self.PROGRAM_WORDS],
+                                 MASTER_ADDR="127.0.0.1", SHARDSCOPE_TASK_TOKEN=TOKEN)
+        self.assertEqual(status, 1, self.text())
+        self.assertIn("task 0\n", self.text())
+        self.assertIn("task 1\n", self.text())
+        rows = self.query("SELECT exit_code FROM processes WHERE command LIKE '/bin/sh%' ORDER BY 1")
+        self.assertEqual([row[0] for row in rows], [0, 1])
+
+    def test_a_program_is_submitted_as_a_job(self):
+        status = self.run_to_end([PROGRAM, "record", "--slurm", "--partition both --nodes 2 "
+                                  "--ntasks-per-node 1", "-o", self.output, *self.PROGRAM_WORDS],
+                                 MASTER_ADDR="127.0.0.1")
+        self.assertNotEqual(status, 0, self.text())
+        self.assertIn("task 1\n", self.text())
+        self.assertEqual(self.status(), "failed")
+
     def test_a_first_node_without_an_address_is_said(self):
         status = self.run_to_end(["srun", "-p", "both", "-N", "2", "--ntasks-per-node", "1", "-K1",
                                   *self.record("--steps", "5")], SHARDSCOPE_TASK_TOKEN=TOKEN)

@@ -163,9 +163,10 @@ Result<launch::TaskMeeting> meetTasks(const launch::TaskPlace& task, const std::
     return meeting;
 }
 
-void dismissTasks(const launch::TaskPlace& task, const std::string& interface, int status) {
+void dismissTasks(const launch::TaskPlace& task, const std::string& interface, int status,
+                  launch::TaskWork work) {
     auto signals = SignalRequests::open();
-    auto meeting = launch::TaskMeeting::open(task, productVersion(), interface);
+    auto meeting = launch::TaskMeeting::open(task, productVersion(), interface, work);
     if (!signals || !meeting) return;
     // Tasks that do not come are not reported.
     static_cast<void>(meeting->gather([&] { return !signals->askedToStop(); },

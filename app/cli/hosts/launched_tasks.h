@@ -57,7 +57,8 @@ struct LaunchedTasks {
 
 /// Notifies the tasks that are there, or come within ten seconds, to end with `status`: there is
 /// nothing to record.
-void dismissTasks(const launch::TaskPlace& task, const std::string& interface, int status);
+void dismissTasks(const launch::TaskPlace& task, const std::string& interface, int status,
+                  launch::TaskWork work = launch::TaskWork::kRanks);
 
 /// Of the recording, where tasks on several hosts have proved no secret.
 [[nodiscard]] Diagnostic trustedNetworkNote();

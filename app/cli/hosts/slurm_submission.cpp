@@ -6,6 +6,7 @@
 #include "app/cli/record/run_requests.h"
 #include "engine/launch/process.h"
 #include "engine/launch/slurm/slurm_job.h"
+#include "engine/run/config/run_option.h"
 #include "storage/model/file_descriptor.h"
 
 #include <fcntl.h>
@@ -252,7 +253,9 @@ Result<Submission> prepare(RecordOptions& options) {
     const bool ranksForJob = sayTasks(made.options) && options.givesRanks();
     const int tasks = options.program.empty() ? config->ranks : 1;
     if (!sayTasks(made.options)) made.options.push_back(fmt::format("--ntasks={}", tasks));
-    for (std::string& word : options.arguments(*config)) made.words.push_back(std::move(word));
+    for (std::string& word :
+         options.program.empty() ? options.arguments(*config) : run::toArguments(*config))
+        made.words.push_back(std::move(word));
     withoutRanks(made.words);
     if (ranksForJob) {
         made.words.emplace_back("--ranks");

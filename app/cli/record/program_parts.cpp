@@ -84,6 +84,12 @@ private:
     launch::FrameChannel m_channel;
 };
 
+/// As a shell's where there is no such program here.
+int statusOfError(const Error& error, const RecordOptions& options) {
+    constexpr int kNotFound = 127;
+    return launch::programPath(options.program.front()).empty() ? kNotFound : exitStatus(error);
+}
+
 /// In the child: the status to end with.
 int runOwnTask(FileDescriptor socket, const run::RunConfig& config, const RecordOptions& options) {
     auto signals = PassedSignals::open();
@@ -93,7 +99,7 @@ int runOwnTask(FileDescriptor socket, const run::RunConfig& config, const Record
     part->near = true;
     launch::FarProgram program(launch::FrameChannel(std::move(socket)), std::move(*part));
     const auto end = program.run();
-    return end ? statusOf(*end) : exitStatus(end.error());
+    return end ? statusOf(*end) : statusOfError(end.error(), options);
 }
 
 /// Before this process has any other thread.
@@ -134,8 +140,9 @@ Result<RunEnd> serve(const run::RunConfig& config, const RecordOptions& options,
         if (!part) return failure(part);
         launch::FarProgram program(std::move(recorder), std::move(*part));
         const auto end = program.run();
-        if (!end) return failure(end);
-        return statusOf(*end);
+        if (end) return statusOf(*end);
+        tellError(end.error().message);
+        return statusOfError(end.error(), options);
     };
     const auto status = launch::serveAsTask(service);
     if (!status) return failure(status, fmt::format("task {} of {}", task.rank, task.size));

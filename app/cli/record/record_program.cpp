@@ -1,46 +1,30 @@
 #include "app/cli/console.h"
-#include "app/cli/record/data_path.h"
+#include "app/cli/hosts/launched_tasks.h"
 #include "app/cli/record/passed_signals.h"
 #include "app/cli/record/program_parts.h"
 #include "app/cli/record/program_peak.h"
 #include "app/cli/record/program_recording.h"
 #include "app/cli/record/record_modes.h"
-#include "app/cli/record/run_environment.h"
 #include "app/cli/record/run_progress.h"
 #include "app/cli/record/run_recorder.h"
-#include "app/cli/record/run_requests.h"
-#include "app/cli/version.h"
 #include "engine/launch/agent_file.h"
 #include "engine/launch/host_facts.h"
 #include "engine/launch/process.h"
 #include "engine/launch/program/program_environment.h"
 #include "engine/launch/program/program_supervisor.h"
-#include "engine/run/config/program_run.h"
-#include "profiler/planning/calibration_store.h"
-#include "storage/model/host_clock.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/shell_word.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
-#include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
-#include <filesystem>
-#include <map>
 #include <memory>
-#include <random>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace shardscope::cli {
 namespace {
@@ -120,24 +104,40 @@ Result<void> enterFolder(const std::string& folder) {
                                                   typedWord(folder), std::strerror(errno)));
 }
 
+RunEnd notFound(const RecordOptions& options) {
+    RunEnd end;
+    end.status = RunStatus::kFailed;
+    end.exitStatus = kNotFound;
+    end.message = fmt::format("{}: there is no such program", options.program.front());
+    return end;
+}
+
+/// A task that does not get so far lets the others end.
+Result<RunEnd> recordAsTask(const RecordOptions& options, const launch::TaskPlace& task,
+                            RunProgress& progress) {
+    auto config = programConfig(options);
+    if (config)
+        if (const auto entered = enterFolder(options.folder); !entered) config = failure(entered);
+    if (config) return recordTaskOfProgram(*config, options, task, progress);
+    if (task.isFirst())
+        dismissTasks(task, options.interface(), exitStatus(config.error()),
+                     launch::TaskWork::kProgram);
+    return failure(config);
+}
+
 /// From the options to the end; what keeps the program from being started is an error.
 Result<RunEnd> configureAndRecord(RecordOptions& options, RunProgress& progress) {
     if (options.flags().given("hosts")) return recordProgramOnHosts(options, progress);
+    // A window's run is one by itself.
+    const auto task =
+        options.control.empty() ? programTask(options) : Result<std::optional<launch::TaskPlace>>();
+    if (!task) return failure(task);
+    if (*task) return recordAsTask(options, **task, progress);
     const auto config = programConfig(options);
     if (!config) return failure(config);
     if (const auto entered = enterFolder(options.folder); !entered) return failure(entered);
-    if (launch::programPath(options.program.front()).empty()) {
-        RunEnd end;
-        end.status = RunStatus::kFailed;
-        end.exitStatus = kNotFound;
-        end.message = fmt::format("{}: there is no such program", options.program.front());
-        return end;
-    }
-    if (!options.control.empty()) return record(*config, options, progress);
-    const auto task = programTask(options);
-    if (!task) return failure(task);
-    return *task ? recordTaskOfProgram(*config, options, **task, progress)
-                 : record(*config, options, progress);
+    if (launch::programPath(options.program.front()).empty()) return notFound(options);
+    return record(*config, options, progress);
 }
 
 }  // namespace

@@ -152,6 +152,9 @@ void ProgramHosts::handleOwn(Part& part, const run::Message& message) {
         }
     } else if (const auto* ended = std::get_if<run::ProgramEnded>(&message)) {
         part.ended = *ended;
+        if (!ended->notStarted.empty())
+            say(Severity::kProblem, "program-not-started",
+                fmt::format("{}: {}", nameOf(part), ended->notStarted), "");
     } else if (std::holds_alternative<run::AgentDone>(message)) {
         part.link.done = true;
         if (part.keepsTime) part.link.askLastTime();
@@ -413,9 +416,6 @@ void ProgramHosts::conclude() {
         if (worst == nullptr || (isWell(*worst->ended) && !isWell(*each.ended))) worst = &each;
         if (!m_owners.empty() && m_owners.begin()->second == &each)
             m_outcome.facts = each.ended->facts;
-        if (!each.ended->notStarted.empty())
-            say(Severity::kProblem, "program-not-started",
-                fmt::format("{}: {}", nameOf(each), each.ended->notStarted), "");
     }
     if (worst != nullptr) {
         m_outcome.end.code = worst->ended->code;

@@ -75,6 +75,20 @@ TEST_F(SlurmSubmission, TheJobDoesTheRunThatWasAskedFor) {
                       Not(HasSubstr("'--ranks'")), Not(HasSubstr("'--slurm'"))));
 }
 
+TEST_F(SlurmSubmission, OfAProgramTheJobHasItsWordsAndWhatWasSaidOfIt) {
+    say("COMPLETED Reason=None ExitCode=0:0");
+    std::ofstream(jobOutput()) << "what the job says\n";
+    const auto run =
+        start({"record", "--slurm", "", "-o", output(), "--capture", "light", "--step-range", "s.*",
+               "--stall", "5", "--env", "A=b c", "--", "python", "train.py", "--slurm"});
+    EXPECT_EQ(run->wait(), 0) << run->err();
+    EXPECT_THAT(file("words"), HasSubstr("--ntasks=1"));
+    EXPECT_THAT(
+        file("script"),
+        AllOf(HasSubstr("'--capture' 'light'"), HasSubstr("'--step-range' 's.*'"),
+              HasSubstr("'--stall' '5' '--env' 'A=b c' '--' 'python' 'train.py' '--slurm'")));
+}
+
 TEST_F(SlurmSubmission, MakesTheTasksSecretItself) {
     for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{
              {"--trust-network"}, {"--task-token-file", "token"}}) {
