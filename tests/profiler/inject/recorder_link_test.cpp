@@ -80,7 +80,7 @@ protected:
         return {path, used, {77, 5, "test"}};
     }
     static void turn(RecorderLink& link) {
-        link.turn(0, [](const CaptureChange&) {});
+        link.turn(0, [](const LinkMessage&) {});
     }
     std::string text(const LinkMessage& message) {
         const auto* said = std::get_if<capture::LogText>(&message);
@@ -112,7 +112,7 @@ TEST_F(RecorderLinkTest, TakesOrders) {
     recorder.answer();
     recorder.say(CaptureChange{"light", "", 4});
     CaptureChange order;
-    link.turn(1000, [&](const CaptureChange& change) { order = change; });
+    link.turn(1000, [&](const LinkMessage& said) { order = std::get<CaptureChange>(said); });
     EXPECT_EQ(order.level, "light");
     EXPECT_EQ(order.every, 4);
 }
@@ -145,7 +145,7 @@ TEST_F(RecorderLinkTest, NoticesThatTheRecorderIsGone) {
     recorder.hangUp();
     for (int i = 0; i < 100 && !link.isLost(); ++i) {
         link.post(capture::LogText{"info", "x"});
-        link.turn(10, [](const CaptureChange&) {});
+        link.turn(10, [](const LinkMessage&) {});
     }
     EXPECT_TRUE(link.isLost());
     EXPECT_FALSE(link.post(capture::LogText{"info", "x"}));
