@@ -111,6 +111,14 @@ SHARDSCOPE_EXPORT void shardscope_metric(const char* name, double value);
 /* A range of the calling thread, for programs without PyTorch. */
 SHARDSCOPE_EXPORT void shardscope_range_begin(const char* name);
 SHARDSCOPE_EXPORT void shardscope_range_end(void);
+/* Stand for the methods `wait` of torch.distributed.Work and torch.futures.Future: functions of
+ * Python (METH_VARARGS | METH_KEYWORDS) whose `self` is the method that they stand for. They call
+ * it and return what it returns; from level light on it is a wait of the calling thread. Python's
+ * lock is held. `call`: PyObject_Call(), known before the first of them is called. */
+typedef void* (*shardscope_call_t)(void* callable, void* arguments, void* words);
+SHARDSCOPE_EXPORT void shardscope_waits_call(shardscope_call_t call);
+SHARDSCOPE_EXPORT void* shardscope_work_wait(void* method, void* arguments, void* words);
+SHARDSCOPE_EXPORT void* shardscope_future_wait(void* method, void* arguments, void* words);
 /* Memory category of a live block: "parameter", "gradient", "optimizer". */
 SHARDSCOPE_EXPORT void shardscope_block(const void* block, const char* category);
 /* One line in the log of the recording. */

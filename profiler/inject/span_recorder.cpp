@@ -125,7 +125,10 @@ constexpr Use kUses[] = {{"enumerate(DataLoader)#", NameUse::kData},
                          {"Optimizer.step#", NameUse::kOptimizer},
                          {"Optimizer.zero_grad#", NameUse::kZeroGrad},
                          {"DistributedDataParallel.forward", NameUse::kForward},
-                         {"ProfilerStep#", NameUse::kProfilerStep}};
+                         {"ProfilerStep#", NameUse::kProfilerStep},
+                         {"torch.distributed.Work.wait", NameUse::kWait},
+                         {"torch.futures.Future.wait", NameUse::kWait},
+                         {"_c10d_functional::wait_tensor", NameUse::kWait}};
 
 }  // namespace
 
@@ -234,7 +237,7 @@ void SpanRecorder::begin(const ShardscopeSpan& span, std::int64_t nowNs) {
     open.generation = own.generation;
     if (open.isNode) {
         if (own.nodes++ == 0) m_marks.nodeBegins(span.sequence, nowNs);
-    } else if (name.use != NameUse::kNone && own.nodes == 0) {
+    } else if (name.use != NameUse::kNone && name.use != NameUse::kWait && own.nodes == 0) {
         m_marks.begins(name.use, nowNs);
     }
     // Autograd counts the nodes that it makes: from the second operator of the first forward on.
@@ -267,7 +270,10 @@ void SpanRecorder::end(std::int64_t nowNs) {
         --own.nodes;
         m_marks.nodeEnds(nowNs);
     }
-    if (open.use != NameUse::kNone) m_marks.ends(open.use, nowNs);
+    if (open.use == NameUse::kWait)
+        m_marks.waited(open.startNs, nowNs);
+    else if (open.use != NameUse::kNone)
+        m_marks.ends(open.use, nowNs);
     if (!open.recorded) return;
     if (own.depth > 0) --own.depth;
     SpanEvent event;

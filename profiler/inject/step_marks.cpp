@@ -158,6 +158,18 @@ bool StepMarks::endStep(std::string_view source, std::int64_t nowNs) {
 }
 
 void StepMarks::emit(Phase phase, std::int64_t beginNs, std::int64_t endNs) {
+    const auto end = std::find_if(m_waits.begin(), m_waits.end(),
+                                  [endNs](const Wait& each) { return each.beginNs >= endNs; });
+    for (auto wait = m_waits.begin(); wait != end; ++wait) {
+        emitPiece(phase, beginNs, wait->beginNs);
+        emitPiece(Phase::kWaitOther, wait->beginNs, wait->endNs);
+    }
+    m_waits.erase(m_waits.begin(), end);
+    emitPiece(phase, beginNs, endNs);
+}
+
+/// From where the last one ended.
+void StepMarks::emitPiece(Phase phase, std::int64_t beginNs, std::int64_t endNs) {
     const std::int64_t begin = std::max(beginNs, m_cursorNs);
     if (endNs <= begin) return;
     m_cursorNs = endNs;
@@ -184,6 +196,7 @@ void StepMarks::close(std::int64_t nowNs) {
     closeBackward(nowNs);
     if (m_open) emit(m_open->phase, m_open->beginNs, nowNs);
     m_open.reset();
+    emit(Phase::kNone, nowNs, nowNs);  // what was waited for behind the last phase
 }
 
 void StepMarks::begins(NameUse use, std::int64_t nowNs) {
@@ -198,6 +211,15 @@ void StepMarks::begins(NameUse use, std::int64_t nowNs) {
         m_open = {*phase, nowNs};
         enter(*phase);
     }
+}
+
+void StepMarks::waited(std::int64_t beginNs, std::int64_t nowNs) {
+    if (m_thread != ownThread()) return;
+    const MutexLock lock(m_state);
+    if (!m_stepBeginNs || m_stepLevel < CaptureLevel::kLight) return;
+    // Those within this one.
+    while (!m_waits.empty() && m_waits.back().beginNs >= beginNs) m_waits.pop_back();
+    if (m_waits.size() < kMostWaits) m_waits.push_back({beginNs, nowNs});
 }
 
 void StepMarks::nodeBegins(std::int64_t sequence, std::int64_t nowNs) {

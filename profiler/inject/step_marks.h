@@ -7,7 +7,8 @@
 // optimizer that of Optimizer.step; backward goes from the first of autograd's nodes to the end of
 // the last: they run in falling order of their sequence number, so that a higher one begins another
 // pass; forward is what lies between the end of the phase before, or the beginning of the range
-// DistributedDataParallel.forward after it, and the backward pass.
+// DistributedDataParallel.forward after it, and the backward pass. What the thread waits for within
+// any of them, or between two, is a phase of its own, in between two pieces of that one.
 #pragma once
 
 #include "profiler/capture/capture_session.h"
@@ -23,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shardscope::inject {
 
@@ -33,6 +35,7 @@ enum class NameUse : std::uint8_t {
     kForward,    ///< "DistributedDataParallel.forward"
     kOptimizer,  ///< "Optimizer.step#..."
     kZeroGrad,   ///< "Optimizer.zero_grad#..."
+    kWait,       ///< until a collective has ended (inject_api.h, shardscope_work_wait())
     kProfilerStep,
     kStepRange,  ///< as --step-range asks for
 };
@@ -61,6 +64,8 @@ public:
     void ends(NameUse use, std::int64_t nowNs);
     /// A node of autograd, which is in no other one; -1: without a number, as AccumulateGrad.
     void nodeBegins(std::int64_t sequence, std::int64_t nowNs);
+    /// The calling thread blocked until now; others than that of the steps count for nothing.
+    void waited(std::int64_t beginNs, std::int64_t nowNs);
     void nodeEnds(std::int64_t nowNs) { m_nodeEndNs.store(nowNs, std::memory_order_relaxed); }
     /// For each change of level, on the thread that ends the step.
     void onLevel(void (*set)(std::int32_t level));
@@ -74,12 +79,21 @@ private:
         std::int64_t beginNs = 0;
     };
 
+    struct Wait {
+        std::int64_t beginNs = 0, endNs = 0;
+    };
+    /// Of one phase; what a program waits for beyond them is part of the phase.
+    static constexpr std::size_t kMostWaits = std::size_t{1} << 16;
+
     [[nodiscard]] bool isStepThread();
     void beginFirst(std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
     bool endStep(std::string_view source, std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
     void close(std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
     void closeBackward(std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
+    /// With the waits that began before `endNs`.
     void emit(Phase phase, std::int64_t beginNs, std::int64_t endNs) SHARDSCOPE_REQUIRES(m_state);
+    void emitPiece(Phase phase, std::int64_t beginNs, std::int64_t endNs)
+        SHARDSCOPE_REQUIRES(m_state);
     void enter(Phase phase) { m_phase.store(phase, std::memory_order_relaxed); }
     void beginStep(std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
     void setLevel(CaptureLevel level);
@@ -107,6 +121,7 @@ private:
     std::optional<std::int64_t> m_forwardNs;    ///< a range of forward began there
     std::optional<Open> m_open;                 ///< a range
     std::optional<std::int64_t> m_backwardNs;
+    std::vector<Wait> m_waits;                       ///< in no phase yet; disjoint, by time
     std::int64_t m_firstNode = -1;                   ///< its sequence number
     CaptureLevel m_stepLevel = CaptureLevel::kFull;  ///< of the step in hand
     DetailReason m_stepReason = DetailReason::kSchedule;

@@ -39,6 +39,9 @@ protected:
         begin("AddmmBackward0", from, SHARDSCOPE_BACKWARD, sequence);
         end(to);
     }
+    void wait(std::int64_t from, std::int64_t to) {
+        range("torch.distributed.Work.wait", from, to);
+    }
     /// "forward 10-30"
     std::vector<std::string> phases() {
         session.drain(0, true);
@@ -116,6 +119,50 @@ TEST_F(Program, NodesWithinNodesAreOfTheOuterOne) {
     end(20);
     marks.stepEnds("optimizer", 30);
     EXPECT_THAT(phases(), ElementsAre("forward 0-10", "backward 10-20"));
+}
+
+/// What FSDP2 does: it waits in forward, in nodes and behind the last of them.
+TEST_F(Program, WaitsArePhasesWithinOthers) {
+    marks.firstForward(0);
+    wait(2, 5);
+    begin("AddmmBackward0", 10, SHARDSCOPE_BACKWARD, 5);
+    wait(12, 15);
+    end(16);
+    node(3, 17, 20);
+    wait(21, 24);
+    range("Optimizer.step#AdamW.step", 26, 30);
+    wait(31, 33);
+    marks.stepEnds("optimizer", 35);
+    wait(36, 39);
+    node(9, 40, 44);
+    marks.stepEnds("optimizer", 50);
+    EXPECT_THAT(phases(), ElementsAre("forward 0-2", "wait 2-5", "forward 5-10", "backward 10-12",
+                                      "wait 12-15", "backward 15-20", "wait 21-24",
+                                      "optimizer 26-30", "wait 31-33", "forward 35-36",
+                                      "wait 36-39", "forward 39-40", "backward 40-44"));
+}
+
+TEST_F(Program, AWaitWithinAnotherIsOfTheOuterOne) {
+    marks.firstForward(0);
+    begin("torch.distributed.Work.wait", 2);
+    begin("torch.futures.Future.wait", 3);
+    end(4);
+    end(6);
+    begin("_c10d_functional::wait_tensor", 7, SHARDSCOPE_FUNCTION);
+    end(8);
+    node(5, 10, 12);
+    marks.stepEnds("optimizer", 20);
+    EXPECT_THAT(phases(), ElementsAre("forward 0-2", "wait 2-6", "forward 6-7", "wait 7-8",
+                                      "forward 8-10", "backward 10-12"));
+}
+
+TEST_F(Program, WaitsOfOtherThreadsAreNotOfTheStep) {
+    std::thread([this] { wait(0, 1); }).join();  // nor is it the thread of the steps then
+    marks.firstForward(0);
+    std::thread([this] { wait(2, 5); }).join();
+    node(5, 10, 12);
+    marks.stepEnds("optimizer", 20);
+    EXPECT_THAT(phases(), ElementsAre("forward 0-10", "backward 10-12"));
 }
 
 TEST_F(Program, TheHighestSourceOfStepsCounts) {

@@ -65,6 +65,21 @@ void shardscope_block(const void* block, const char* category) {
 void shardscope_log(const char* level, const char* text) { say("log %s %s", level, text); }
 void shardscope_flush(int32_t milliseconds) { say("flush %d", (int)milliseconds); }
 
+static shardscope_call_t call;
+void shardscope_waits_call(shardscope_call_t given) { call = given; }
+static void* wait_in(const char* name, void* method, void* arguments, void* words) {
+    say("wait %s", name);
+    void* result = call(method, arguments, words);
+    say("waited %d", result != NULL);
+    return result;
+}
+void* shardscope_work_wait(void* method, void* arguments, void* words) {
+    return wait_in("work", method, arguments, words);
+}
+void* shardscope_future_wait(void* method, void* arguments, void* words) {
+    return wait_in("future", method, arguments, words);
+}
+
 /* The same file serves as a shim. */
 int32_t shardscope_torch_start(const struct ShardscopeApi* api) {
     say("torch_start %d", api ? (int)api->version : -1);

@@ -29,6 +29,17 @@ TORCH = {
             class DisableTorchFunction:
                 def __enter__(self): pass
                 def __exit__(self, *a): pass
+            class Future:
+                def wait(self): return 6
+        if not os.environ.get("TORCH_ALONE"):
+            import types
+            class Work:
+                def wait(self, timeout=1):
+                    "Until it has ended."
+                    if timeout == 0: raise RuntimeError("too late")
+                    return [self, timeout]
+            sys.modules["torch._C._distributed_c10d"] = types.ModuleType("c10d")
+            sys.modules["torch._C._distributed_c10d"].Work = Work
         class device: type = "cpu"
         class Storage:
             def __init__(self, at): self.at = at
@@ -418,6 +429,7 @@ class HookTest(unittest.TestCase):
             ("roles", "of_command_line is_being_prepared is_multiprocessing_child rank_of_variable words_of"),
             ("tensors", "number blocks address parameters_of tensors_of_state unseen local"),
             ("shims", "load choose name_of"),
+            ("waits", "install classes Python"),
         )
         break_it = """
             import sys, os, importlib.util
@@ -426,6 +438,7 @@ class HookTest(unittest.TestCase):
                 hook = sys.modules["_shardscope_finder"].load_hook()
                 import importlib
                 importlib.import_module("_shardscope.steps"); importlib.import_module("_shardscope.shims")
+                importlib.import_module("_shardscope.waits")
                 where, what = os.environ["BREAK"].split(":")
                 thing = hook.Process if not where else eval("hook." + where)
                 assert hasattr(thing, what), what
@@ -462,6 +475,50 @@ class HookTest(unittest.TestCase):
             self.assertIn("torch_start 2", done.texts)
         finally:
             os.remove(os.path.join(self.place.shims, "libshardscope_torch_spans.so"))
+
+    # Waits ---------------------------------------------------------------------------------------
+
+    WAITS = '''
+        import sys, traceback, torch
+        Work = sys.modules["torch._C._distributed_c10d"].Work
+        class Mine(Work):
+            def wait(self, timeout=3): return ["mine"] + super().wait(timeout)[1:]
+        class Plain(Work): pass
+        w = Work()
+        print(w.wait()[0] is w, w.wait(5)[1:], w.wait(timeout=7)[1:], Work.wait(w, 8)[1:], Mine().wait(), Plain().wait()[1:])
+        print(torch._C.Future().wait(), Work.wait.__name__, Work.wait.__doc__, callable(Work.wait))
+        for wrong in (lambda: w.wait(0), lambda: w.wait(1, 2), lambda: w.wait(late=1), lambda: Work.wait()):
+            try: wrong()
+            except Exception: traceback.print_exc()
+    '''
+
+    def test_waits(self):
+        done = self.run_both(self.WAITS)
+        self.assertEqual(self.count(done, "wait work"), 10)
+        self.assertEqual(self.count(done, "wait future"), 1)
+        self.assertEqual(self.count(done, "waited 1"), 7)
+        self.assertEqual(self.count(done, "waited 0"), 4)
+        self.assertIn("too late", done.stderr)
+
+    def test_no_waits_to_be_seen(self):
+        self.assertEqual(self.count(self.run_both(STEPS, TORCH_ALONE="1"), "step optimizer"), 3)
+        # A process that is not recorded keeps its methods.
+        self.assertEqual(self.count(self.run_both(self.WAITS, FAKE_INJECT_START="-1"), "wait work"), 0)
+
+    def test_waits_that_cannot_be_replaced(self):
+        fixed = '''
+            import sys, types
+            class Fixed(type):
+                def __setattr__(self, name, value): raise TypeError("fixed")
+            class Work(metaclass=Fixed):
+                def wait(self): return 5
+            sys.modules["torch._C._distributed_c10d"] = module = types.ModuleType("c10d")
+            module.Work = Work
+        '''
+        program = textwrap.dedent(fixed) + textwrap.dedent(STEPS) + "print(Work().wait())\n"
+        done = self.run_both(program, TORCH_ALONE="1")
+        self.assertEqual(self.count(done, "step optimizer"), 3)
+        self.assertEqual(sum(t.startswith("log error waits: not recorded") for t in done.texts), 1)
 
     # Steps ---------------------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 process to the recorder and switches on what costs nothing measurable.
 
 Loaded by path under the name _shardscope. Rules: an error in here never reaches the program; each part
-stands for itself, so that one which fails takes no other with it; nothing of the program is patched.
+stands for itself, so that one which fails takes no other with it; of the program nothing is patched but
+what waits.py replaces.
 """
 import atexit
 import os
@@ -23,6 +24,7 @@ class Process:
         self.torch = None
         self.shim = None
         self.shim_level = None
+        self.waits = False  # are seen
         self.steps = None
         self.ranks = roles.Ranks(self)
         self.tried = False  # shardscope_start() was called, with whatever result
@@ -138,6 +140,14 @@ class Process:
             self.steps = steps.Steps(self)
             self.guarded("steps", lambda: self.steps.install())()
         self.load_shim()
+        self.watch_waits()
+
+    def watch_waits(self):
+        if self.active and self.torch is not None and not self.waits and self.role in (None, "rank"):
+            from . import waits
+
+            self.waits = True
+            self.guarded("waits", lambda: waits.install(self, self.torch))()
 
     def load_shim(self):
         if self.active and self.torch is not None and self.shim is None and self.role in (None, "rank"):
@@ -193,6 +203,7 @@ class Process:
             return False
         self.start()
         self.load_shim()
+        self.watch_waits()
         return self.active
 
     def in_multiprocessing_child(self, target):
@@ -207,6 +218,7 @@ class Process:
                 self.role = roles.of_target(target)
                 self.start()
                 self.load_shim()
+                self.watch_waits()
             self.flush_at_end_of_child()
         except Exception as error:
             self.failure("start in a child process", error)

@@ -27,6 +27,8 @@ class Library:
         self._metric = self._bind(short, "metric", None, words, ctypes.c_double)
         self._range_begin = self._bind(short, "range_begin", None, words)
         self.range_end = self._bind(short, "range_end", None)
+        self.waits_call = self._bind(short, "waits_call", None, address)
+        self._library = short
         self.block = self._bind(short, "block", None, address, words)
         self._log = self._bind(short, "log", None, words, words)
 
@@ -36,6 +38,9 @@ class Library:
         function.restype = result
         function.argtypes = arguments
         return function
+
+    def address(self, name):
+        return ctypes.cast(getattr(self._library, "shardscope_" + name), ctypes.c_void_p).value
 
     def start(self):
         return self._start()
