@@ -1,6 +1,7 @@
 #include "profiler/analysis/steps/seen_waits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,36 @@ void addWaits(const SpanEvent& before, const SpanEvent& after, ByEnd::const_iter
     }
 }
 
+/// What a recorded wait was for: the last collective that ended in it, else the next to end that
+/// had begun. Null: no collective went on.
+const CollectiveEvent* endedBy(const SpanEvent& wait, const ByEnd& collectives) {
+    const auto behind =
+        std::upper_bound(collectives.begin(), collectives.end(), wait.end(),
+                         [](Timestamp time, const auto* each) { return time < each->end; });
+    if (behind != collectives.begin() && (*std::prev(behind))->end > wait.start)
+        return *std::prev(behind);
+    const bool begun = behind != collectives.end() && (*behind)->start < wait.end();
+    return begun ? *behind : nullptr;
+}
+
+/// Recorded waits with the kind of what they were for. Where no collective went on, on work that
+/// had ended or a future of something else, nothing was waited for: that is of the phase around it.
+std::vector<SpanEvent> withKinds(std::vector<SpanEvent> phases, const ByEnd& collectives) {
+    std::vector<SpanEvent> kinds;
+    for (SpanEvent& phase : phases) {
+        const bool waited = isWait(phase.phase);
+        const CollectiveEvent* ended = waited ? endedBy(phase, collectives) : nullptr;
+        if (ended != nullptr) phase.phase = waitFor(ended->operation);
+        if (waited && ended == nullptr) {
+            if (!kinds.empty() && kinds.back().end() == phase.start)
+                kinds.back().duration = phase.end() - kinds.back().start;
+            continue;
+        }
+        kinds.push_back(phase);
+    }
+    return kinds;
+}
+
 }  // namespace
 
 RankEvents withSeenWaits(const RunFacts& run, RankEvents events) {
@@ -66,7 +97,7 @@ RankEvents withSeenWaits(const RunFacts& run, RankEvents events) {
     const ByEnd collectives = byEnd(events.collectives);
     auto next = collectives.begin();
     std::vector<SpanEvent> phases;
-    for (const SpanEvent& phase : events.phases) {
+    for (SpanEvent& phase : withKinds(std::move(events.phases), collectives)) {
         if (!phases.empty()) {
             const SpanEvent before = phases.back();
             if (follow(before, phase)) addWaits(before, phase, next, collectives.end(), phases);

@@ -1,10 +1,11 @@
 // What the step thread of a recorded program waited for.
 //
-// Ranks of our own say when they wait. Of another program it is seen: between two phases its step
-// thread does nothing that PyTorch knows of, and where a collective of its rank ends in between,
-// the thread went on once that had ended: DistributedDataParallel at the end of the backward pass,
-// clipping of gradients, a barrier. What is waited for within forward or backward, as by FSDP, is
-// not seen and counts as compute.
+// Ranks of our own say when they wait, and for what. Of another program waits that Python sees are
+// recorded (FSDP2, synchronous collectives), and what they were for is the collective that ended in
+// them. What C++ waits for is seen between two phases: there the step thread does nothing that
+// PyTorch knows of, and where a collective of its rank ends in between, the thread went on once
+// that had ended, as in DistributedDataParallel at the end of the backward pass. What C++ waits for
+// within forward or backward is not seen and counts as compute.
 #pragma once
 
 #include "storage/model/recording.h"

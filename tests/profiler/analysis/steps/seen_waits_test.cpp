@@ -1,6 +1,7 @@
 // Waits of programs that do not say when they wait.
 #include "profiler/analysis/steps/seen_waits.h"
 
+#include "profiler/analysis/findings.h"
 #include "profiler/analysis/report/report.h"
 #include "storage/model/step_facts.h"
 #include "tests/profiler/analysis/made_run.h"
@@ -56,6 +57,73 @@ TEST(SeenWaits, LieBetweenPhasesUntilACollectiveEnds) {
                         program()),
                 ElementsAre(std::tuple(7, 10, Phase::kWaitGather)))
         << "the other ends while the thread is at work";
+}
+
+/// FSDP2: what it waited for is what ended there.
+TEST(SeenWaits, OfPythonAreRecordedAndGetTheirKind) {
+    using testing::ElementsAre;
+    EXPECT_THAT(
+        waitsOf(R"(
+        rank 0 step    |ssssssssssssssssssss|
+        rank 0 comm    |-aaa..-rrr..-ccc....|
+        rank 0 compute |fwwwfbbwwwbwwwwwoooo|
+    )",
+                program()),
+        ElementsAre(std::tuple(1, 4, Phase::kWaitGather), std::tuple(7, 10, Phase::kWaitReduction),
+                    std::tuple(11, 16, Phase::kWaitReduction)));
+}
+
+/// The gap ends where the recorded wait begins: no time counts twice.
+TEST(SeenWaits, OfCppLieBesideRecordedOnes) {
+    using testing::ElementsAre;
+    EXPECT_THAT(waitsOf(R"(
+        rank 0 step    |ssssssssssssssss|
+        rank 0 comm    |....-rrr--rr....|
+        rank 0 compute |ffbbb....www..oo|
+    )",
+                        program()),
+                ElementsAre(std::tuple(5, 8, Phase::kWaitReduction),
+                            std::tuple(9, 12, Phase::kWaitReduction)));
+}
+
+/// As on work that had ended, or on a future of something else.
+TEST(SeenWaits, ForNoCollectiveAreOfThePhaseAroundThem) {
+    const auto drawn = drawTimeline(R"(
+        rank 0 step    |ssssssssssssssssssss|
+        rank 0 comm    |aaaa................|
+        rank 0 compute |ffffffwwfbbbbb.ww.oo|
+    )");
+    const auto phases = withSeenWaits(program(), drawn.ranks.at(0)).phases;
+    ASSERT_EQ(phases.size(), 4u);
+    EXPECT_EQ(phases[0].phase, Phase::kForward);
+    EXPECT_EQ(phases[0].duration, Duration{8 * kTick.ns});
+    EXPECT_EQ(phases[1].phase, Phase::kForward);
+    EXPECT_EQ(phases[2].phase, Phase::kBackward);
+    EXPECT_EQ(phases[3].phase, Phase::kOptimizer) << "between phases it is none";
+}
+
+/// Recorded waits against the same picture without them: only then is blocked time compute.
+TEST(SeenWaits, AreBlockedInTheLedgerAndHideNothing) {
+    auto drawn = drawTimeline(R"(
+        rank 0 step    |ssssssssssssssss|
+        rank 0 comm    |..--aaaa.-rrr...|
+        rank 0 compute |fffwwwwwffbwwboo|
+    )");
+    const auto ledgerOf = [&](const RankEvents& events) {
+        const auto rows = rankLedger(drawn.summary, withSeenWaits(program(), events));
+        EXPECT_EQ(rows.size(), 1u);
+        return rows.at(0);
+    };
+    const LedgerRow row = ledgerOf(drawn.ranks[0]);
+    EXPECT_EQ(row.parts[at(LedgerPart::kWaiting)], Duration{1 * kTick.ns});
+    EXPECT_EQ(row.parts[at(LedgerPart::kExposedGather)], Duration{4 * kTick.ns});
+    EXPECT_EQ(row.parts[at(LedgerPart::kExposedAllReduce)] +
+                  row.parts[at(LedgerPart::kExposedReduceScatter)],
+              Duration{2 * kTick.ns});
+    EXPECT_EQ(row.parts[at(LedgerPart::kCompute)], Duration{7 * kTick.ns});
+    Duration all;
+    for (const Duration part : row.parts) all += part;
+    EXPECT_EQ(all, row.wall);
 }
 
 TEST(SeenWaits, AreOfProgramsOnly) {
