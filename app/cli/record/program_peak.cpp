@@ -2,6 +2,7 @@
 
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/run_words.h"
+#include "profiler/planning/calibration_store.h"
 
 #include <fmt/format.h>
 
