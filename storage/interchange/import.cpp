@@ -365,6 +365,7 @@ void Import::addTraced() {
     m_run.commandLine = traced.commandLine;
     m_run.product = traced.product;
     for (const Diagnostic& each : traced.diagnostics) m_builder->addDiagnostic(each);
+    for (const FactRow& each : rowsOf(traced.label)) m_builder->addFact(each);
 }
 
 /// What the recording says of where it comes from; folders stay private.

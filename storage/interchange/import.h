@@ -7,6 +7,7 @@
 #include "storage/model/input_file.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
+#include "storage/model/run_label.h"
 
 #include <chrono>
 #include <cstdint>
@@ -30,6 +31,7 @@ struct TracedRun {
     std::string commandLine;
     std::string product;  ///< instead of the import
     std::vector<Diagnostic> diagnostics{};
+    RunLabel label{};
 };
 
 struct ImportOptions {

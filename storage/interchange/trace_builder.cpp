@@ -259,6 +259,10 @@ void TraceBuilder::beginInput() {
 void TraceBuilder::addMetric(const MetricPoint& metric) {
     m_state->note(m_state->writer->addMetric(metric));
 }
+void TraceBuilder::addFact(const FactRow& fact) {
+    m_state->note(m_state->writer->putFact(fact));
+}
+
 void TraceBuilder::addDiagnostic(const Diagnostic& diagnostic) {
     m_state->note(m_state->writer->addDiagnostic(diagnostic));
 }

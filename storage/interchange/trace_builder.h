@@ -117,6 +117,7 @@ public:
 
     void addMetric(const MetricPoint& metric);
     void addDiagnostic(const Diagnostic& diagnostic);
+    void addFact(const FactRow& fact);
 
     /// Lets readers of partFile() see what is stored so far, and from then on what is stored later:
     /// lanes with events, their names, ranks, steps that were marked. What waits for its order or

@@ -93,10 +93,11 @@ Result<void> RecordingCopy::writeFacts() {
             if (auto done = m_writer.addMemoryTheory(theory); !done) return done;
     for (FactRow fact : m_all.facts) {
         const auto host = m_hosts.find(fact.host);
-        const bool ofRank = fact.rank >= 0;
-        if (host == m_hosts.end() || (ofRank && !wanted({static_cast<std::uint32_t>(fact.rank)})))
+        const bool ofRank = fact.rank >= 0, ofRun = fact.host < 0;
+        if ((host == m_hosts.end() && !ofRun) ||
+            (ofRank && !wanted({static_cast<std::uint32_t>(fact.rank)})))
             continue;
-        fact.host = host->second;
+        if (!ofRun) fact.host = host->second;
         if (auto done = m_writer.putFact(fact); !done) return done;
     }
     if (auto done = writeProcesses(); !done) return done;
