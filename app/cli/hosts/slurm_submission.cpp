@@ -242,6 +242,8 @@ Result<Submission> prepare(RecordOptions& options) {
         return failure(ErrorCode::kUsage,
                        "--slurm runs on the hosts that Slurm gives; leave out --hosts (hosts of "
                        "the run file), and say with --slurm which ones");
+    const auto label = options.labelOptions.label(options.label());
+    if (!label) return failure(label);
     auto sbatch = launch::optionWords(options.slurm);
     if (!sbatch) return failure(sbatch, "--slurm");
     Submission made{config->output, std::move(*sbatch), {launch::ownProgram(), "record"}};
@@ -256,6 +258,7 @@ Result<Submission> prepare(RecordOptions& options) {
     for (std::string& word :
          options.program.empty() ? options.arguments(*config) : run::toArguments(*config))
         made.words.push_back(std::move(word));
+    for (std::string& word : labelArguments(*label)) made.words.push_back(std::move(word));
     withoutRanks(made.words);
     if (ranksForJob) {
         made.words.emplace_back("--ranks");

@@ -7,6 +7,7 @@
 #include "app/cli/record/kineto_options.h"
 #include "app/cli/record/kineto_recording.h"
 #include "app/cli/record/kineto_run.h"
+#include "app/cli/record/label_options.h"
 #include "app/cli/record/record_options.h"
 #include "storage/model/quantity_text.h"
 #include "storage/recording/file/output_file.h"
@@ -46,6 +47,7 @@ struct AttachOptions {
     bool force = false;
     bool quiet = false;
     KinetoOptions kineto{"0s"};
+    LabelOptions label;
 };
 
 /// Where those processes look for their daemon; empty: at the machine's name.
@@ -93,7 +95,8 @@ void follow(KinetoRun& run, bool quiet) {
 }
 
 Result<interchange::ImportAccount> make(Outcome& outcome, const KinetoRun& run,
-                                        const std::string& output, const AttachOptions& options) {
+                                        const std::string& output, const RunLabel& label,
+                                        const AttachOptions& options) {
     const int before = InterruptGuard::times();
     ProgressLine line("importing", !options.quiet);
     WindowRecording recording;
@@ -101,6 +104,7 @@ Result<interchange::ImportAccount> make(Outcome& outcome, const KinetoRun& run,
     recording.overwrite = options.force;
     recording.commandLine = "shardscope attach";
     recording.window = run.request().window;
+    recording.label = label;
     recording.progress = [&](double share) {
         line.show(share);
         return InterruptGuard::times() == before;
@@ -109,6 +113,8 @@ Result<interchange::ImportAccount> make(Outcome& outcome, const KinetoRun& run,
 }
 
 Result<int> attach(const AttachOptions& options) {
+    const auto label = options.label.label();
+    if (!label) return failure(label);
     auto output =
         wholePath(options.output.empty() ? RecordOptions::defaultOutput() : options.output);
     if (!output) return failure(output);
@@ -120,7 +126,7 @@ Result<int> attach(const AttachOptions& options) {
     follow(**run, options.quiet);
     const bool interrupted = InterruptGuard::interrupted();
     Outcome outcome = (*run)->session().outcome();
-    const auto made = make(outcome, **run, *output, options);
+    const auto made = make(outcome, **run, *output, *label, options);
     if (!made && interrupted) return failure(ErrorCode::kInterrupted, made.error().message);
     if (!made) return failure(made);
     tellRecorded(*made, outcome, *output, options.quiet);
@@ -146,6 +152,7 @@ Command addAttach(CLI::App& root) {
         .takes("PID");
     addOutput(*app, options->output, "recording to write [run-DATE-TIME.sscope]");
     addForce(*app, options->force, kAnOldRecording);
+    options->label.addTo(*app);
     options->kineto.addTo(*app);
     addQuiet(*app, options->quiet);
     return {app, [options] { return runAttach(*options); }};

@@ -74,6 +74,7 @@ Result<ImportAccount> importTaken(const Outcome& outcome, const WindowRecording&
     traced.commandLine = recording.commandLine;
     traced.product = productVersion();
     traced.diagnostics = diagnosticsOf(outcome, recording);
+    traced.label = recording.label;
     options.traced = std::move(traced);
     return interchange::importTraces(files, options);
 }

@@ -5,6 +5,7 @@
 #include "engine/launch/kineto/session.h"
 #include "storage/interchange/account.h"
 #include "storage/model/result.h"
+#include "storage/model/run_label.h"
 
 #include <functional>
 #include <string>
@@ -19,6 +20,7 @@ struct WindowRecording {
     launch::kineto::Window window;
     std::function<bool(double)> progress;  ///< returns false to cancel
     std::vector<std::string> notes{};      ///< sentences about the program's environment
+    RunLabel label{};
 };
 
 /// Imports what was taken. A trace that cannot be read moves from `taken` to `lost`. kRank where

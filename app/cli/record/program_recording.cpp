@@ -98,6 +98,7 @@ Result<run::RunConfig> programConfig(const RecordOptions& options,
                        fmt::format("{} is a run file of Shardscope's own training, and here {} is "
                                    "recorded; leave it out",
                                    options.runFile(), options.program.front()));
+    if (auto label = options.labelOptions.label(); !label) return failure(label);
     if (auto done = options.flags().apply(config); !done) return failure(done);
     if (auto valid = run::validate(config); !valid) return failure(valid);
     if (config.output.empty()) config.output = RecordOptions::defaultOutput();
@@ -127,6 +128,8 @@ int statusOf(const launch::ProcessEnd& end) {
 Result<ProgramRecording> ProgramRecording::open(const run::RunConfig& config,
                                                 const RecordOptions& options,
                                                 RunProgress& progress) {
+    const auto label = options.labelOptions.label();
+    if (!label) return failure(label);
     ProgramRecording made(config, factsOf(config, options), hostNow(), progress);
     auto writer = storage::RecordingWriter::create(config.output, made.m_facts, options.force);
     if (!writer) return failure(writer);
@@ -142,6 +145,7 @@ Result<ProgramRecording> ProgramRecording::open(const run::RunConfig& config,
     run.keepLast = {static_cast<std::int64_t>(options.keepLast.value_or(0) * kSecondNs)};
     made.m_recorder =
         std::make_unique<RunRecorder>(run, made.m_originNs, std::move(*writer), progress);
+    made.m_recorder->addLabel(*label);
     return made;
 }
 

@@ -161,6 +161,7 @@ Result<RunEnd> record(const run::RunConfig& config, const RecordOptions& options
         return failure(limited);
 
     RunRecorder recorder(recordedRunOf(config), originNs, std::move(*writer), progress);
+    recorder.addLabel(options.label());
     launch::RunSupervisor run(std::move(*request), recorder);
     recorder.attach(run);
     const auto say = [&progress](const std::string& text) { progress.log("info", text); };

@@ -126,6 +126,8 @@ void report(const Result<ImportAccount>& made, const Outcome& outcome, const std
 Result<int> runProgram(const RecordOptions& options) {
     const auto output = outputOf(options);
     if (!output) return failure(output);
+    const auto label = options.labelOptions.label();
+    if (!label) return failure(label);
     auto run = openRun(options);
     if (!run) return failure(run);
     auto signals = PassedSignals::open();
@@ -133,8 +135,8 @@ Result<int> runProgram(const RecordOptions& options) {
     const launch::ProgramEnvironment environment = launch::kinetoEnvironment(
         (*run)->request().socketFolder, (*run)->folder(), (*run)->request().folder);
     WindowRecording recording{
-        *output, options.force,    commandLine(options), (*run)->request().window,
-        {},      environment.notes};
+        *output,           options.force, commandLine(options), (*run)->request().window, {},
+        environment.notes, *label};
     WindowRecorder recorder(**run, std::move(recording));
     launch::ProgramRequest request;
     request.command = options.program;

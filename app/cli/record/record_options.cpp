@@ -5,6 +5,7 @@
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/run/config/run_file.h"
 #include "engine/run/config/run_option.h"
+#include "storage/model/shell_word.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -77,6 +78,7 @@ void RecordOptions::addTo(CLI::App& app) {
             .under(toWord(run::OptionSection::kHosts));
     addAllowCommands(app, allowCommands, "a run file or checkpoint");
     addForce(app, force, kAnOldRecording);
+    labelOptions.addTo(app);
     addOption(app, "--keep-last", keepLast,
               "of a program after --: keep detail only of so many seconds before a slow step, the "
               "end of a rank, SIGUSR1 or `shardscope control FILE keep`")
@@ -132,6 +134,7 @@ Result<run::RunConfig> RecordOptions::config() {
     run::RunConfig config;
     bool ranksGiven = m_flags.given("ranks");
     std::optional<Checkpoint> from;
+    RunLabel ofRunFile;
     const run::MayRun may = [this](std::string_view key) { return mayRun(key); };
     const auto open = [&](const std::string& resume) -> Result<void> {
         auto opened = Checkpoint::open(resume);
@@ -148,7 +151,7 @@ Result<run::RunConfig> RecordOptions::config() {
         ranksGiven = true;
     }
     if (!m_runFile.empty()) {
-        auto read = run::readRunFile(m_runFile, config, may);
+        auto read = run::readRunFile(m_runFile, config, may, &ofRunFile);
         if (!read) return failure(read);
         // Named there where it reads alike whatever was there before.
         run::RunConfig other = config;
@@ -182,7 +185,15 @@ Result<run::RunConfig> RecordOptions::config() {
         if (auto opened = open(config.resume); !opened) return failure(opened);
     }
     if (auto possible = checkResume(config, from); !possible) return failure(possible);
+    if (auto settled = settleLabel(ofRunFile); !settled) return failure(settled);
     return config;
+}
+
+Result<void> RecordOptions::settleLabel(const RunLabel& ofRunFile) {
+    auto label = labelOptions.label(ofRunFile);
+    if (!label) return failure(label);
+    m_label = std::move(*label);
+    return {};
 }
 
 std::vector<std::string> RecordOptions::arguments(const run::RunConfig& config) const {
@@ -208,7 +219,9 @@ Result<void> RecordOptions::settleTasks(run::RunConfig& config) const {
 }
 
 std::string RecordOptions::commandLine(const run::RunConfig& config) const {
-    return run::toCommandLine(config, m_start);
+    std::string line = run::toCommandLine(config, m_start);
+    for (const std::string& word : labelArguments(m_label)) line += ' ' + typedWord(word);
+    return line;
 }
 
 bool RecordOptions::bySlurm() const {

@@ -5,6 +5,7 @@
 #include "app/cli/hosts/run_hosts.h"
 #include "app/cli/options.h"
 #include "app/cli/record/kineto_options.h"
+#include "app/cli/record/label_options.h"
 #include "app/cli/record/run_flags.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
@@ -21,6 +22,8 @@ public:
 
     /// Defaults, then the run file, then the model preset, then flags; validated.
     [[nodiscard]] Result<run::RunConfig> config();
+    /// After config(), of our own training: what the run is called, of flags and of the run file.
+    [[nodiscard]] const RunLabel& label() const { return m_label; }
     /// After config(): the command line that gives `config`; of a run that resumes, what differs
     /// from its checkpoint.
     [[nodiscard]] std::string commandLine(const run::RunConfig& config) const;
@@ -51,6 +54,7 @@ public:
     std::vector<std::string> environment;  ///< of it: NAME=VALUE
     bool withKineto = false;               ///< of such a program a window, by PyTorch's profiler
     KinetoOptions kineto{"10s"};
+    LabelOptions labelOptions;
     bool force = false;
     bool json = false;
     bool quiet = false;
@@ -70,8 +74,11 @@ private:
         return allowCommands || m_flags.given(std::string(key));
     }
 
+    [[nodiscard]] Result<void> settleLabel(const RunLabel& ofRunFile);
+
     std::string m_runFile;
     std::string m_model;
+    RunLabel m_label;
     RunFlags m_flags;
     HostFlags m_hosts;
     Option m_slurm;

@@ -284,6 +284,11 @@ void RunRecorder::addDiagnostic(const Diagnostic& diagnostic) {
     m_progress.log(diagnostic.severity == Severity::kNote ? "info" : "warning", diagnostic.message);
 }
 
+void RunRecorder::addLabel(const RunLabel& label) {
+    for (const FactRow& row : rowsOf(label))
+        if (canWrite()) wrote(m_writer.putFact(row));
+}
+
 void RunRecorder::addProcess(const ProcessFacts& process) {
     if (canWrite()) wrote(m_writer.putProcess(process));
 }

@@ -9,6 +9,7 @@
 #include "engine/launch/run_supervisor.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_label.h"
 #include "storage/recording/write/recording_writer.h"
 #include "storage/recording/write/slow_steps.h"
 
@@ -56,6 +57,7 @@ public:
 
     void addDiagnostic(const Diagnostic& diagnostic);
     void addProcess(const ProcessFacts& process);
+    void addLabel(const RunLabel& label);
     /// What is known of the run as a whole at its end.
     void describe(const RunFacts& facts);
     /// The terminal was closed: the run goes on, and the recording says so.

@@ -221,6 +221,8 @@ std::string hostTableOf(std::string_view text) {
 }
 
 constexpr std::string_view kHosts = "hosts";
+/// What the run is called: no settings, so that a recording's configuration is the same without.
+constexpr std::string_view kName = "name", kTags = "tags";
 constexpr std::string_view kSavedBy = "# Run file of Shardscope: shardscope record FILE";
 
 class RunFileReader {
@@ -235,11 +237,17 @@ public:
         for (const auto& [key, node] : root) {
             if (key.str() == "model") continue;
             const std::string name(key.str());
+            if (name == kName || name == kTags) {
+                if (auto done = setLabel(name, node); !done) return failure(done);
+                continue;
+            }
             if (auto done = set(name, key.source(), node); !done) return failure(done);
             if (auto done = checkCommand(name, key.source(), node); !done) return failure(done);
         }
         return m_config;
     }
+
+    [[nodiscard]] const RunLabel& label() const { return m_label; }
 
     tl::unexpected<Error> complain(const toml::source_region& where, std::string_view what) const {
         return failure(ErrorCode::kUsage, fmt::format("{}:{}:{}: {}", m_path, where.begin.line,
@@ -265,6 +273,25 @@ private:
             auto done = set("model." + std::string(key.str()), key.source(), value);
             if (!done) return done;
         }
+        return {};
+    }
+
+    /// name = "baseline", tags = ["wide", "lr=3e-4"]
+    Result<void> setLabel(const std::string& key, const toml::node& node) {
+        const auto take = [&](const toml::node& text, std::string& to) -> Result<void> {
+            const auto value = text.value_exact<std::string>();
+            if (!value) return complain(text.source(), key + " must be text in quotes");
+            if (const std::string fault = labelFault(*value); !fault.empty())
+                return complain(text.source(), fmt::format("{} {}", key, fault));
+            to = *value;
+            return {};
+        };
+        if (key == kName) return take(node, m_label.name);
+        const toml::array* tags = node.as_array();
+        if (tags == nullptr)
+            return complain(node.source(), "tags must be a list as [\"wide\", \"lr=3e-4\"]");
+        for (const toml::node& tag : *tags)
+            if (auto done = take(tag, m_label.tags.emplace_back()); !done) return done;
         return {};
     }
 
@@ -315,6 +342,7 @@ private:
 
     std::string m_path;
     RunConfig m_config;
+    RunLabel m_label;
     const MayRun& m_mayRun;
 };
 
@@ -331,7 +359,7 @@ std::string tomlValue(const OptionValue& value) {
 }  // namespace
 
 Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults,
-                              const MayRun& mayRun) {
+                              const MayRun& mayRun, RunLabel* label) {
     const auto text = readInput(path);
     if (!text)
         return failure(text.error().code,
@@ -339,7 +367,9 @@ Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults
     RunFileReader reader(path, defaults, mayRun);
     try {
         const toml::table root = toml::parse(*text, path);
-        return reader.read(root);
+        auto config = reader.read(root);
+        if (label != nullptr) *label = reader.label();
+        return config;
     } catch (const toml::parse_error& error) {
         return reader.complain(error.source(), error.description());
     }

@@ -4,15 +4,16 @@
 #include "engine/run/config/run_commands.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/result.h"
+#include "storage/model/run_label.h"
 
 #include <string>
 
 namespace shardscope::run {
 
 /// As readRunFile() of run_config.h, which takes a setting that runs something for an error; here
-/// `mayRun` says which may.
+/// `mayRun` says which may. Keys `name` and `tags`, which are no settings, go to `label`, if any.
 Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults,
-                              const MayRun& mayRun);
+                              const MayRun& mayRun, RunLabel* label = nullptr);
 
 /// Whether a file is what toToml() has made, and so may be replaced by another of them.
 [[nodiscard]] bool isSavedRunFile(const std::string& path);

@@ -34,6 +34,19 @@ protected:
                          testing::UnitTest::GetInstance()->current_test_info()->name() + ".toml";
 };
 
+TEST_F(RunFile, SaysWhatTheRunIsCalled) {
+    std::ofstream(m_path) << "name = \"wide batch\"\ntags = [\"a\", \"lr=3e-4\"]\n";
+    RunLabel label;
+    const auto none = [](std::string_view) { return false; };
+    const auto config = readRunFile(m_path, m_standard, none, &label);
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(*config, m_standard) << "which is no setting";
+    EXPECT_EQ(label, (RunLabel{"wide batch", {"a", "lr=3e-4"}}));
+    EXPECT_THAT(complaint("tags = \"a\"\n"), HasSubstr(":1:8: tags must be a list"));
+    EXPECT_THAT(complaint("tags = [1]\n"), HasSubstr(":1:9: tags must be text in quotes"));
+    EXPECT_THAT(complaint("name = \"\"\n"), HasSubstr(":1:8: name is empty"));
+}
+
 TEST_F(RunFile, ComesBackAsItWasSaved) {
     RunConfig config;
     config.model = {"mine \\ \"quoted\"", 300, 64, 3, 4, 48};
