@@ -211,6 +211,30 @@ class OutsideText(unittest.TestCase):
             self.run_it("query", output, f"SELECT * FROM {quoted}", status=None)
             self.run_it("query", output, f"{quoted}", status=None)
 
+    def test_what_a_run_is_called(self):
+        """By a file that was made elsewhere: `record` takes none of these."""
+        for evil in NAMES[:5]:
+            if "\0" not in evil:
+                for words in (("--name", evil), ("--tag", evil)):
+                    self.run_it("record", *words, "--", "true", status=2)
+        files = [self.path(b"called%d" % number + FILES[1] + b".sscope") for number in range(2)]
+        for number, file in enumerate(files):
+            shutil.copy(self.recording(), file)
+            held = sqlite3.connect(os.fsdecode(file))
+            rows = [("name", NAMES[number]), *(("tag:" + evil, evil) for evil in NAMES)]
+            held.executemany("INSERT INTO facts (name, host, rank, value) VALUES (?, -1, -1, ?)", rows)
+            held.commit()
+            held.close()
+            for verb in ("info", "report"):
+                self.assertIn(NAMES[number][:9].encode(), self.run_it(verb, file).out)
+                run = json.loads(self.run_it(verb, file, "--json").out)["run"]
+                self.assertEqual((run["name"], set(run["tags"])), (NAMES[number], set(NAMES)))
+            self.run_it("query", file, "SELECT * FROM facts")
+            self.run_it("query", file, "SELECT * FROM facts", "--csv", rows=True)
+        self.run_it("compare", *files, "--anyway")
+        json.loads(self.run_it("compare", *files, "--anyway", "--json").out)
+        self.run_it("compare", *files, "--scaling", "--anyway", status=None)
+
     def test_compare(self):
         pairs = (self.recording(), self.recording()), (self.failed(), self.failed())
         for pair in pairs:

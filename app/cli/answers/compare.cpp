@@ -9,8 +9,10 @@
 #include "app/cli/record/part_words.h"
 #include "profiler/questions/scaling.h"
 #include "storage/model/input_file.h"
+#include "storage/model/run_label.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <toml++/toml.h>
 #include <unistd.h>
 
@@ -71,6 +73,34 @@ Result<std::vector<analysis::GateRule>> readGate(const std::string& path) {
     return rules;
 }
 
+/// Which is the first run and which the second: by their names where all have one of their own, by
+/// their files else.
+void nameRuns(const std::vector<std::string>& files, questions::Compared& compared) {
+    std::vector<RunLabel> labels;
+    for (const questions::ComparedSide& side : compared.sides)
+        labels.push_back(labelIn(side.summary.facts));
+    std::vector<std::string> names = distinctNames(labels);
+    if (names.empty()) names = files;
+    const std::string second = std::exchange(names.back(), {});
+    names.pop_back();
+    compared.answer.sentences.insert(
+        compared.answer.sentences.begin(),
+        fmt::format("First: {}; second: {}.", fmt::join(names, ", "), second));
+}
+
+/// Likewise of runs that are shown by how many ranks they have.
+Result<void> nameRuns(std::vector<questions::ScaledRecording>& runs) {
+    std::vector<RunLabel> labels;
+    for (const questions::ScaledRecording& run : runs) {
+        const auto summary = run.reader->summary();
+        if (!summary) return failure(summary);
+        labels.push_back(labelIn(summary->facts));
+    }
+    const std::vector<std::string> names = distinctNames(labels);
+    for (std::size_t i = 0; i < names.size(); ++i) runs[i].name = names[i];
+    return {};
+}
+
 Result<questions::Compared> compare(const CompareArguments& arguments) {
     if (arguments.recordings.size() < 2)
         return failure(
@@ -93,12 +123,15 @@ Result<questions::Compared> compare(const CompareArguments& arguments) {
         scaled.push_back({path, readers.back()});
     }
     if (arguments.scaling) {
+        if (auto named = nameRuns(scaled); !named) return failure(named);
         auto answer = questions::scalingOfRecordings(scaled, arguments.anyway);
         if (!answer) return failure(answer);
         return questions::Compared{std::move(*answer), {}, {}, {}};
     }
-    return questions::compareRecordings(
+    auto compared = questions::compareRecordings(
         readers, {arguments.anyway, std::move(*rules), std::move(*selection)});
+    if (compared) nameRuns(arguments.recordings, *compared);
+    return compared;
 }
 
 int run(const CompareArguments& arguments) {

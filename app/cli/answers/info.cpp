@@ -17,6 +17,7 @@
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/run_facts.h"
+#include "storage/model/run_label.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/verify/verify_recording.h"
@@ -99,6 +100,9 @@ std::string infoText(const RecordingSummary& summary, bool running, const std::s
         lines.push_back({{"", name}, value});
     };
     line("recording", path);
+    const RunLabel label = labelIn(summary.facts);
+    if (!label.name.empty()) line("name", label.name);
+    if (!label.tags.empty()) line("tags", tagsText(label));
     line("run", run.id);
     line("written by", run.product);
     // No flag of `record` makes ranks measure: bench and calibrate write run files.

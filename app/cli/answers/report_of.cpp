@@ -6,7 +6,7 @@
 #include "storage/model/event_account.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
-#include "storage/model/run_facts.h"
+#include "storage/model/run_label.h"
 #include "storage/model/step_facts.h"
 
 #include <nlohmann/json.hpp>
@@ -56,7 +56,10 @@ std::string infoJson(const RecordingSummary& summary, bool running) {
     const RunFacts& run = summary.run;
     Json json;
     json["schema"] = "shardscope.info/1";
+    const RunLabel label = labelIn(summary.facts);
     json["run"] = {{"id", run.id},
+                   {"name", label.name.empty() ? Json(nullptr) : Json(label.name)},
+                   {"tags", label.tags},
                    {"product", run.product},
                    {"command_line", run.commandLine},
                    {"model", run.model},

@@ -427,7 +427,8 @@ std::vector<Section> trainingSections(const Report& report, bool brief) {
 
 }  // namespace
 
-std::string reportText(const Report& report, const std::string& path, bool everyRank) {
+std::string reportText(const Report& report, const std::string& path, bool everyRank,
+                       const RunLabel& label) {
     const std::size_t ranks = std::max(report.memory.size(), report.devices.size());
     const bool brief = !everyRank && ranks > kFewRanks;
     auto config = run::parseRunConfigJson(report.run.configJson);
@@ -441,8 +442,9 @@ std::string reportText(const Report& report, const std::string& path, bool every
     sections.push_back({"Processes", processes(report)});
     sections.push_back({"Recording", recording(report, brief)});
     std::string text = asLine(fmt::format(
-        "Report of {}{}", path,
+        "Report of {}{}", label.name.empty() ? path : fmt::format("{} ({})", label.name, path),
         brief ? fmt::format(", the spread over {} ranks; --all shows each of them", ranks) : ""));
+    if (!label.tags.empty()) text += asLine("Tags: " + tagsText(label));
     for (const Section& section : sections)
         if (section.title == "Findings" || !section.answer.saysNothing())
             text += '\n' + sectionText(section.title, section.answer);

@@ -1,5 +1,6 @@
+#include "profiler/analysis/report/report_json.h"
+
 #include "engine/run/config/run_settings.h"
-#include "profiler/analysis/report/report.h"
 #include "storage/model/rank_facts.h"
 
 #include <nlohmann/json.hpp>
@@ -48,9 +49,11 @@ Json linkJson(const std::string& configJson) {
     return link.empty() ? Json() : Json(link);
 }
 
-Json runJson(const Report& report) {
+Json runJson(const Report& report, const RunLabel& label) {
     const RunFacts& run = report.run;
     return {{"id", run.id},
+            {"name", label.name.empty() ? Json(nullptr) : Json(label.name)},
+            {"tags", label.tags},
             {"model", run.model},
             {"parameters", run.parameters},
             {"strategy", run.strategy},
@@ -288,9 +291,13 @@ Json processesJson(const Report& report) {
 }  // namespace
 
 std::string toJson(const Report& report) {
+    return toJson(report, {});
+}
+
+std::string toJson(const Report& report, const RunLabel& label) {
     Json json;
     json["schema"] = "shardscope.report/1";
-    json["run"] = runJson(report);
+    json["run"] = runJson(report, label);
     json["loss"] = {{"first", number(report.lossFirst)},
                     {"last", number(report.lossLast)},
                     {"validation_last", number(report.validationLossLast)}};
