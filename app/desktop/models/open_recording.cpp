@@ -1,6 +1,7 @@
 #include "app/desktop/models/open_recording.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/models/run_name.h"
 #include "profiler/analysis/report/lacks.h"
 #include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
@@ -12,6 +13,36 @@
 
 namespace shardscope::desktop {
 using namespace Qt::StringLiterals;
+namespace {
+
+/// After what the user calls the run, if anything.
+QString afterName(const OpenRecording& recording, const QString& text) {
+    const QString name = runName(recording.summary.facts);
+    return name.isEmpty() ? text : u"%1 · %2"_s.arg(name, text);
+}
+
+/// What it is by itself.
+QString plainTitle(const OpenRecording& recording) {
+    const RecordingSummary& summary = recording.summary;
+    const QString ranks = formatCounted(static_cast<std::int64_t>(summary.ranks.size()), "rank");
+    if (const auto own = recording.program()) {
+        const QString name = fromUtf8(run::programTitle(own->command));
+        // Without a rank, rank 0 stands for the program as a whole.
+        const bool hasRank =
+            !summary.ranks.empty() && !analysis::hasNoRank(summary.run, summary.processes);
+        return hasRank ? u"%1 · %2"_s.arg(name, ranks) : name;
+    }
+    if (!recording.isOwn()) {
+        const QStringList files = recording.address().split(u'\n');
+        QString name = files.front().section(u'/', -1, -1, QString::SectionSkipEmpty);
+        if (files.size() > 1) name += u" + %1"_s.arg(files.size() - 1);
+        return u"%1 · %2"_s.arg(name, ranks);
+    }
+    return u"%1 · %2 × %3"_s.arg(fromUtf8(summary.run.model), fromUtf8(summary.run.strategy))
+        .arg(summary.run.worldSize);
+}
+
+}  // namespace
 
 const LaneFacts* OpenRecording::lane(LaneAddress key) const {
     for (const LaneFacts& lane : summary.lanes) {
@@ -48,26 +79,12 @@ std::optional<run::ProgramRun> OpenRecording::program() const {
 
 QString OpenRecording::label() const {
     if (!isOwn() && !program()) return title();
-    return u"%1 · %2"_s.arg(address().section(u'/', -1, -1, QString::SectionSkipEmpty), title());
+    const QString file = address().section(u'/', -1, -1, QString::SectionSkipEmpty);
+    return afterName(*this, u"%1 · %2"_s.arg(file, plainTitle(*this)));
 }
 
 QString OpenRecording::title() const {
-    const QString ranks = formatCounted(static_cast<std::int64_t>(summary.ranks.size()), "rank");
-    if (const auto own = program()) {
-        const QString name = fromUtf8(run::programTitle(own->command));
-        // Without a rank, rank 0 stands for the program as a whole.
-        const bool hasRank =
-            !summary.ranks.empty() && !analysis::hasNoRank(summary.run, summary.processes);
-        return hasRank ? u"%1 · %2"_s.arg(name, ranks) : name;
-    }
-    if (!isOwn()) {
-        const QStringList files = address().split(u'\n');
-        QString name = files.front().section(u'/', -1, -1, QString::SectionSkipEmpty);
-        if (files.size() > 1) name += u" + %1"_s.arg(files.size() - 1);
-        return u"%1 · %2"_s.arg(name, ranks);
-    }
-    return u"%1 · %2 × %3"_s.arg(fromUtf8(summary.run.model), fromUtf8(summary.run.strategy))
-        .arg(summary.run.worldSize);
+    return afterName(*this, plainTitle(*this));
 }
 
 }  // namespace shardscope::desktop

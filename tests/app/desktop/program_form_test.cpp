@@ -41,13 +41,15 @@ TEST(ProgramForm, FolderEnvironmentAndCaptureAreOptionsBeforeIt) {
     ProgramSettings given = settings(u"true"_s);
     given.environment = u"A=1\n\n  B=two words\n"_s;
     given.stepRange = u"^step$"_s;
+    given.name = u"wide batch"_s;
     given.recording.capture = CaptureLevel::kLight;
     given.recording.output = "/nowhere/x.sscope";
     const ProgramPlan plan = planProgram(given);
     EXPECT_TRUE(plan.reason.isEmpty()) << plan.reason.toStdString();
     const std::string line = plan.commandLine.toStdString();
-    for (const char* part : {"--env A=1", "--env 'B=two words'", "--capture light",
-                             "--output /nowhere/x.sscope", "--folder ", "--step-range "})
+    for (const char* part :
+         {"--env A=1", "--env 'B=two words'", "--name 'wide batch'", "--capture light",
+          "--output /nowhere/x.sscope", "--folder ", "--step-range "})
         EXPECT_THAT(line, HasSubstr(part));
     EXPECT_TRUE(line.ends_with("-- true")) << line;
 }
@@ -74,6 +76,9 @@ TEST(ProgramForm, WhatIsWrongIsASentenceAtItsField) {
     given = settings(u"true"_s);
     given.stepRange = u"step("_s;
     EXPECT_THAT(problem(given, kStepRange), HasSubstr("regular expression"));
+    given = settings(u"true"_s);
+    given.name = QString(201, u'x');
+    EXPECT_THAT(problem(given, kName), HasSubstr("201 bytes"));
     given = settings(u"true"_s);
     given.recording.captureSteps = "20-10";
     EXPECT_FALSE(problem(given, "capture_steps").empty());

@@ -51,6 +51,13 @@ QString fileName(const QString& path) {
     return path.section(u'/', -1, -1, QString::SectionSkipEmpty);
 }
 
+/// As the comparison that was read calls a file; else its own name.
+QString nameIn(const ComparisonPtr& comparison, const QString& file, const QString& address) {
+    const qsizetype place = comparison ? comparison->query.files.indexOf(file) : -1;
+    return place < 0 ? fileName(address)
+                     : comparison->recordings[static_cast<std::size_t>(place)].name;
+}
+
 }  // namespace
 
 PageEntry ComparePage::entry() {
@@ -211,6 +218,7 @@ void ComparePage::take(const Result<ComparisonPtr>& made) {
     m_comparison = made ? *made : ComparisonPtr();
     m_failure = made ? QString() : fromUtf8(made.error().message);
     presentSides();
+    presentControls();
     presentComparison();
     if (!m_comparison || m_comparison->refused) return;
     presentSteps();
@@ -239,7 +247,8 @@ void ComparePage::presentSides() {
     }
     for (qsizetype i = 0; i < files.size(); ++i) {
         const bool isOpen = files[i] == recording().path;
-        const QString name = fileName(isOpen ? recording().address() : files[i]);
+        const QString name =
+            nameIn(m_comparison, files[i], isOpen ? recording().address() : files[i]);
         const bool two = files.size() == 2, last = i + 1 == files.size();
         const QString role = last  ? two ? tr("judged (second)") : tr("judged")
                               : two ? tr("baseline (first)")
@@ -283,7 +292,8 @@ void ComparePage::presentControls() {
     m_choice->setVisible(files.size() > 2);
     const QSignalBlocker quiet(m_choice);
     m_choice->clear();
-    for (const QString& file : files) m_choice->addItem(tr("Judge %1").arg(fileName(file)), file);
+    for (const QString& file : files)
+        m_choice->addItem(tr("Judge %1").arg(nameIn(m_comparison, file, file)), file);
     m_choice->setCurrentIndex(m_choice->findData(m_judged));
 }
 

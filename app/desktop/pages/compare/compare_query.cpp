@@ -1,7 +1,10 @@
 #include "app/desktop/pages/compare/compare_query.h"
 
 #include "app/desktop/loading/part_loader.h"
+#include "app/desktop/models/format.h"
 #include "profiler/questions/compare.h"
+#include "storage/model/plain_text.h"
+#include "storage/model/run_label.h"
 #include "storage/model/step_facts.h"
 
 #include <algorithm>
@@ -31,6 +34,16 @@ analysis::Comparability comparability(const std::vector<RecordingSummary>& summa
     return all;
 }
 
+/// The runs' own names where all have one and they differ; else `files`.
+QStringList namesOf(const std::vector<RecordingSummary>& summaries, const QStringList& files) {
+    std::vector<RunLabel> labels;
+    for (const RecordingSummary& summary : summaries) labels.push_back(labelIn(summary.facts));
+    const std::vector<std::string> names = distinctNames(labels);
+    QStringList all;
+    for (const std::string& name : names) all << fromUtf8(printableLine(name));
+    return all.isEmpty() ? files : all;
+}
+
 }  // namespace
 
 Result<ComparisonPtr> readComparison(const OtherRecordings::Readers& readers,
@@ -45,8 +58,9 @@ Result<ComparisonPtr> readComparison(const OtherRecordings::Readers& readers,
     }
     made->able = comparability(summaries);
     made->refused = !made->able.refusals.empty() && !query.anyway;
+    const QStringList names = namesOf(summaries, query.names);
     for (std::size_t i = 0; i < summaries.size(); ++i)
-        made->recordings.push_back({query.names[static_cast<qsizetype>(i)],
+        made->recordings.push_back({names[static_cast<qsizetype>(i)],
                                     summaries[i].run.worldSize,
                                     summaries[i].complete,
                                     {}});

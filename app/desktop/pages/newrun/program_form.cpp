@@ -6,6 +6,7 @@
 #include "engine/run/config/program_run.h"
 #include "engine/run/config/run_option.h"
 #include "engine/run/config/run_rules.h"
+#include "storage/model/run_label.h"
 #include "storage/model/shell_word.h"
 
 #include <regex.h>
@@ -96,6 +97,9 @@ void findProblems(const ProgramSettings& settings, ProgramPlan& plan) {
     note(program_keys::kFolder, wrongFolder(settings.folder));
     note(program_keys::kEnvironment, wrongVariable(settings.environment));
     note(program_keys::kStepRange, wrongExpression(settings.stepRange));
+    if (!settings.name.isEmpty())
+        if (const std::string fault = labelFault(settings.name.toStdString()); !fault.empty())
+            note(program_keys::kName, QObject::tr("The name %1.").arg(fromUtf8(fault)));
     const QString output = fromUtf8(settings.recording.output);
     if (QFileInfo::exists(output))
         note("output", QObject::tr("%1 is already there; choose another name.").arg(output));
@@ -119,6 +123,7 @@ void addArguments(const ProgramSettings& settings, ProgramPlan& plan) {
         if (value != option.get(run::RunConfig()))
             plan.arguments << QString::fromLatin1(option.flag) << argumentText(value);
     }
+    if (!settings.name.isEmpty()) plan.arguments << u"--name"_s << settings.name;
     if (!settings.stepRange.isEmpty()) plan.arguments << u"--step-range"_s << settings.stepRange;
     plan.arguments << u"--folder"_s << settings.folder;
     for (const QString& line : settings.environment.split(u'\n'))

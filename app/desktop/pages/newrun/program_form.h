@@ -20,6 +20,7 @@ struct ProgramSettings {
     QString environment;  ///< NAME=VALUE, a variable a line
     QString stepRange;
     run::RunConfig recording;  ///< capture, limits and output; the rest as it is by default
+    QString name{};            ///< that the user gives the run; empty: none
 };
 
 /// Keys of fields that are no option of a run.
@@ -28,6 +29,7 @@ inline constexpr const char* kCommand = "program.command";
 inline constexpr const char* kFolder = "program.folder";
 inline constexpr const char* kEnvironment = "program.environment";
 inline constexpr const char* kStepRange = "program.step_range";
+inline constexpr const char* kName = "program.name";
 }  // namespace program_keys
 
 struct ProgramPlan {

@@ -156,6 +156,11 @@ QWidget* ProgramTab::buildForm() {
                                      m_environment, program));
     auto* recording = new FoldSection(tr("Recording"), true, form);
     addOption(recording, "capture", 2);
+    m_name = new QLineEdit(form);
+    addInput(recording, new NamedInput(program_keys::kName, tr("Name"),
+                                       tr("What you call the run; its recording is shown by this "
+                                          "name. May be empty."),
+                                       m_name, recording));
     addOption(recording, "output", FoldSection::kColumns);
     m_rare = new FoldSection(tr("Steps and limits"), false, form);
     for (const char* key : {"capture_steps", "capture_every", "capture_slow", "max_size"})
@@ -169,7 +174,7 @@ QWidget* ProgramTab::buildForm() {
     layout->addStretch();
     for (QPlainTextEdit* edit : {m_command, m_environment})
         connect(edit, &QPlainTextEdit::textChanged, this, &ProgramTab::refresh);
-    for (QLineEdit* edit : {m_folder, m_stepRange})
+    for (QLineEdit* edit : {m_folder, m_stepRange, m_name})
         connect(edit, &QLineEdit::textChanged, this, &ProgramTab::refresh);
     connect(qobject_cast<QLineEdit*>(field("output")->input()), &QLineEdit::textEdited, this,
             [this] {
@@ -280,7 +285,8 @@ ProgramSettings ProgramTab::settings() const {
                              m_folder->text().trimmed(),
                              m_environment->toPlainText(),
                              m_stepRange->text().trimmed(),
-                             {}};
+                             {},
+                             m_name->text().trimmed()};
     for (const BoundField* each : m_fields) each->apply(settings.recording);
     return settings;
 }

@@ -67,6 +67,7 @@ public:
     [[nodiscard]] QLineEdit* folder() const { return m_folder; }
     [[nodiscard]] QPlainTextEdit* environment() const { return m_environment; }
     [[nodiscard]] QLineEdit* stepRange() const { return m_stepRange; }
+    [[nodiscard]] QLineEdit* name() const { return m_name; }
     [[nodiscard]] QListWidget* history() const { return m_history; }
     /// Null: there is none of this key.
     [[nodiscard]] NamedInput* named(std::string_view key) const;
@@ -100,6 +101,7 @@ private:
     QLineEdit* m_folder = nullptr;
     QPlainTextEdit* m_environment = nullptr;
     QLineEdit* m_stepRange = nullptr;
+    QLineEdit* m_name = nullptr;
     QLabel* m_line = nullptr;
     QListWidget* m_history = nullptr;
     QLabel* m_noHistory = nullptr;

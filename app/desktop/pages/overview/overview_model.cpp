@@ -1,6 +1,7 @@
 #include "app/desktop/pages/overview/overview_model.h"
 
 #include "app/desktop/models/recording_texts.h"
+#include "app/desktop/models/run_name.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/config/run_settings.h"
 #include "storage/model/host_facts.h"
@@ -259,6 +260,9 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
     const RunFacts& run = recording.summary.run;
     const QString ranks = run.worldSize == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(run.worldSize);
     Facts facts;
+    for (const auto& [title, text] : {std::pair(u"name"_s, runName(recording.summary.facts)),
+                                      std::pair(u"tags"_s, runTags(recording.summary.facts))})
+        if (!text.isEmpty()) facts.emplace_back(title, text);
     const auto program = recording.program();
     if (program) {
         facts.emplace_back(u"program"_s, fromUtf8(run::commandText(program->command)));
