@@ -17,8 +17,7 @@ std::string faultOf(const std::string& text) {
 
 void LabelOptions::addTo(CLI::App& app) {
     addOption(app, "--name", m_given.name,
-              "what you call the run: shown in place of its file by info, report, compare and the "
-              "window")
+              "what you call the run, as info, report, compare and the window show it")
         .takes("TEXT")
         .lastCounts()
         .checkedBy(faultOf);
