@@ -214,7 +214,7 @@ void StepMarks::begins(NameUse use, std::int64_t nowNs) {
 }
 
 void StepMarks::waited(std::int64_t beginNs, std::int64_t nowNs) {
-    if (m_thread != ownThread()) return;
+    if (m_thread != ownThread() || nowNs - beginNs < kShortestWaitNs) return;
     const MutexLock lock(m_state);
     if (!m_stepBeginNs || m_stepLevel < CaptureLevel::kLight) return;
     // Those within this one.

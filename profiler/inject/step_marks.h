@@ -64,6 +64,8 @@ public:
     void ends(NameUse use, std::int64_t nowNs);
     /// A node of autograd, which is in no other one; -1: without a number, as AccumulateGrad.
     void nodeBegins(std::int64_t sequence, std::int64_t nowNs);
+    /// Shorter ones are on work that has ended, and of the phase around them.
+    static constexpr std::int64_t kShortestWaitNs = 5'000;
     /// The calling thread blocked until now; others than that of the steps count for nothing.
     void waited(std::int64_t beginNs, std::int64_t nowNs);
     void nodeEnds(std::int64_t nowNs) { m_nodeEndNs.store(nowNs, std::memory_order_relaxed); }

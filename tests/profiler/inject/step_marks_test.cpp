@@ -124,45 +124,58 @@ TEST_F(Program, NodesWithinNodesAreOfTheOuterOne) {
 /// What FSDP2 does: it waits in forward, in nodes and behind the last of them.
 TEST_F(Program, WaitsArePhasesWithinOthers) {
     marks.firstForward(0);
-    wait(2, 5);
-    begin("AddmmBackward0", 10, SHARDSCOPE_BACKWARD, 5);
-    wait(12, 15);
-    end(16);
-    node(3, 17, 20);
-    wait(21, 24);
-    range("Optimizer.step#AdamW.step", 26, 30);
-    wait(31, 33);
-    marks.stepEnds("optimizer", 35);
-    wait(36, 39);
-    node(9, 40, 44);
-    marks.stepEnds("optimizer", 50);
-    EXPECT_THAT(phases(), ElementsAre("forward 0-2", "wait 2-5", "forward 5-10", "backward 10-12",
-                                      "wait 12-15", "backward 15-20", "wait 21-24",
-                                      "optimizer 26-30", "wait 31-33", "forward 35-36",
-                                      "wait 36-39", "forward 39-40", "backward 40-44"));
+    wait(20'000, 50'000);
+    begin("AddmmBackward0", 100'000, SHARDSCOPE_BACKWARD, 5);
+    wait(120'000, 150'000);
+    end(160'000);
+    node(3, 170'000, 200'000);
+    wait(210'000, 240'000);
+    range("Optimizer.step#AdamW.step", 260'000, 300'000);
+    wait(310'000, 330'000);
+    marks.stepEnds("optimizer", 350'000);
+    wait(360'000, 390'000);
+    node(9, 400'000, 440'000);
+    marks.stepEnds("optimizer", 500'000);
+    EXPECT_THAT(phases(), ElementsAre("forward 0-20000", "wait 20000-50000", "forward 50000-100000",
+                                      "backward 100000-120000", "wait 120000-150000",
+                                      "backward 150000-200000", "wait 210000-240000",
+                                      "optimizer 260000-300000", "wait 310000-330000",
+                                      "forward 350000-360000", "wait 360000-390000",
+                                      "forward 390000-400000", "backward 400000-440000"));
 }
 
 TEST_F(Program, AWaitWithinAnotherIsOfTheOuterOne) {
     marks.firstForward(0);
-    begin("torch.distributed.Work.wait", 2);
-    begin("torch.futures.Future.wait", 3);
-    end(4);
-    end(6);
-    begin("_c10d_functional::wait_tensor", 7, SHARDSCOPE_FUNCTION);
-    end(8);
-    node(5, 10, 12);
-    marks.stepEnds("optimizer", 20);
-    EXPECT_THAT(phases(), ElementsAre("forward 0-2", "wait 2-6", "forward 6-7", "wait 7-8",
-                                      "forward 8-10", "backward 10-12"));
+    begin("torch.distributed.Work.wait", 20'000);
+    begin("torch.futures.Future.wait", 30'000);
+    end(40'000);
+    end(60'000);
+    begin("_c10d_functional::wait_tensor", 70'000, SHARDSCOPE_FUNCTION);
+    end(80'000);
+    node(5, 100'000, 120'000);
+    marks.stepEnds("optimizer", 200'000);
+    EXPECT_THAT(phases(),
+                ElementsAre("forward 0-20000", "wait 20000-60000", "forward 60000-70000",
+                            "wait 70000-80000", "forward 80000-100000", "backward 100000-120000"));
+}
+
+TEST_F(Program, AWaitOnWorkThatHasEndedIsNone) {
+    marks.firstForward(0);
+    wait(20'000, 20'000 + StepMarks::kShortestWaitNs - 1);
+    wait(40'000, 40'000 + StepMarks::kShortestWaitNs);
+    node(5, 100'000, 120'000);
+    marks.stepEnds("optimizer", 200'000);
+    EXPECT_THAT(phases(), ElementsAre("forward 0-40000", "wait 40000-45000", "forward 45000-100000",
+                                      "backward 100000-120000"));
 }
 
 TEST_F(Program, WaitsOfOtherThreadsAreNotOfTheStep) {
-    std::thread([this] { wait(0, 1); }).join();  // nor is it the thread of the steps then
-    marks.firstForward(0);
-    std::thread([this] { wait(2, 5); }).join();
-    node(5, 10, 12);
-    marks.stepEnds("optimizer", 20);
-    EXPECT_THAT(phases(), ElementsAre("forward 0-10", "backward 10-12"));
+    std::thread([this] { wait(0, 10'000); }).join();  // nor is it the thread of the steps then
+    marks.firstForward(10'000);
+    std::thread([this] { wait(20'000, 50'000); }).join();
+    node(5, 100'000, 120'000);
+    marks.stepEnds("optimizer", 200'000);
+    EXPECT_THAT(phases(), ElementsAre("forward 10000-100000", "backward 100000-120000"));
 }
 
 TEST_F(Program, TheHighestSourceOfStepsCounts) {

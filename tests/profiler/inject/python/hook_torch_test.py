@@ -52,6 +52,7 @@ def train(rank, world, kind, steps=4):
             from torch.distributed._composable.fsdp import fully_shard
         fully_shard(m[0]); fully_shard(m[2]); fully_shard(m)
         w = m
+        if "compiled" in sys.argv: m.compile()
     else:
         w = m
     o = torch.optim.AdamW(w.parameters(), lr=0.01)
@@ -308,6 +309,86 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(firsts, early)
         for p in processes:
             self.assertEqual(p.count("flush 500"), 1)
+
+    WAITS = '''
+        import inspect, pickle, traceback
+        import torch.distributed as dist
+        import torch._dynamo.utils as u
+        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        Work, Future = dist.Work, torch._C.Future
+        for owner in (Work, Future):
+            w = vars(owner)["wait"]
+            print(type(w), type(w.__func__), w.__name__, w.__doc__, w.__func__.__module__, repr(owner.wait)[:10])
+            try: print(inspect.signature(w))
+            except Exception as error: print(type(error))
+        x = torch.ones(4)
+        work = dist.all_reduce(x, async_op=True)
+        print(type(work), isinstance(work, Work), work.wait(), Work.wait(work), work.get_future().wait())
+        for wrong in (lambda: work.wait(1), lambda: work.wait(late=1), lambda: Work.wait(None), lambda: Work.wait()):
+            try: wrong()
+            except Exception: print(traceback.format_exc().split("Invoked with")[0])
+
+        class Mine(Work):  # a work in Python, as comm hooks and tests have
+            def wait(self, timeout=None): return bool(super().wait(timeout)) if timeout else "mine"
+            def get_future(self): return torch.futures.Future()
+        print(Mine().wait(), isinstance(Mine(), Work))
+        f = torch.futures.Future(); f.set_result(7); print(f.wait(), torch.futures.wait_all([f, f]))
+        broken = torch.futures.Future(); broken.set_exception(ValueError("of the program"))
+        try: broken.wait()
+        except ValueError as error: print(error)
+
+        @torch.compile(fullgraph=True, backend="eager")
+        def synchronous(x):
+            dist.all_reduce(x); return x * 2
+        @torch.compile(backend="eager")
+        def asynchronous(x):
+            y = x + 1
+            work = dist.all_reduce(y, async_op=True)
+            z = x * 2
+            work.wait()
+            return y + z
+        @torch.compile(backend="eager")
+        def waiting(work, x):
+            y = x + 1
+            work.wait()
+            return y * 2
+        for _ in range(3): print(synchronous(x.clone()), asynchronous(x.clone()), waiting(work, x))
+        print(sum(u.counters["graph_break"].values()), u.counters["stats"]["unique_graphs"], len(u.counters["unimplemented"]))
+        dist.destroy_process_group()
+    '''
+
+    def test_waits(self):
+        done = self.run_both(self.WAITS)
+        self.assertGreater(self.count(done, "wait work"), 0)
+        self.assertGreater(self.count(done, "wait future"), 0)
+
+    def test_compiled_fsdp2(self):
+        tail = '\ntrain(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), sys.argv[1])\n'
+        launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+        done = self.run_both(TRAIN_RANK + tail, launch, ["fsdp2", "compiled"], compare_stderr=False)
+        self.assertEqual(set(done.written), {"0", "1"})
+        self.assertGreater(self.count(done, "wait work"), 0)
+
+    def test_cost_of_wait(self):
+        program = self.program(
+            '''
+            import time, statistics
+            import torch.distributed as dist
+            dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+            work = dist.all_reduce(torch.ones(1), async_op=True); work.wait()
+            took = []
+            for _ in range(10):
+                begun = time.perf_counter_ns()
+                for _ in range(10000): work.wait()
+                took.append((time.perf_counter_ns() - begun) / 10000)
+            print(round(statistics.median(took)), "ns")
+            dist.destroy_process_group()
+            '''
+        )
+        for hook in (False, True):
+            done = self.place.run([PYTHON, program], hook=hook, FAKE_INJECT_LOG="")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            print("wait of finished work, %s the hook: %s" % ("with" if hook else "without", done.stdout.strip()))
 
     def test_spawned_ranks(self):
         text = TRAIN_RANK + textwrap.dedent(
