@@ -24,6 +24,7 @@ TORCH = {
             import time; time.sleep(0.3)
         print("torch is imported")
         __version__ = os.environ.get("TORCH_VERSION", "2.11.0+cpu")
+        def get_num_threads(): return 1
         def compiled_with_cxx11_abi(): return not os.environ.get("TORCH_OLD_STRINGS")
         class _C:
             class DisableTorchFunction:
@@ -50,6 +51,7 @@ TORCH = {
             grad = None
             def __init__(self, n=1): self.n = n
             def numel(self): return self.n
+            def element_size(self): return 4
             def untyped_storage(self): return Storage(id(self))
         float32, float64 = "float32", "float64"
         from . import autograd, nn, optim
