@@ -173,8 +173,10 @@ void RunRecorder::on(RankId rank, const run::RankStarted& started) {
 
 void RunRecorder::on(RankId rank, const run::RankHello& hello) {
     facts(rank).device = hello.device;
-    if (rank.value == 0 && canWrite()) {
-        wrote(m_writer.putLibraries(nlohmann::json(hello.libraries).dump()));
+    if (m_libraries.empty() || rank <= m_librariesOf) {
+        m_librariesOf = rank;
+        m_libraries = nlohmann::json(hello.libraries).dump();
+        if (canWrite()) wrote(m_writer.putLibraries(m_libraries));
     }
     m_progress.rank(rank, "running", hello.pid);
 }
@@ -276,7 +278,9 @@ void RunRecorder::on(RankId rank, const run::RankExited& exited) {
 }
 
 void RunRecorder::describe(const RunFacts& facts) {
-    if (canWrite()) wrote(m_writer.putRun(facts));
+    RunFacts whole = facts;
+    if (!m_libraries.empty()) whole.librariesJson = m_libraries;
+    if (canWrite()) wrote(m_writer.putRun(whole));
 }
 
 void RunRecorder::addDiagnostic(const Diagnostic& diagnostic) {

@@ -123,6 +123,8 @@ private:
     std::map<std::int32_t, std::string> m_hostNames;
     std::map<RankId, std::int32_t> m_hostOf;         ///< of ranks that are not placed beforehand
     std::map<std::int32_t, Timestamp> m_comparedAt;  ///< clocks of hosts, the last time
+    std::string m_libraries;  ///< of the lowest rank that has spoken, as the recording has them
+    RankId m_librariesOf;
     StepTally m_tally;
     RankPace m_pace;
     std::optional<storage::SlowSteps> m_slow;  ///< where only slow steps are kept; m_writer's

@@ -211,6 +211,9 @@ void ProgramSupervisor::fact(Peer& peer, const capture::ProcessFact& fact) {
     constexpr std::size_t kMostFacts = 1000;
     if (peer.link.facts.size() >= kMostFacts) return;
     peer.link.facts[fact.name] = fact.value;
+    if (fact.name == "shim" && fact.value.starts_with("none") && !std::exchange(m_saidNoShim, true))
+        say(Severity::kWarning, "no-shim", "operators, collectives and memory: " + fact.value,
+            "Build its shim with packaging/build-shims, or record with --kineto.", std::nullopt);
     constexpr std::string_view kGroup = "group:";
     if (fact.name.starts_with(kGroup))
         m_stalls.nameGroup(fact.name.substr(kGroup.size()), fact.value);

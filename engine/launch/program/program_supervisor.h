@@ -153,6 +153,7 @@ private:
     Clock::time_point m_nextLook;
     Clock::time_point m_nextSample;
     std::optional<ClockLine> m_clock;  ///< of the last correction
+    bool m_saidNoShim = false;
     bool m_stopAsked = false;
     bool m_killAsked = false;
     bool m_leave = false;  ///< the user does not want to wait for what is left of the program

@@ -38,6 +38,21 @@ std::string howOf(Lack lack, CaptureLevel recorded) {
     return {};
 }
 
+/// What its process said of it, where PyTorch's operators could not be read.
+std::string noShim(const RunFacts& run) {
+    constexpr std::string_view kWord = "\"shim\":\"";
+    const auto at = run.librariesJson.find(kWord);
+    if (at == std::string::npos) return {};
+    const auto begin = at + kWord.size();
+    std::string said = run.librariesJson.substr(begin, run.librariesJson.find('"', begin) - begin);
+    return said.starts_with("none") ? said : std::string();
+}
+
+bool isReadByShim(Lack lack) {
+    return lack == Lack::kPhases || lack == Lack::kMemory || lack == Lack::kOperators ||
+           lack == Lack::kCollectives;
+}
+
 bool has(const std::vector<CollectiveOp>& operations, CollectiveOp operation) {
     return std::find(operations.begin(), operations.end(), operation) != operations.end();
 }
@@ -63,6 +78,8 @@ bool hasNoRank(const RunFacts& run, const std::vector<ProcessFacts>& processes) 
 std::string howToGet(const RunFacts& run, const std::vector<ProcessFacts>& processes, Lack lack) {
     if (sourceOf(run) != RecordingSource::kProgram) return {};
     if (hasNoRank(run, processes)) return "no process of it was seen to load PyTorch";
+    if (const std::string said = noShim(run); !said.empty() && isReadByShim(lack))
+        return fmt::format("shim: {}; packaging/build-shims builds one", said);
     const auto program = run::parseProgramJson(run.configJson);
     return howOf(lack, program ? program->capture : CaptureLevel::kFull);
 }

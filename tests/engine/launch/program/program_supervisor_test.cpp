@@ -247,6 +247,24 @@ TEST_F(ProgramSupervisorTest, AProcessGoesOnOverAnotherConnection) {
     EXPECT_EQ(m_sink.started.size(), 1u);
 }
 
+TEST_F(ProgramSupervisorTest, APyTorchWithoutAShimIsSaidOnce) {
+    FileDescriptor socket;
+    bool claimed = false;
+    m_sink.onTick = [&] {
+        if (std::exchange(claimed, true)) return;
+        const capture::ProcessFact fact{"shim", "none for PyTorch 9.9: only ranges"};
+        say(m_socket, socket,
+            {capture::ProcessHello{::getpid(), 77, "test"}, capture::RankClaim{3, "RANK"}, fact,
+             fact});
+        socket.reset();
+        letGo();
+    };
+    shell("while [ ! -e $GO ]; do sleep 0.01; done");
+    ASSERT_THAT(m_sink.diagnostics, SizeIs(1));
+    EXPECT_EQ(m_sink.diagnostics[0].code, "no-shim");
+    EXPECT_THAT(m_sink.diagnostics[0].message, HasSubstr("none for PyTorch 9.9"));
+}
+
 /// The first order of the recorder that is there.
 std::optional<capture::LinkMessage> orderOn(const FileDescriptor& socket) {
     std::array<std::byte, 256> bytes{};

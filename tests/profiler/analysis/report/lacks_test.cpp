@@ -47,6 +47,17 @@ TEST(Lacks, OfAProgramWithoutRanksAreNoMatterOfLevels) {
     EXPECT_FALSE(hasNoRank({}, alone)) << "a trace";
 }
 
+TEST(Lacks, OfAPyTorchWithoutAShimAreItsLack) {
+    const std::vector<ProcessFacts> rank{processOf(ProcessRole::kRank)};
+    RunFacts run = programAt(CaptureLevel::kFull);
+    run.librariesJson = R"({"shim":"none for PyTorch 9.9: only ranges","torch":"9.9.0"})";
+    for (const Lack each : {Lack::kPhases, Lack::kMemory, Lack::kOperators, Lack::kCollectives})
+        EXPECT_THAT(howToGet(run, rank, each), HasSubstr("none for PyTorch 9.9"));
+    EXPECT_THAT(howToGet(run, rank, Lack::kLoss), Not(HasSubstr("9.9")));
+    run.librariesJson = R"({"shim":"libshardscope_torch_2_11.so"})";
+    EXPECT_THAT(howToGet(run, rank, Lack::kMemory), Not(HasSubstr("shim")));
+}
+
 TEST(Lacks, AreSaidOfProgramsOnly) {
     EXPECT_THAT(howToGet(RunFacts{}, {}, Lack::kLoss), IsEmpty());
     EXPECT_EQ(withHow("none", Report{}, Lack::kLoss), "none");
