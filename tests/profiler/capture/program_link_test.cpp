@@ -34,7 +34,8 @@ std::vector<LinkMessage> examples() {
             ProcessEnding{7, 100, 2},
             CaptureChange{"light", "1-2", 3},
             EventChunk{columns::ChunkBytes(70'000, std::byte{9})},
-            CollectiveProgress{"0", 9, 7, "all-reduce", 5}};
+            CollectiveProgress{"0", 9, 7, "all-reduce", 5},
+            ClockLine{1, 2, 3}};
 }
 
 TEST(ProgramLink, AllMessagesComeBackAsTheyWere) {
@@ -82,7 +83,7 @@ TEST(ProgramLink, DamagedBytesDoNoHarm) {
     std::mt19937 random(11);
     const auto all = examples();
     for (int round = 0; round < 20'000; ++round) {
-        auto frame = encodeLink(all[random() % 10]);
+        auto frame = encodeLink(all[random() % all.size()]);
         for (std::uint32_t i = random() % 4; i < 4; ++i)
             frame[8 + random() % (frame.size() - 8)] = static_cast<std::byte>(random());
         LinkReader reader;
