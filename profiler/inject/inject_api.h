@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* NOLINTBEGIN(modernize-use-using, modernize-redundant-void-arg): plain C */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -136,4 +137,5 @@ typedef void (*shardscope_torch_level_t)(int32_t level);
 }
 #endif
 
+/* NOLINTEND(modernize-use-using, modernize-redundant-void-arg) */
 #endif

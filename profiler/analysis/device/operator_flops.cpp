@@ -131,7 +131,8 @@ std::optional<double> positions(const Shape& input, const Shape& weight,
         const double room =
             static_cast<double>(input[i]) + 2 * static_cast<double>(*padding) - covered - 1;
         if (room < 0) return std::nullopt;
-        all *= static_cast<double>(static_cast<std::int64_t>(room) / *stride + 1);
+        const std::int64_t places = static_cast<std::int64_t>(room) / *stride + 1;
+        all *= static_cast<double>(places);
     }
     return all;
 }
