@@ -19,6 +19,7 @@
 #include <chrono>
 #include <cstdint>
 #include <random>
+#include <string_view>
 #include <utility>
 
 namespace shardscope::cli {
@@ -211,6 +212,16 @@ void withoutRanks(std::vector<std::string>& words) {
     if (at != words.end() && at + 1 != words.end()) words.erase(at, at + 2);
 }
 
+/// Of a program: what was said, and nothing of a training of our own.
+std::vector<std::string> givenArguments(const RecordOptions& options,
+                                        const run::RunConfig& config) {
+    std::vector<std::string> words = {"--output", config.output};
+    for (const run::RunOption& option : run::runOptions())
+        if (options.flags().given(option.key) && std::string_view(option.key) != "output")
+            words.insert(words.end(), {option.flag, options.flags().text(option.key)});
+    return words;
+}
+
 /// What is said of a program, and its own words.
 void addProgram(const RecordOptions& options, std::vector<std::string>& words) {
     const auto add = [&words](const char* name, const std::string& value) {
@@ -256,7 +267,7 @@ Result<Submission> prepare(RecordOptions& options) {
     const int tasks = options.program.empty() ? config->ranks : 1;
     if (!sayTasks(made.options)) made.options.push_back(fmt::format("--ntasks={}", tasks));
     for (std::string& word :
-         options.program.empty() ? options.arguments(*config) : run::toArguments(*config))
+         options.program.empty() ? options.arguments(*config) : givenArguments(options, *config))
         made.words.push_back(std::move(word));
     for (std::string& word : labelArguments(*label)) made.words.push_back(std::move(word));
     withoutRanks(made.words);
