@@ -47,9 +47,9 @@ run::ProgramLaunch launchOf(const run::RunConfig& config, const RecordOptions& o
 }
 
 std::chrono::nanoseconds stallOf(const RecordOptions& options) {
-    constexpr double kUsualStall = 60;
+    if (!options.stall) return std::chrono::nanoseconds(launch::ProgramRequest{}.stall);
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
-        std::chrono::duration<double>(options.stall.value_or(kUsualStall)));
+        std::chrono::duration<double>(*options.stall));
 }
 
 /// This process's part of the program.
@@ -86,7 +86,6 @@ private:
 
 /// As a shell's where there is no such program here.
 int statusOfError(const Error& error, const RecordOptions& options) {
-    constexpr int kNotFound = 127;
     return launch::programPath(options.program.front()).empty() ? kNotFound : exitStatus(error);
 }
 
@@ -236,6 +235,7 @@ Result<std::optional<launch::TaskPlace>> programTask(RecordOptions& options) {
 
 Result<RunEnd> recordTaskOfProgram(const run::RunConfig& config, const RecordOptions& options,
                                    const launch::TaskPlace& task, RunProgress& progress) {
+    std::signal(SIGPIPE, SIG_IGN);  // a recorder or task that is gone is an error of a write
     if (!task.isFirst()) return serve(config, options, task);
     auto own = startOwnTask(config, options);
     if (!own) return failure(own);
@@ -249,7 +249,9 @@ Result<RunEnd> recordTaskOfProgram(const run::RunConfig& config, const RecordOpt
 }
 
 Result<RunEnd> recordProgramOnHosts(RecordOptions& options, RunProgress& progress) {
-    constexpr std::array<std::string_view, 3> kHostOptions = {"hosts", "ssh_command", "host_lease"};
+    constexpr std::array<std::string_view, 2> kHostOptions = {"hosts", "ssh_command"};
+    // A host that is gone is an error of a write; the program has its own disposition back.
+    std::signal(SIGPIPE, SIG_IGN);
     auto config = programConfig(options, kHostOptions);
     if (!config) return failure(config);
     if (auto settled = options.settleHosts(*config); !settled) return failure(settled);
@@ -262,8 +264,9 @@ Result<RunEnd> recordProgramOnHosts(RecordOptions& options, RunProgress& progres
     launch::ProgramHostsRequest request;
     request.launch = launchOf(*config, options);
     std::error_code ignored;
-    request.launch.folder =
-        options.folder.empty() ? std::filesystem::current_path(ignored).string() : options.folder;
+    request.launch.folder = options.folder.empty()
+                                ? std::filesystem::current_path(ignored).string()
+                                : std::filesystem::absolute(options.folder, ignored).string();
     request.launch.originNs = recording->originNs();
     request.parts = std::move(*parts);
     request.stall = stallOf(options);

@@ -25,9 +25,6 @@
 namespace shardscope::cli {
 namespace {
 
-/// As shells have it.
-constexpr int kNotExecutable = 126;
-
 /// What of a run's options says something about a program that we know nothing of.
 constexpr std::array<std::string_view, 7> kProgramOptions = {
     "output", "capture", "capture_steps", "capture_every", "max_size", "max_rate", "capture_slow"};

@@ -29,9 +29,6 @@
 namespace shardscope::cli {
 namespace {
 
-/// As shells have it.
-constexpr int kNotFound = 127;
-
 /// Reports nothing while the program has the terminal, but what is wrong.
 class ProgramProgress final : public RunProgress {
 public:
