@@ -1,6 +1,7 @@
 #include "app/cli/record/program_recording.h"
 
 #include "app/cli/record/data_path.h"
+#include "app/cli/record/record_modes.h"
 #include "app/cli/record/run_environment.h"
 #include "app/cli/record/run_requests.h"
 #include "app/cli/version.h"

@@ -18,9 +18,6 @@
 
 namespace shardscope::cli {
 
-/// As shells have it.
-inline constexpr int kNotExecutable = 126, kNotFound = 127;
-
 /// Of the options that say something about a program that we know nothing of; kUsage where another
 /// one was given, `also` apart.
 Result<run::RunConfig> programConfig(const RecordOptions& options,

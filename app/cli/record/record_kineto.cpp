@@ -29,8 +29,6 @@ namespace {
 using interchange::ImportAccount;
 using launch::kineto::Outcome;
 
-/// As shells have it.
-constexpr int kNotExecutable = 126, kNotFound = 127;
 /// Of a process whose settings are not ours.
 constexpr launch::kineto::Milliseconds kKinetosInterval{5000}, kOurInterval{1000};
 
