@@ -74,6 +74,10 @@ ThreadQueue& CaptureSession::threadQueue() {
     return *own->queue;
 }
 
+void CaptureSession::keepQueueLonger() {
+    threadOwn<OwnQueue>();
+}
+
 std::shared_ptr<ThreadQueue> CaptureSession::newQueue() {
     const MutexLock lock(m_mutex);
     for (const auto& queue : m_queues)

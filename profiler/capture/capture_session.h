@@ -109,6 +109,9 @@ public:
     /// Queue of the calling thread, perhaps one that another thread had before it ended. In
     /// destructors that run after the thread's own, one for all threads.
     ThreadQueue& threadQueue();
+    /// For constructors of what a thread has of its own (thread_own.h) and keeps its queue in:
+    /// the thread gives its queue back after that has ended.
+    static void keepQueueLonger();
     /// Operator lane of the calling thread, declared at its first call: lanes::kOperators for the
     /// first thread, "operators (thread N)" for others.
     LaneId operatorLane();

@@ -6,7 +6,8 @@
 
 namespace shardscope::capture {
 
-/// The calling thread's T, made at the first call. Null once the thread has ended it.
+/// The calling thread's T, made at the first call. Null once the thread has ended it. What T's
+/// constructor asks for of other types ends after it.
 template <class T>
 T* threadOwn() {
     struct Slot {
@@ -22,9 +23,9 @@ T* threadOwn() {
         }
     };
     if (slot.value != nullptr || slot.ended) return slot.value;
+    slot.value = new T();
     static thread_local Owner owner;
     static_cast<void>(owner);  // makes it
-    slot.value = new T();
     return slot.value;
 }
 

@@ -33,11 +33,12 @@ void giveUp(ProcessSession& own, const char* why) noexcept {
     }
 }
 
-/// What is thrown inside, where memory is short for instance, ends here.
+/// What is thrown inside, where memory is short for instance, ends here. False: there is no
+/// session.
 template <class Use>
-void guarded(Use use) noexcept {
+bool guarded(Use use) noexcept {
     ProcessSession* own = session();
-    if (own == nullptr) return;
+    if (own == nullptr) return false;
     try {
         use(*own);
     } catch (const std::exception& error) {
@@ -45,6 +46,7 @@ void guarded(Use use) noexcept {
     } catch (...) {
         giveUp(*own, "an unknown failure");
     }
+    return true;
 }
 
 /// Only what may be called between fork() and exec().
@@ -65,14 +67,14 @@ void atExit(int status, void*) {
 }
 
 void spanBegin(const ShardscopeSpan* span) noexcept {
-    if (session() == nullptr) return SpanRecorder::beginUnrecorded();
-    guarded([span](ProcessSession& own) { own.spans().begin(*span, hostNow()); });
+    if (!guarded([span](ProcessSession& own) { own.spans().begin(*span, hostNow()); }))
+        SpanRecorder::beginUnrecorded(span->key);
 }
 
-void spanEnd() noexcept {
+void spanEnd(const void* key) noexcept {
     const std::int64_t nowNs = hostNow();
-    if (session() == nullptr) return SpanRecorder::endUnrecorded();
-    guarded([nowNs](ProcessSession& own) { own.spans().end(nowNs); });
+    if (!guarded([=](ProcessSession& own) { own.spans().end(key, nowNs); }))
+        SpanRecorder::endUnrecorded(key);
 }
 
 std::uint64_t collectiveIssued(const ShardscopeCollective* collective) noexcept {
@@ -193,7 +195,7 @@ void shardscope_range_begin(const char* name) {
 }
 
 void shardscope_range_end(void) {
-    spanEnd();
+    spanEnd(nullptr);
 }
 
 void shardscope_block(const void* block, const char* category) {

@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /* Of the table: a shim that was built for another one is refused. */
-#define SHARDSCOPE_API_VERSION 2
+#define SHARDSCOPE_API_VERSION 3
 
 /* Levels of capture, as --capture says them (storage/model/detail.h). */
 enum { SHARDSCOPE_OFF = 0, SHARDSCOPE_STEPS = 1, SHARDSCOPE_LIGHT = 2, SHARDSCOPE_FULL = 3 };
@@ -29,6 +29,7 @@ enum { SHARDSCOPE_FUNCTION = 0, SHARDSCOPE_BACKWARD = 1, SHARDSCOPE_RANGE = 7 };
 
 /* Begin of an operator or range of the calling thread. */
 struct ShardscopeSpan {
+    const void* key;  /* of its end: other open spans of the thread have another; or null */
     const char* name; /* copied; any bytes, not ended by a zero */
     size_t name_length;
     int64_t sequence;      /* links forward and backward operators; -1: none */
@@ -60,9 +61,10 @@ struct ShardscopeCollective {
 struct ShardscopeApi {
     uint32_t version; /* SHARDSCOPE_API_VERSION */
     uint32_t size;    /* of this struct */
-    /* Innermost last: ends match begins of the same thread. */
     void (*span_begin)(const struct ShardscopeSpan* span);
-    void (*span_end)(void);
+    /* Ends the innermost span of the calling thread with this key, and what began within it; none
+     * where it has none: one that began on another thread, or was not recorded. */
+    void (*span_end)(const void* key);
     /* A number for the other two; 0: it is not recorded. */
     uint64_t (*collective_issued)(const struct ShardscopeCollective* collective);
     void (*collective_completed)(uint64_t number);

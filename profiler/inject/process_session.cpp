@@ -159,10 +159,9 @@ void ProcessSession::allocated(const void* block, std::size_t bytes, MemoryActio
     event.address = reinterpret_cast<std::uint64_t>(block);
     event.size = {static_cast<std::int64_t>(bytes)};
     event.action = action;
-    event.owner = m_spans.outermost();
     event.step = m_marks.step();
     event.phase = m_marks.phase();
-    m_capture.threadQueue().push(event);
+    m_spans.push(event);
 }
 
 void ProcessSession::metric(const char* name, double value) {

@@ -14,6 +14,7 @@ shardscope_call_t g_call = nullptr;
 void* waitIn(const char* name, void* method, void* arguments, void* words) {
     if (shardscope_level() < SHARDSCOPE_LIGHT) return g_call(method, arguments, words);
     ShardscopeSpan span{};
+    span.key = &span;
     span.name = name;
     span.name_length = std::strlen(name);
     span.sequence = -1;
@@ -21,7 +22,7 @@ void* waitIn(const char* name, void* method, void* arguments, void* words) {
     const ShardscopeApi* api = shardscope_api();
     api->span_begin(&span);
     void* result = g_call(method, arguments, words);
-    api->span_end();
+    api->span_end(&span);
     return result;
 }
 

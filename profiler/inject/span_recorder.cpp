@@ -1,56 +1,15 @@
 #include "profiler/inject/span_recorder.h"
 
 #include "profiler/capture/thread_own.h"
-#include "storage/model/host_clock.h"
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <functional>
-#include <iterator>
-#include <span>
-#include <unordered_map>
-#include <utility>
+#include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace shardscope::inject {
 namespace {
-
-struct OpenSpan {
-    std::int64_t startNs = 0;
-    StringId name;
-    StringId arguments;
-    std::uint64_t correlation = 0;
-    StepIndex step = kNoStep;
-    Phase phase = Phase::kNone;
-    NameUse use = NameUse::kNone;
-    bool isNode = false;  ///< of autograd
-    bool isRange = false;
-    bool recorded = false;  ///< by the session of `generation`
-    std::uint64_t generation = 0;
-};
-
-/// Looked up by views of what they are made of, so that what is known already allocates nothing.
-struct HashOfView {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const {
-        return std::hash<std::string_view>{}(text);
-    }
-    std::size_t operator()(std::span<const std::int64_t> numbers) const {
-        std::uint64_t hash = numbers.size();
-        for (const std::int64_t number : numbers) {
-            hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E37'79B9'7F4A'7C15u;
-            hash ^= hash >> 32;
-        }
-        return hash;
-    }
-};
-struct SameNumbers {
-    using is_transparent = void;
-    bool operator()(std::span<const std::int64_t> a, std::span<const std::int64_t> b) const {
-        return std::ranges::equal(a, b);
-    }
-};
 
 constexpr std::size_t kMostNameBytes = 1000;
 
@@ -132,27 +91,52 @@ constexpr Use kUses[] = {{"enumerate(DataLoader)#", NameUse::kData},
 
 }  // namespace
 
+struct SpanRecorder::OpenSpan {
+    SpanEvent event;  ///< where `recorded`: all of it but its times, lane and depth
+    std::int64_t startNs = 0;
+    const void* key = nullptr;
+    NameUse use = NameUse::kNone;
+    bool isNode = false;  ///< of autograd
+    bool recorded = false;
+    bool outermost = false;        ///< of the recorded operators
+    std::uint64_t generation = 0;  ///< session that it began in; 0: none
+};
+
 struct SpanRecorder::Thread {
-    static constexpr std::size_t kSlots = 1024;
-    struct Known {
-        const char* address = nullptr;
-        const std::string* text = nullptr;
-        Name name;
-    };
-
     std::vector<OpenSpan> open;
-    std::uint8_t depth = 0;  ///< of recorded ones
-    int nodes = 0;           ///< of autograd, under way
+    std::size_t tooDeep = 0;  ///< open ones without a key that are not in `open`
+    std::uint8_t depth = 0;   ///< of recorded ones
+    int nodes = 0;            ///< of autograd, under way
+    StringId owner;           ///< outermost recorded operator
     std::uint64_t generation = 0;
-    std::unordered_map<std::string, Name, HashOfView, std::equal_to<>> names;
-    std::array<Known, kSlots> slots{};
-    std::unordered_map<std::vector<std::int64_t>, StringId, HashOfView, SameNumbers> arguments;
-    std::vector<std::int64_t> key;
+    capture::ThreadQueue* queue = nullptr;  ///< of that session
+    std::optional<LaneId> lane;
+    KnownNames names;
+    KnownArguments arguments;
 
-    void forget() {
-        names.clear();
-        arguments.clear();
-        slots.fill({});
+    Thread() {
+        open.reserve(kDeepest);
+        capture::CaptureSession::keepQueueLonger();
+    }
+    /// Where a span begins; null: too deep.
+    OpenSpan* begin(const void* key) {
+        if (open.size() < kDeepest) {
+            OpenSpan& made = open.emplace_back();
+            made.key = key;
+            return &made;
+        }
+        if (key == nullptr) ++tooDeep;
+        return nullptr;
+    }
+    /// How many are open around the one that ends; none: it did not begin here.
+    std::optional<std::size_t> around(const void* key) {
+        if (key == nullptr && tooDeep > 0) {
+            --tooDeep;
+            return std::nullopt;
+        }
+        std::size_t at = open.size();
+        while (at > 0 && open[at - 1].key != key) --at;
+        return at == 0 ? std::nullopt : std::optional(at - 1);
     }
 };
 
@@ -189,53 +173,51 @@ NameUse SpanRecorder::useOf(std::string_view name) const {
     return asked ? NameUse::kStepRange : NameUse::kNone;
 }
 
-SpanRecorder::Name SpanRecorder::nameOf(Thread& thread, std::string_view name) {
+KnownName SpanRecorder::nameOf(Thread& thread, std::string_view name) {
     name = name.substr(0, kMostNameBytes);
-    const auto address = reinterpret_cast<std::uintptr_t>(name.data());
-    Thread::Known& slot = thread.slots[(address >> 3 ^ address >> 13) % Thread::kSlots];
-    if (slot.address == name.data() && *slot.text == name) return slot.name;
-    auto found = thread.names.find(name);
-    if (found == thread.names.end()) {
-        if (thread.names.size() >= kMostTexts) return {m_tooMany, useOf(name)};
-        const Name made{intern(std::string(name)), useOf(name)};
-        found = thread.names.emplace(name, made).first;
-    }
-    slot = {name.data(), &found->first, found->second};
-    return found->second;
+    if (const KnownName* known = thread.names.find(name)) return *known;
+    if (thread.names.size() >= kMostTexts) return {m_tooMany, useOf(name)};
+    const KnownName made{intern(std::string(name)), useOf(name)};
+    thread.names.add(name, made);
+    return made;
 }
 
 StringId SpanRecorder::argumentsOf(Thread& thread, const ShardscopeSpan& span) {
     if (span.shapes == nullptr || span.shapes_length == 0) return kEmptyString;
-    thread.key.assign(span.shapes, span.shapes + span.shapes_length);
-    for (std::size_t i = 0; i < span.tensors; ++i) thread.key.push_back(-1 - span.dtypes[i]);
-    // Behind the types, which are below 0 and as many as there are shapes: no key is another's.
-    if (span.lists != nullptr)
-        thread.key.insert(thread.key.end(), span.lists, span.lists + span.lists_length);
-    const auto found = thread.arguments.find(std::span<const std::int64_t>(thread.key));
-    if (found != thread.arguments.end()) return found->second;
+    const KnownArguments::Key key = KnownArguments::keyOf(span);
+    if (const auto known = thread.arguments.find(key)) return *known;
     if (thread.arguments.size() >= kMostTexts) return kEmptyString;
-    const StringId id = intern(textOf(span));
-    thread.arguments.emplace(thread.key, id == m_tooMany ? kEmptyString : id);
-    return id == m_tooMany ? kEmptyString : id;
+    StringId id = intern(textOf(span));
+    if (id == m_tooMany) id = kEmptyString;
+    thread.arguments.add(key, id);
+    return id;
+}
+
+/// What is cached belongs to one session.
+void SpanRecorder::renew(Thread& thread) {
+    thread.names.clear();
+    thread.arguments.clear();
+    thread.depth = 0;
+    thread.nodes = 0;
+    thread.owner = kEmptyString;
+    thread.lane.reset();
+    thread.queue = &m_session.threadQueue();
+    thread.generation = m_session.generation();
 }
 
 void SpanRecorder::begin(const ShardscopeSpan& span, std::int64_t nowNs) {
     Thread* const known = thread();
     if (known == nullptr) return;
     Thread& own = *known;
-    if (own.generation != m_session.generation()) {
-        own.forget();
-        own.generation = m_session.generation();
-        own.depth = 0;
-        own.nodes = 0;
-    }
-    OpenSpan open;
-    const Name name = nameOf(own, {span.name, span.name_length});
-    open.isNode = span.scope == SHARDSCOPE_BACKWARD;
-    open.isRange = span.scope == SHARDSCOPE_RANGE;
-    open.use = name.use;
-    open.generation = own.generation;
-    if (open.isNode) {
+    if (own.generation != m_session.generation()) renew(own);
+    OpenSpan* const open = own.begin(span.key);
+    if (open == nullptr) return;
+    const KnownName name = nameOf(own, {span.name, span.name_length});
+    open->startNs = nowNs;
+    open->use = name.use;
+    open->isNode = span.scope == SHARDSCOPE_BACKWARD;
+    open->generation = own.generation;
+    if (open->isNode) {
         if (own.nodes++ == 0) m_marks.nodeBegins(span.sequence, nowNs);
     } else if (name.use != NameUse::kNone && name.use != NameUse::kWait && own.nodes == 0) {
         m_marks.begins(name.use, nowNs);
@@ -243,31 +225,43 @@ void SpanRecorder::begin(const ShardscopeSpan& span, std::int64_t nowNs) {
     // Autograd counts the nodes that it makes: from the second operator of the first forward on.
     if (m_marks.step() == kNoStep && span.scope == SHARDSCOPE_FUNCTION && span.sequence > 0)
         m_marks.firstForward(nowNs);
-    const CaptureLevel level = m_marks.level();
     // Ranges are recorded at light, what PyTorch does of itself at full.
-    open.recorded = level >= CaptureLevel::kFull ||
-                    (level >= CaptureLevel::kLight && span.scope == SHARDSCOPE_RANGE);
-    if (open.recorded) {
-        open.name = name.id;
-        open.arguments = argumentsOf(own, span);
-        open.correlation = static_cast<std::uint64_t>(span.sequence + 1);
-        open.step = m_marks.step();
-        open.phase = own.nodes > 0 ? Phase::kBackward : m_marks.phase();
-        ++own.depth;
+    const CaptureLevel level = m_marks.level();
+    if (level >= CaptureLevel::kFull ||
+        (level >= CaptureLevel::kLight && span.scope == SHARDSCOPE_RANGE)) {
+        open->event.name = name.id;
+        record(own, *open, span);
     }
-    open.startNs = nowNs;
-    own.open.push_back(open);
 }
 
-void SpanRecorder::end(std::int64_t nowNs) {
-    Thread* const known = thread();
-    if (known == nullptr || known->open.empty()) return;
-    Thread& own = *known;
-    const OpenSpan open = own.open.back();
-    own.open.pop_back();
-    if (open.generation != m_session.generation()) return;
-    if (open.isNode && own.nodes > 0) {
-        --own.nodes;
+void SpanRecorder::record(Thread& thread, OpenSpan& open, const ShardscopeSpan& span) {
+    open.recorded = true;
+    SpanEvent& event = open.event;
+    event.arguments = argumentsOf(thread, span);
+    event.correlation = static_cast<std::uint64_t>(span.sequence + 1);
+    event.step = m_marks.step();
+    event.phase = thread.nodes > 0 ? Phase::kBackward : m_marks.phase();
+    ++thread.depth;
+    if (span.scope == SHARDSCOPE_RANGE || thread.owner != kEmptyString) return;
+    open.outermost = true;
+    thread.owner = event.name;
+}
+
+void SpanRecorder::end(const void* key, std::int64_t nowNs) {
+    Thread* const own = thread();
+    if (own == nullptr) return;
+    const auto around = own->around(key);
+    if (!around) return;
+    while (own->open.size() > *around) {
+        const OpenSpan& open = own->open.back();
+        if (open.generation == m_session.generation()) end(*own, open, nowNs);
+        own->open.pop_back();
+    }
+}
+
+void SpanRecorder::end(Thread& thread, const OpenSpan& open, std::int64_t nowNs) {
+    if (open.isNode && thread.nodes > 0) {
+        --thread.nodes;
         m_marks.nodeEnds(nowNs);
     }
     if (open.use == NameUse::kWait)
@@ -275,36 +269,33 @@ void SpanRecorder::end(std::int64_t nowNs) {
     else if (open.use != NameUse::kNone)
         m_marks.ends(open.use, nowNs);
     if (!open.recorded) return;
-    if (own.depth > 0) --own.depth;
-    SpanEvent event;
+    if (open.outermost) thread.owner = kEmptyString;
+    if (thread.depth > 0) --thread.depth;
+    if (!thread.lane) thread.lane = m_session.operatorLane();
+    SpanEvent event = open.event;
     event.start = m_session.at(open.startNs);
     event.duration = m_session.at(nowNs) - event.start;
-    event.lane = m_session.operatorLane();
-    event.name = open.name;
-    event.arguments = open.arguments;
-    event.correlation = open.correlation;
-    event.step = open.step;
-    event.phase = open.phase;
-    event.depth = own.depth;
-    m_session.threadQueue().push(event);
+    event.lane = *thread.lane;
+    event.depth = thread.depth;
+    thread.queue->push(event);
 }
 
-StringId SpanRecorder::outermost() const {
+void SpanRecorder::push(MemoryEvent event) {
     const Thread* const own = thread();
-    if (own == nullptr) return kEmptyString;
-    for (const OpenSpan& open : own->open)
-        if (open.recorded && !open.isRange && open.generation == m_session.generation())
-            return open.name;
-    return kEmptyString;
+    if (own == nullptr || own->generation != m_session.generation())
+        return m_session.threadQueue().push(event);
+    event.owner = own->owner;
+    own->queue->push(event);
 }
 
-void SpanRecorder::beginUnrecorded() {
-    if (Thread* const own = thread()) own->open.emplace_back();
+void SpanRecorder::beginUnrecorded(const void* key) {
+    if (Thread* const own = thread()) own->begin(key);
 }
 
-void SpanRecorder::endUnrecorded() {
+void SpanRecorder::endUnrecorded(const void* key) {
     Thread* const own = thread();
-    if (own != nullptr && !own->open.empty()) own->open.pop_back();
+    if (own == nullptr) return;
+    if (const auto around = own->around(key)) own->open.resize(*around);
 }
 
 }  // namespace shardscope::inject

@@ -1,12 +1,11 @@
 // Operators and ranges of each thread: from begin and end to a span with name, depth and shapes.
 //
 // The calling thread's own: no locks, but for a name or shapes that it sees for the first time.
-// Names are interned by content, with a cache by address that compares before it trusts: those of
-// ranges and autograd nodes are freed with the event, and their addresses used again.
 #pragma once
 
 #include "profiler/capture/capture_session.h"
 #include "profiler/inject/inject_api.h"
+#include "profiler/inject/known_texts.h"
 #include "profiler/inject/step_marks.h"
 
 #include <regex.h>
@@ -30,27 +29,31 @@ public:
     SpanRecorder(const SpanRecorder&) = delete;
     SpanRecorder& operator=(const SpanRecorder&) = delete;
 
+    /// Deeper ones of a thread are not recorded.
+    static constexpr std::size_t kDeepest = 255;
+
     void begin(const ShardscopeSpan& span, std::int64_t nowNs);
-    void end(std::int64_t nowNs);
-    /// Outermost operator of the calling thread, ranges left out, or none.
-    [[nodiscard]] StringId outermost() const;
+    /// See ShardscopeApi::span_end.
+    void end(const void* key, std::int64_t nowNs);
+    /// Owned by the calling thread's outermost operator, ranges left out, if there is one.
+    void push(MemoryEvent event);
 
     /// Of a span that began before anything was recorded, so that begins and ends match.
-    static void beginUnrecorded();
-    static void endUnrecorded();
+    static void beginUnrecorded(const void* key);
+    static void endUnrecorded(const void* key);
 
 private:
     struct Thread;
-    struct Name {
-        StringId id;
-        NameUse use = NameUse::kNone;
-    };
+    struct OpenSpan;
     /// Null in destructors that run after the thread's own.
     static Thread* thread();
-    [[nodiscard]] Name nameOf(Thread& thread, std::string_view name);
+    [[nodiscard]] KnownName nameOf(Thread& thread, std::string_view name);
     [[nodiscard]] NameUse useOf(std::string_view name) const;
     [[nodiscard]] StringId argumentsOf(Thread& thread, const ShardscopeSpan& span);
     [[nodiscard]] StringId intern(const std::string& text);
+    void renew(Thread& thread);
+    void record(Thread& thread, OpenSpan& open, const ShardscopeSpan& span);
+    void end(Thread& thread, const OpenSpan& open, std::int64_t nowNs);
 
     capture::CaptureSession& m_session;
     StepMarks& m_marks;

@@ -18,20 +18,11 @@ std::atomic<std::int32_t> g_level{SHARDSCOPE_OFF};
 
 namespace {
 
-constexpr std::size_t kDeepest = 256;
 constexpr std::size_t kTensors = 64;   // of one operator that are reported
 constexpr std::size_t kNumbers = 512;  // ranks and sizes of these
 constexpr std::size_t kListed = 64;    // lengths and numbers of other arguments
 constexpr char kEngineWrapper[] = "autograd::engine::evaluate_function";
 constexpr char kRangeOperators[] = "profiler::_record_function";
-
-/// Functions whose begin was reported and whose end was not. Without destructor: callbacks also
-/// come while a thread ends.
-struct OpenSpans {
-    const at::RecordFunction* functions[kDeepest];
-    std::size_t depth;
-};
-thread_local OpenSpans t_open;
 
 struct Arguments {
     std::int64_t numbers[kNumbers];
@@ -67,9 +58,12 @@ void take(const c10::IValue& value, Arguments& to) {
     }
 }
 
+/// Names differ within a few letters: a call takes longer.
 template <std::size_t kSize>
 bool startsWith(const char* name, const char (&text)[kSize]) {
-    return std::strncmp(name, text, kSize - 1) == 0;
+    std::size_t at = 0;
+    while (at + 1 < kSize && name[at] == text[at]) ++at;
+    return at + 1 == kSize;
 }
 
 /// Strides, padding and the mask of gradients say what a convolution costs.
@@ -118,14 +112,12 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) n
     if (function.isAsync()) return nullptr;  // ends on another thread: no span of this one
     const char* name = function.name();
     if (leftOut(name)) return nullptr;
-    OpenSpans& open = t_open;
-    if (open.depth == kDeepest) return nullptr;
     ShardscopeSpan span{};
+    span.key = &function;
     span.name = name;
     span.name_length = std::strlen(name);
     span.sequence = function.seqNr();
     span.scope = static_cast<std::uint32_t>(function.scope());
-    open.functions[open.depth++] = &function;
     if constexpr (kInputs) {
         Arguments arguments;
         try {
@@ -150,12 +142,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) n
 }
 
 void end(const at::RecordFunction& function, at::ObserverContext*) noexcept {
-    OpenSpans& open = t_open;
-    std::size_t at = open.depth;
-    while (at > 0 && open.functions[at - 1] != &function) --at;
-    // Not found: it was not reported, or began on another thread, where it ends with what is around
-    // it.
-    for (; at > 0 && open.depth >= at; --open.depth) g_api->span_end();
+    g_api->span_end(&function);
 }
 
 std::atomic_flag g_changing = ATOMIC_FLAG_INIT;

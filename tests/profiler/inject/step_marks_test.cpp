@@ -22,15 +22,16 @@ using testing::ElementsAre;
 class Program : public testing::Test {
 protected:
     void begin(const char* name, std::int64_t at, std::uint32_t scope = SHARDSCOPE_RANGE,
-               std::int64_t sequence = -1) {
+               std::int64_t sequence = -1, const void* key = nullptr) {
         ShardscopeSpan span{};
+        span.key = key;
         span.name = name;
         span.name_length = std::string_view(name).size();
         span.scope = scope;
         span.sequence = sequence;
         spans.begin(span, at);
     }
-    void end(std::int64_t at) { spans.end(at); }
+    void end(std::int64_t at, const void* key = nullptr) { spans.end(key, at); }
     void range(const char* name, std::int64_t from, std::int64_t to) {
         begin(name, from);
         end(to);
@@ -276,7 +277,7 @@ TEST_F(Program, ShapesAreWrittenOnce) {
     span.tensors = 3;
     for (int i = 0; i < 2; ++i) {
         spans.begin(span, i * 2 + 1);
-        spans.end(i * 2 + 2);
+        spans.end(nullptr, i * 2 + 2);
     }
     session.drain(0, true);
     ASSERT_EQ(kept.spans.size(), 2u);
@@ -299,7 +300,7 @@ TEST_F(Program, ConvolutionsSayTheirOtherArguments) {
     for (const std::size_t length : {6u, 5u}) {
         span.lists_length = length;
         spans.begin(span, 1);
-        spans.end(2);
+        spans.end(nullptr, 2);
     }
     session.drain(0, true);
     ASSERT_EQ(kept.spans.size(), 2u);
@@ -311,13 +312,91 @@ TEST_F(Program, ConvolutionsSayTheirOtherArguments) {
 
 TEST_F(Program, EndsWithoutBeginDoNothing) {
     end(1);
-    SpanRecorder::beginUnrecorded();
+    SpanRecorder::beginUnrecorded(nullptr);
     begin("aten::add", 2);
     end(3);
-    SpanRecorder::endUnrecorded();
-    SpanRecorder::endUnrecorded();
+    SpanRecorder::endUnrecorded(nullptr);
+    SpanRecorder::endUnrecorded(nullptr);
     session.drain(0, true);
     EXPECT_EQ(kept.spans.size(), 1u);
+}
+
+/// "aten::add 2-3 at depth 0"
+std::vector<std::string> textsOf(const KeptEvents& kept) {
+    std::vector<std::string> texts;
+    for (const SpanEvent& each : kept.spans)
+        texts.push_back(kept.texts.at(each.name.value - 1) + " " + std::to_string(each.start.ns) +
+                        "-" + std::to_string(each.end().ns) + " at depth " +
+                        std::to_string(each.depth));
+    return texts;
+}
+
+TEST_F(Program, AnEndTakesWhatBeganWithinItAlong) {
+    const char keys[4] = {};
+    begin("outer", 1, SHARDSCOPE_FUNCTION, -1, &keys[0]);
+    begin("range", 2);
+    begin("inner", 3, SHARDSCOPE_FUNCTION, -1, &keys[1]);
+    end(4, &keys[3]);  // began on another thread
+    end(5);            // the range, and the inner one, whose end never comes
+    end(6, &keys[1]);
+    end(7, &keys[0]);
+    end(8, &keys[0]);
+    session.drain(0, true);
+    EXPECT_THAT(textsOf(kept), ElementsAre("outer 1-7 at depth 0", "range 2-5 at depth 1",
+                                           "inner 3-5 at depth 2"));
+}
+
+TEST_F(Program, SpansThatAreTooDeepAreLeftOutWithTheirEnds) {
+    constexpr int kDepth = 300;
+    for (int i = 0; i < kDepth; ++i) begin("aten::add", i);
+    const char key = 0;
+    begin("aten::mul", kDepth, SHARDSCOPE_FUNCTION, -1, &key);
+    end(kDepth + 1, &key);
+    for (int i = 0; i < kDepth; ++i) end(kDepth + 2 + i);
+    session.drain(0, true);
+    ASSERT_EQ(kept.spans.size(), SpanRecorder::kDeepest);
+    for (const SpanEvent& each : kept.spans)  // the outermost ends last
+        EXPECT_EQ(each.end().ns, kDepth + 1 + kDepth - each.start.ns);
+    EXPECT_EQ(kept.spans.back().depth, SpanRecorder::kDeepest - 1);
+}
+
+TEST_F(Program, MemoryBelongsToTheOutermostOperator) {
+    const auto allocate = [this](std::int64_t at) {
+        MemoryEvent event;
+        event.time = {at};
+        spans.push(event);
+    };
+    allocate(1);
+    begin("range", 2);
+    allocate(3);
+    begin("aten::linear", 4, SHARDSCOPE_FUNCTION);
+    begin("aten::addmm", 5, SHARDSCOPE_FUNCTION);
+    allocate(6);
+    end(7);
+    end(8);
+    allocate(9);
+    begin("aten::mul", 10, SHARDSCOPE_FUNCTION);
+    allocate(11);
+    session.drain(0, true);
+    std::vector<std::string> owners;
+    for (const MemoryEvent& each : kept.memory)
+        owners.push_back(each.owner == kEmptyString ? "" : kept.texts.at(each.owner.value - 1));
+    EXPECT_THAT(owners, ElementsAre("", "", "aten::linear", "", "aten::mul"));
+}
+
+TEST_F(Program, TheEndOfAThreadIsSurvived) {
+    std::thread([this] {
+        begin("aten::add", 1);
+        end(2);
+        begin("aten::mul", 3);
+    }).join();
+    std::thread([this] {  // may have the queue of the first
+        begin("aten::sub", 4);
+        end(5);
+    })
+        .join();
+    session.drain(0, true);
+    EXPECT_THAT(textsOf(kept), ElementsAre("aten::add 1-2 at depth 0", "aten::sub 4-5 at depth 0"));
 }
 
 }  // namespace
