@@ -17,6 +17,7 @@ static void work(void) {
     for (int i = 0; i < kCalls; ++i) {
         struct ShardscopeSpan span;
         memset(&span, 0, sizeof span);
+        span.key = i % 3 ? &span : NULL;
         span.name = i % 2 ? "aten::mul" : "a range";
         span.name_length = strlen(span.name);
         span.sequence = i;
@@ -31,9 +32,10 @@ static void work(void) {
         api->allocated(block + i, 64);
         api->collective_completed(api->collective_issued(&collective));
         api->freed(block + i, 64);
-        api->span_end();
+        api->span_end(span.key);
     }
-    api->span_end(); /* one too many */
+    api->span_end(NULL); /* two too many */
+    api->span_end(block);
 }
 
 static pthread_key_t atThreadsEnd;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EVENTS = 1 << 18, NUMBERS = 48, TEXT = 80 };
+enum { EVENTS = 1 << 18, NUMBERS = 48, TEXT = 80, DEEPEST = 1000 };
 
 struct Event {
     char kind; /* a letter, as in fake_write() */
@@ -20,11 +20,12 @@ struct Event {
 };
 
 static struct Event events[EVENTS];
-static atomic_uint used, threads, unmatched;
+static atomic_uint used, threads;
 static atomic_ullong collectives;
 static atomic_llong alive, peak;
 static _Thread_local unsigned thread;
 static _Thread_local int depth;
+static _Thread_local const void* keys[DEEPEST];
 
 static struct Event* next(char kind) {
     const unsigned at = atomic_fetch_add(&used, 1);
@@ -38,7 +39,8 @@ static struct Event* next(char kind) {
 static void span_begin(const struct ShardscopeSpan* span) {
     struct Event* event = next('B');
     snprintf(event->text, TEXT, "%.*s", (int)span->name_length, span->name);
-    event->depth = depth++;
+    event->depth = depth;
+    keys[depth++] = span->key;
     event->scope = span->scope;
     event->sequence = span->sequence;
     event->count = span->shapes_length;
@@ -47,9 +49,10 @@ static void span_begin(const struct ShardscopeSpan* span) {
         event->numbers[i] = span->shapes[i];
 }
 
-static void span_end(void) {
-    next('E');
-    if (--depth < 0) atomic_fetch_add(&unmatched, 1);
+static void span_end(const void* key) {
+    int at = depth;
+    while (at > 0 && keys[at - 1] != key) --at;
+    for (; at > 0 && depth >= at; --depth) next('E');
 }
 
 static uint64_t collective_issued(const struct ShardscopeCollective* call) {
@@ -95,15 +98,24 @@ static void log_line(const char* level, const char* text) {
 
 static void no_forward(void) {}
 
-static const struct ShardscopeApi recording = {
-    SHARDSCOPE_API_VERSION, sizeof recording,  span_begin, span_end, collective_issued,
-    collective_completed,   collective_failed, allocated,  freed,    log_line,
-                                             no_forward};
+static const struct ShardscopeApi recording = {SHARDSCOPE_API_VERSION,
+                                               sizeof recording,
+                                               span_begin,
+                                               span_end,
+                                               collective_issued,
+                                               collective_completed,
+                                               collective_failed,
+                                               allocated,
+                                               freed,
+                                               log_line,
+                                               no_forward};
 
 static void no_span(const struct ShardscopeSpan* span) {
     (void)span;
 }
-static void no_end(void) {}
+static void no_end(const void* key) {
+    (void)key;
+}
 static uint64_t no_collective(const struct ShardscopeCollective* call) {
     return call != NULL;
 }
@@ -138,9 +150,6 @@ SHARDSCOPE_EXPORT long long fake_alive(void) {
 }
 SHARDSCOPE_EXPORT long long fake_peak(void) {
     return peak;
-}
-SHARDSCOPE_EXPORT unsigned fake_unmatched(void) {
-    return unmatched;
 }
 SHARDSCOPE_EXPORT int fake_depth(void) {
     return depth;
