@@ -41,23 +41,13 @@ constexpr const char* kNoRank = "no rank: the program as a whole";
 constexpr std::chrono::milliseconds kGraceAtEnd{300};
 constexpr std::size_t kMostPeers = 4096;
 
-Severity severityOf(const std::string& level) {
-    return level == "info" ? Severity::kNote : Severity::kWarning;
-}
-
-/// What shardscope.model() was given; 0: nothing.
-std::int64_t tokensPerStep(const std::map<std::string, std::string>& facts) {
-    const auto found = facts.find("tokens_per_step");
-    std::int64_t tokens = 0;
-    if (found != facts.end())
-        std::from_chars(found->second.data(), found->second.data() + found->second.size(), tokens);
-    return std::max<std::int64_t>(tokens, 0);
-}
-
 }  // namespace
 
 ProgramSupervisor::ProgramSupervisor(ProgramRequest request, RunSink& sink)
-    : m_request(std::move(request)), m_sink(sink), m_samples(sink) {}
+    : m_request(std::move(request)),
+      m_sink(sink),
+      m_ranks({m_request.folder, m_request.originNs, m_request.part}, sink),
+      m_samples(sink) {}
 
 ProgramSupervisor::~ProgramSupervisor() {
     std::error_code ignored;
@@ -89,7 +79,7 @@ Result<void> ProgramSupervisor::prepare(ProgramVariables variables) {
     ProgramEnvironment environment = programEnvironment(variables);
     setEnvironment(std::move(environment.added));
     for (const std::string& note : environment.notes)
-        say(Severity::kWarning, "program-environment", note, "", std::nullopt);
+        m_ranks.say(Severity::kWarning, "program-environment", note, "", std::nullopt);
     return {};
 }
 
@@ -129,10 +119,10 @@ ProgramOutcome ProgramSupervisor::run() {
 void ProgramSupervisor::poll() {
     std::vector<pollfd> polls;
     const auto add = [&polls](int fd) { polls.push_back({fd, POLLIN, 0}); };
-    add(m_peers.size() < kMostPeers ? m_listener.get() : -1);
+    add(m_ranks.peers().size() < kMostPeers ? m_listener.get() : -1);
     add(m_end ? -1 : m_childFd.get());
     for (const Watch& each : m_watches) add(each.fd);
-    for (const Peer& each : m_peers) {
+    for (const ProgramRanks::Peer& each : m_ranks.peers()) {
         add(each.link.fd());
         add(each.link.gone ? -1 : each.link.processFd());
     }
@@ -143,15 +133,15 @@ void ProgramSupervisor::poll() {
     std::size_t place = 2;
     for (std::size_t i = 0; i < m_watches.size(); ++i)
         if (polls[place++].revents != 0 && !m_watches[i].readable()) m_watches[i].fd = -1;
-    std::vector<std::pair<Peer*, bool>> heard;
-    for (Peer& each : m_peers) {
+    std::vector<std::pair<ProgramRanks::Peer*, bool>> heard;
+    for (ProgramRanks::Peer& each : m_ranks.peers()) {
         const bool speaks = polls[place++].revents != 0;
         const bool ended = polls[place++].revents != 0;
         if (speaks || ended) heard.emplace_back(&each, ended);
     }
     for (const auto& [peer, ended] : heard) {
-        receive(*peer);
-        if (ended && !peer->link.gone) noteEnd(*peer);
+        m_ranks.receive(*peer);
+        if (ended && !peer->link.gone) m_ranks.noteEnd(*peer);
     }
     if (polls[0].revents != 0) accept();
     if (!m_end) m_end = reap(m_child);
@@ -163,202 +153,16 @@ void ProgramSupervisor::poll() {
 }
 
 void ProgramSupervisor::accept() {
-    while (m_peers.size() < kMostPeers) {
+    while (m_ranks.peers().size() < kMostPeers) {
         FileDescriptor socket(
             ::accept4(m_listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!socket.valid()) return;
-        m_peers.push_back({ProgramPeer(std::move(socket), m_request.folder), {}});
-        Peer& peer = m_peers.back();
-        m_log->connected(peer.link.pid());
+        m_log->connected(m_ranks.connect(std::move(socket)).link.pid());
     }
-}
-
-void ProgramSupervisor::receive(Peer& peer) {
-    const auto done =
-        peer.link.receive([&](capture::LinkMessage& message) { take(peer, message); });
-    if (!done)
-        say(Severity::kWarning, "process-lost",
-            fmt::format("process {} is not recorded any more: {}", peer.link.pid(),
-                        done.error().message),
-            "Use the same build of Shardscope for the library in the program.", peer.link.rank);
-}
-
-void ProgramSupervisor::take(Peer& peer, capture::LinkMessage& message) {
-    if (std::holds_alternative<capture::ProcessHello>(message)) {
-        if (m_clock) peer.link.tell(*m_clock);
-        for (Peer& other : m_peers) {
-            if (&other == &peer || other.link.session() != peer.link.session()) continue;
-            if (other.link.pid() != peer.link.pid()) continue;
-            other.link.continueOn(peer.link);
-            return receive(other);  // what came with the greeting
-        }
-    } else if (const auto* said = std::get_if<capture::ProcessFact>(&message)) {
-        fact(peer, *said);
-    } else if (const auto* claimed = std::get_if<capture::RankClaim>(&message)) {
-        claim(peer, claimed->rank, claimed->source);
-    } else if (const auto* ending = std::get_if<capture::ProcessEnding>(&message)) {
-        peer.link.ending = *ending;
-        if (peer.link.rank) finish(peer, 0);
-    } else if (peer.link.rank) {
-        pass(peer, message);
-    } else {
-        if (std::holds_alternative<capture::StepEnded>(message)) ++peer.link.steps;
-        peer.link.hold(message);
-    }
-}
-
-void ProgramSupervisor::fact(Peer& peer, const capture::ProcessFact& fact) {
-    constexpr std::size_t kMostFacts = 1000;
-    if (peer.link.facts.size() >= kMostFacts) return;
-    peer.link.facts[fact.name] = fact.value;
-    if (fact.name == "shim" && fact.value.starts_with("none") && !std::exchange(m_saidNoShim, true))
-        say(Severity::kWarning, "no-shim", "operators, collectives and memory: " + fact.value,
-            "Build its shim with packaging/build-shims, or record with --kineto.", std::nullopt);
-    constexpr std::string_view kGroup = "group:";
-    if (fact.name.starts_with(kGroup))
-        m_stalls.nameGroup(fact.name.substr(kGroup.size()), fact.value);
-    if (peer.link.rank) introduce(peer);
-}
-
-/// The number that it claims, unless another process that lives has it.
-void ProgramSupervisor::claim(Peer& peer, std::int32_t rank, const std::string& source) {
-    if (peer.link.rank) {
-        if (peer.link.rank->value != static_cast<std::uint32_t>(rank))
-            say(Severity::kWarning, "rank-differs",
-                fmt::format("process {} is recorded as rank {}, and says by {} that it is rank {}",
-                            peer.link.pid(), peer.link.rank->value, source, rank),
-                "", peer.link.rank);
-        return;
-    }
-    RankId number{static_cast<std::uint32_t>(rank)};
-    const bool taken = std::any_of(m_peers.begin(), m_peers.end(), [&](const Peer& other) {
-        return &other != &peer && other.link.rank == number && !other.link.gone;
-    });
-    if (rank < 0 || rank >= kMostRanks || taken) {
-        number = freeRank();
-        say(Severity::kWarning, "rank-taken",
-            fmt::format("process {} says by {} that it is rank {}, which another process of the "
-                        "program is: it is recorded as rank {}",
-                        peer.link.pid(), source, rank, number.value),
-            "Record programs that run side by side with a recorder each.", number);
-    }
-    peer.link.rank = number;
-    peer.offsets = m_numbers[number].next();
-    m_sink.message(number,
-                   run::RankStarted{static_cast<std::int32_t>(number.value), peer.link.pid()});
-    if (peer.offsets.attempt > 0) m_stalls.forget(number);
-    if (peer.offsets.attempt > 0)
-        say(Severity::kWarning, "rank-restarted",
-            fmt::format("rank {} was started again, as process {}: its steps from {} on are those "
-                        "of attempt {}",
-                        number.value, peer.link.pid(), peer.offsets.steps,
-                        peer.offsets.attempt + 1),
-            "", number);
-    introduce(peer);
-    peer.link.release([&](capture::LinkMessage& held) { pass(peer, held); });
-    if (peer.link.ending) finish(peer, 0);
-}
-
-/// What it and the attempts before it recorded, and `more` events of ours.
-void ProgramSupervisor::finish(const Peer& peer, std::uint64_t more) {
-    const run::RankFinished finished{peer.offsets.emitted + peer.link.ending->emitted + more,
-                                     peer.offsets.dropped + peer.link.ending->dropped, false};
-    m_numbers[*peer.link.rank].note(finished.emitted, finished.dropped);
-    m_sink.message(*peer.link.rank, finished);
-}
-
-void ProgramSupervisor::introduce(Peer& peer) {
-    run::RankHello hello;
-    hello.pid = peer.link.pid();
-    hello.device = "cpu";
-    run::FactsReported reported;
-    for (const auto& [name, value] : peer.link.facts) {
-        if (name == "torch" || name == "python" || name == "shim")
-            hello.libraries[name] = value;
-        else
-            reported.facts.push_back(
-                {name, 0, static_cast<std::int32_t>(peer.link.rank->value), value});
-    }
-    m_sink.message(*peer.link.rank, hello);
-    if (!reported.facts.empty()) m_sink.message(*peer.link.rank, reported);
-}
-
-void ProgramSupervisor::pass(Peer& peer, capture::LinkMessage& message) {
-    const RankId rank = *peer.link.rank;
-    if (auto* chunk = std::get_if<capture::EventChunk>(&message)) {
-        if (peer.offsets.attempt > 0) {
-            auto moved = rebased(chunk->bytes, rank, peer.offsets);
-            if (moved) chunk->bytes = std::move(*moved);
-        } else {
-            static_cast<void>(columns::giveTo(rank, chunk->bytes));  // a damaged one stays so
-        }
-        m_sink.chunk(rank, chunk->bytes);
-    } else if (auto* lane = std::get_if<LaneFacts>(&message)) {
-        lane->rank = rank;
-        if (peer.offsets.attempt == 0 || lane->lane.value >= lanes::kMoreOperators.first)
-            m_sink.message(rank, run::LaneDeclared{*lane});
-    } else if (auto* strings = std::get_if<capture::NewStrings>(&message)) {
-        strings->first.value += peer.offsets.strings;
-        m_numbers[rank].note(*strings);
-        m_sink.message(rank, run::StringsDeclared{strings->first.value, strings->texts});
-    } else if (auto* step = std::get_if<capture::StepEnded>(&message)) {
-        step->step.rank = rank;
-        step->step.step.value += peer.offsets.steps;
-        step->step.emitted += peer.offsets.emitted;
-        step->step.dropped += peer.offsets.dropped;
-        m_numbers[rank].note(step->step.step);
-        m_numbers[rank].note(step->step.emitted, step->step.dropped);
-        ++peer.link.steps;
-        step->step.tokens = tokensPerStep(peer.link.facts);
-        std::string& sources = peer.link.facts["step_source"];
-        if (sources.find(step->source) == std::string::npos) {
-            sources += (sources.empty() ? "" : ", then ") + step->source;
-            introduce(peer);
-        }
-        run::StepDone done;
-        done.step = step->step;
-        done.capture = step->capture;
-        done.captureReason = step->reason;
-        m_sink.message(rank, done);
-    } else if (const auto* progress = std::get_if<capture::CollectiveProgress>(&message)) {
-        if (!m_sink.collectiveOpen(rank, *progress)) m_stalls.note(rank, *progress);
-    } else if (auto* metric = std::get_if<MetricPoint>(&message)) {
-        if (metric->step != kNoStep) metric->step.value += peer.offsets.steps;
-        // One word for the run: that of the lowest rank here.
-        if (m_numbers.begin()->first == rank) m_sink.message(rank, run::MetricReported{*metric});
-    } else if (const auto* line = std::get_if<capture::LogText>(&message)) {
-        say(severityOf(line->level), "program", line->text, "", rank);
-    }
-}
-
-void ProgramSupervisor::say(Severity severity, const std::string& code, const std::string& text,
-                            const std::string& remedy, std::optional<RankId> rank) {
-    m_sink.message(rank.value_or(run::kNoRank),
-                   run::DiagnosticRaised{{severity, code, text, remedy, rank, now(), 1}});
-}
-
-RankId ProgramSupervisor::freeRank() const {
-    return RankId{m_numbers.empty() ? static_cast<std::uint32_t>(m_request.part)
-                                    : m_numbers.rbegin()->first.value + 1};
 }
 
 Timestamp ProgramSupervisor::now() const {
     return Timestamp{hostNow() - m_request.originNs};
-}
-
-void ProgramSupervisor::noteEnd(Peer& peer) {
-    // What it sent before it ended is in the socket still; a child of it may keep the other end
-    // open.
-    while (peer.link.hasInput()) receive(peer);
-    peer.link.close();
-    peer.link.gone = true;
-    if (!peer.link.rank) return;
-    const auto end = peer.link.end();
-    run::RankExited exited;
-    exited.rank = static_cast<std::int32_t>(peer.link.rank->value);
-    exited.code = end.code;
-    exited.signal = end.signal;
-    m_sink.message(*peer.link.rank, exited);
 }
 
 GivenVariables ProgramSupervisor::givenVariables() const {
@@ -378,13 +182,13 @@ void ProgramSupervisor::lookAtProcesses() {
     m_log->look(now());
     if (time >= m_nextSample) sampleProgram();
     if (time >= m_nextFigures) reportFigures();
-    for (const Stall& stall : m_stalls.look({m_request.stall})) sayStall(stall);
+    for (const Stall& stall : m_ranks.stalls({m_request.stall})) sayStall(stall);
 }
 
 /// Who is missing, and what its process does.
 void ProgramSupervisor::sayStall(const Stall& stall) {
     std::string states;
-    for (const Peer& each : m_peers) {
+    for (const ProgramRanks::Peer& each : m_ranks.peers()) {
         const bool missing = each.link.rank && std::find(stall.missing.begin(), stall.missing.end(),
                                                          *each.link.rank) != stall.missing.end();
         if (missing && each.link.gone)
@@ -401,7 +205,7 @@ void ProgramSupervisor::sayStall(const Stall& stall) {
 void ProgramSupervisor::reportFigures() {
     m_nextFigures = Clock::now() + kSampleInterval;
     m_loads.look(m_log->tree().alive(), hostNow());
-    for (const Peer& each : m_peers) {
+    for (const ProgramRanks::Peer& each : m_ranks.peers()) {
         const auto process = m_log->tree().alive().find(each.link.pid());
         if (!each.link.rank || each.link.gone || process == m_log->tree().alive().end()) continue;
         run::RankActivity activity;
@@ -428,15 +232,15 @@ void ProgramSupervisor::sampleProgram() {
     m_nextSample = time + kSampleInterval;
     m_samples.add(now(), m_log->tree().resident(), m_log->cpuNs());
     if (m_samples.rank()) return;
-    if (!m_numbers.empty())
-        m_samples.giveTo(m_numbers.begin()->first);
+    if (const auto lowest = m_ranks.lowest())
+        m_samples.giveTo(*lowest);
     else if (m_samples.isFull() || (time - m_startedAt >= kNoRankAfter && !m_log->hadPython()))
         sampleAsItsOnlyRank();
 }
 
 /// It stands for the program until a process says that it is this rank.
 void ProgramSupervisor::sampleAsItsOnlyRank() {
-    const RankId only = freeRank();
+    const RankId only = m_ranks.free();
     m_sink.message(only, run::RankStarted{static_cast<std::int32_t>(only.value), m_child});
     run::RankHello hello;
     hello.pid = m_child;
@@ -459,16 +263,15 @@ void ProgramSupervisor::requestKill() {
 }
 
 void ProgramSupervisor::requestCapture(const CaptureChange& change) {
-    for (Peer& each : m_peers) each.link.tell(change);
+    m_ranks.tell(change);
 }
 
 void ProgramSupervisor::correctClock(const ClockLine& line) {
-    m_clock = line;
-    for (Peer& each : m_peers) each.link.tell(line);
+    m_ranks.correctClock(line);
 }
 
 void ProgramSupervisor::abandon(const Error&) {
-    for (Peer& each : m_peers) each.link.close();
+    m_ranks.close();
 }
 
 void ProgramSupervisor::passOn(int number, bool fromTerminal) {
@@ -484,41 +287,24 @@ void ProgramSupervisor::passOn(int number, bool fromTerminal) {
 bool ProgramSupervisor::isOver() {
     if (!m_end) return false;
     if (m_leave) return true;
-    const bool ranksLive = std::any_of(m_peers.begin(), m_peers.end(), [](const Peer& each) {
-        return each.link.rank && !each.link.gone && each.link.isOpen();
-    });
-    return !ranksLive && Clock::now() - *m_endedAt >= kGraceAtEnd;
-}
-
-/// Those that never said which rank they are: without any rank, what trained or computed is one.
-void ProgramSupervisor::concludePeers() {
-    if (!m_numbers.empty()) return;
-    for (Peer& each : m_peers) {
-        const auto role = each.link.facts.find("role");
-        const bool computes = role == each.link.facts.end() || role->second == "rank";
-        if (computes && each.link.heldEvents() > 0)
-            claim(each, static_cast<std::int32_t>(freeRank().value), "its events");
-        if (each.link.rank && each.link.gone) noteEnd(each);
-    }
+    return !m_ranks.anyLives() && Clock::now() - *m_endedAt >= kGraceAtEnd;
 }
 
 /// Of each rank that said what it computes with; of a later attempt the last word counts.
 void ProgramSupervisor::concludePeaks() {
     if (!m_request.peak) return;
-    for (const Peer& each : m_peers)
+    for (const ProgramRanks::Peer& each : m_ranks.peers())
         if (each.link.rank)
-            m_sink.message(
-                *each.link.rank,
-                m_request.peak(each.link.facts, static_cast<std::int32_t>(m_numbers.size())));
+            m_sink.message(*each.link.rank, m_request.peak(each.link.facts, m_ranks.count()));
 }
 
 /// The last ones, and the account of the rank that has them: it did not count them itself.
 void ProgramSupervisor::concludeSamples() {
     sampleProgram();
-    if (m_numbers.empty() && !m_samples.rank()) sampleAsItsOnlyRank();
+    if (m_ranks.isEmpty() && !m_samples.rank()) sampleAsItsOnlyRank();
     m_samples.flush();
     const RankId rank = *m_samples.rank();
-    if (!m_numbers.contains(rank)) {
+    if (!m_ranks.has(rank)) {
         m_sink.message(rank, run::RankFinished{m_samples.count(), 0, false});
         run::RankExited exited;
         exited.code = m_end->code;
@@ -526,10 +312,8 @@ void ProgramSupervisor::concludeSamples() {
         m_sink.message(rank, exited);
         return;
     }
-    const Peer* newest = nullptr;
-    for (const Peer& each : m_peers)
-        if (each.link.rank == rank) newest = &each;
-    if (newest != nullptr && newest->link.ending) finish(*newest, m_samples.count());
+    const ProgramRanks::Peer* newest = m_ranks.newestOf(rank);
+    if (newest != nullptr && newest->link.ending) m_ranks.finish(*newest, m_samples.count());
 }
 
 void ProgramSupervisor::concludeProcesses() {
@@ -538,7 +322,7 @@ void ProgramSupervisor::concludeProcesses() {
     m_log->rootEnded({m_end->code, m_end->signal}, m_endedTime,
                      static_cast<std::int64_t>(m_end->processorSeconds * 1e9),
                      Bytes{known ? std::int64_t{used.ru_maxrss} * 1024 : 0});
-    for (const Peer& each : m_peers) {
+    for (const ProgramRanks::Peer& each : m_ranks.peers()) {
         ReportedProcess said;
         const auto role = each.link.facts.find("role");
         if (role != each.link.facts.end()) said.role = role->second;
@@ -559,21 +343,19 @@ void ProgramSupervisor::concludeProcesses() {
 
 void ProgramSupervisor::conclude() {
     accept();
-    for (Peer& each : m_peers) receive(each);
+    for (ProgramRanks::Peer& each : m_ranks.peers()) m_ranks.receive(each);
     lookAtProcesses();
-    concludePeers();
+    m_ranks.claimTheRest();
     concludePeaks();
     concludeProcesses();
     concludeSamples();
     m_outcome.end = *m_end;
     m_outcome.run.stopped = m_stopAsked && !m_killAsked;
     m_outcome.run.killed = m_killAsked;
-    for (const Peer& each : m_peers)
-        if (each.link.rank &&
-            (m_outcome.facts.empty() || *each.link.rank == m_numbers.begin()->first))
+    for (const ProgramRanks::Peer& each : m_ranks.peers())
+        if (each.link.rank && (m_outcome.facts.empty() || each.link.rank == m_ranks.lowest()))
             m_outcome.facts = each.link.facts;
-    m_outcome.ranks =
-        m_numbers.empty() ? 0 : static_cast<std::int32_t>(m_numbers.rbegin()->first.value) + 1;
+    m_outcome.ranks = m_ranks.highestCount();
 }
 
 }  // namespace shardscope::launch

@@ -9,7 +9,7 @@
 #include "engine/launch/process.h"
 #include "engine/launch/program/process_log.h"
 #include "engine/launch/program/program_environment.h"
-#include "engine/launch/program/program_peer.h"
+#include "engine/launch/program/program_ranks.h"
 #include "engine/launch/program/stall_watch.h"
 #include "engine/launch/run_control.h"
 #include "engine/launch/run_supervisor.h"
@@ -21,7 +21,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -99,23 +98,9 @@ private:
         int fd = -1;
         std::function<bool()> readable;
     };
-    struct Peer {
-        ProgramPeer link;
-        AttemptOffsets offsets;
-    };
 
     void poll();
     void accept();
-    void receive(Peer& peer);
-    void take(Peer& peer, capture::LinkMessage& message);
-    void claim(Peer& peer, std::int32_t rank, const std::string& source);
-    void pass(Peer& peer, capture::LinkMessage& message);
-    void introduce(Peer& peer);
-    void finish(const Peer& peer, std::uint64_t more);
-    void fact(Peer& peer, const capture::ProcessFact& fact);
-    void say(Severity severity, const std::string& code, const std::string& text,
-             const std::string& remedy, std::optional<RankId> rank);
-    void noteEnd(Peer& peer);
     [[nodiscard]] GivenVariables givenVariables() const;
     void lookAtProcesses();
     void sayStall(const Stall& stall);
@@ -123,17 +108,16 @@ private:
     void sampleAsItsOnlyRank();
     void reportFigures();
     [[nodiscard]] bool isOver();
-    void concludePeers();
     void concludePeaks();
     void concludeSamples();
     void concludeProcesses();
     void conclude();
-    [[nodiscard]] RankId freeRank() const;
     [[nodiscard]] Timestamp now() const;
 
     ProgramRequest m_request;
     std::map<std::string, std::string> m_environment;
     RunSink& m_sink;
+    ProgramRanks m_ranks;
     std::vector<Watch> m_watches;
     std::string m_socketPath;
     FileDescriptor m_listener;
@@ -146,14 +130,9 @@ private:
     ProgramSamples m_samples;
     ProcessLoads m_loads;
     Clock::time_point m_nextFigures;
-    std::list<Peer> m_peers;
-    StallWatch m_stalls;
-    std::map<RankId, RankNumbers> m_numbers;
     Clock::time_point m_startedAt;
     Clock::time_point m_nextLook;
     Clock::time_point m_nextSample;
-    std::optional<ClockLine> m_clock;  ///< of the last correction
-    bool m_saidNoShim = false;
     bool m_stopAsked = false;
     bool m_killAsked = false;
     bool m_leave = false;  ///< the user does not want to wait for what is left of the program
