@@ -9,6 +9,7 @@
 
 #include "profiler/analysis/device/operator_flops.h"
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/steps/operator_time.h"
 
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ namespace shardscope::analysis {
 /// What was read of a recording's operators.
 struct CountedSteps {
     std::vector<StepFlops> flops;  ///< by rank, step: of some steady steps, every rank's
+    /// Of the same of a recorded program that have operators, by rank, step.
+    std::vector<OperatorTime> times;
 };
 
 /// Of the steady steps those whose operators all ranks recorded, at most so many that they are

@@ -157,7 +157,9 @@ void ReportDraft::settle() {
 
 RuleInput ReportDraft::rules(const std::vector<RankGrowth>& growths,
                              const Surroundings& around) const {
-    return ruleInput(m_summary, m_outlines, m_gathered, m_report, growths, around);
+    RuleInput input = ruleInput(m_summary, m_outlines, m_gathered, m_report, growths, around);
+    input.operators = m_counted.times;
+    return input;
 }
 
 bool ReportDraft::wantsAgain(std::size_t place) {

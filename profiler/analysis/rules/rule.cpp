@@ -40,7 +40,8 @@ RuleInput ruleInput(const RecordingSummary& summary, const std::vector<RankEvent
                     comparedSteps(report, names),
                     {},
                     slowSteps(steady),
-                    trainingHealth(summary, ranks)};
+                    trainingHealth(summary, ranks),
+                    {}};
     for (const LedgerRow& row : report.ledger)
         if (input.steps.contains(row.step)) input.rows[row.step].push_back(&row);
     return input;

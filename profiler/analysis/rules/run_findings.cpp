@@ -56,6 +56,7 @@ std::vector<RunFinding> findingsOf(const RuleInput& input) {
     if (!collective) add(findExposedCommunication(input), found);
     add(std::move(collective), found);
     add(findHostBound(input), found);
+    add(findOutsideOperators(input), found);
     add(findDataBound(input), found);
     add(findCopies(input), found);
     add(findMemoryAboveTheory(input), found);
@@ -138,6 +139,8 @@ Judged judgedBy(const RuleInput& input) {
                      [](const RankEvents& each) { return each.hasMemoryEvents; }))
         judged.unknown.push_back(
             withHow("memory: no memory events are recorded", input.summary, Lack::kMemory));
+    if (const std::string why = whyNoOperatorTime(input); !why.empty())
+        judged.unknown.push_back("time outside of operators: " + why);
     return judged;
 }
 

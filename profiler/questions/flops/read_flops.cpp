@@ -1,7 +1,9 @@
 #include "profiler/questions/flops/read_flops.h"
 
 #include "profiler/questions/flops/operator_inputs.h"
+#include "profiler/questions/read_pieces.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 
 #include <algorithm>
@@ -29,15 +31,20 @@ class RankReading {
 public:
     RankReading(storage::RecordingReader& reader, RankId rank) : m_reader(reader), m_rank(rank) {}
 
-    Result<void> add(LaneId lane, const StepFacts& step, StepFlops& sum) {
+    Result<void> add(LaneId lane, const StepFacts& step, StepFlops& sum,
+                     analysis::OperatorCover& cover) {
         auto spans = m_reader.spans(m_rank, lane, step.range());
         if (!spans) return failure(spans);
         std::sort(spans->begin(), spans->end(), [](const SpanEvent& a, const SpanEvent& b) {
             return std::pair(a.start, a.depth) < std::pair(b.start, b.depth);
         });
         analysis::ThreadFlops thread(sum);
-        for (const SpanEvent& span : *spans)
-            if (isOf(span, step)) add(span, thread, sum);
+        cover.beginThread();
+        for (const SpanEvent& span : *spans) {
+            Name& name = nameOf(span.name);
+            if (analysis::isOperator(name.text, span)) cover.add(span);
+            if (isOf(span, step)) add(span, name, thread, sum);
+        }
         return {};
     }
 
@@ -47,21 +54,20 @@ private:
         return span.step != kNoStep ? span.step == step.step : step.range().contains(span.start);
     }
 
-    void add(const SpanEvent& span, analysis::ThreadFlops& thread, StepFlops& sum) {
-        Name& name = nameOf(span.name);
-        if (name.isNode) thread.addNode(span);
-        if (name.rule == FlopRule::kCompiled) sum.compiled = true;
-        const bool counts = name.rule == FlopRule::kCounted || name.rule == FlopRule::kUnknown;
-        if (!counts || thread.covers(span)) return;
-        thread.add(span, name.rule == FlopRule::kCounted ? flopsOf(name, span) : std::nullopt);
-    }
-
     struct Name {
         std::string text;
         FlopRule rule = FlopRule::kNone;
         bool isNode = false;
         std::unordered_map<std::uint32_t, std::optional<OperatorFlops>> byArguments;
     };
+
+    void add(const SpanEvent& span, Name& name, analysis::ThreadFlops& thread, StepFlops& sum) {
+        if (name.isNode) thread.addNode(span);
+        if (name.rule == FlopRule::kCompiled) sum.compiled = true;
+        const bool counts = name.rule == FlopRule::kCounted || name.rule == FlopRule::kUnknown;
+        if (!counts || thread.covers(span)) return;
+        thread.add(span, name.rule == FlopRule::kCounted ? flopsOf(name, span) : std::nullopt);
+    }
 
     Name& nameOf(StringId id) {
         const auto [found, fresh] = m_names.try_emplace(id.value);
@@ -86,6 +92,40 @@ private:
     std::unordered_map<std::uint32_t, Name> m_names;
 };
 
+/// Of recorded programs: what other traces have of waits and collectives is not the same.
+Result<void> addTime(storage::RecordingReader& reader, const RecordingSummary& summary,
+                     const StepFacts& step, const analysis::OperatorCover& cover,
+                     analysis::CountedSteps& counted) {
+    if (sourceOf(summary.run) != RecordingSource::kProgram) return {};
+    const auto events = readRank(reader, summary, step.rank, step.range());
+    if (!events) return failure(events);
+    const analysis::OperatorTime time = cover.timeOf(*events);
+    if (time.operators > 0) counted.times.push_back(time);
+    return {};
+}
+
+Result<void> addStep(storage::RecordingReader& reader, const RecordingSummary& summary,
+                     const StepFacts& step, RankReading& reading, analysis::CountedSteps& counted) {
+    StepFlops sum;
+    sum.rank = step.rank;
+    sum.step = step.step;
+    analysis::OperatorCover cover(step);
+    for (const LaneFacts& lane : summary.lanes) {
+        if (lane.rank != step.rank || lane.role != LaneRole::kHost) continue;
+        if (auto done = reading.add(lane.lane, step, sum, cover); !done) return done;
+    }
+    counted.flops.push_back(sum);
+    return addTime(reader, summary, step, cover, counted);
+}
+
+/// By rank, step.
+template <class Each>
+void sort(std::vector<Each>& found) {
+    std::sort(found.begin(), found.end(), [](const Each& a, const Each& b) {
+        return std::pair(a.rank, a.step) < std::pair(b.rank, b.step);
+    });
+}
+
 }  // namespace
 
 Result<analysis::CountedSteps> readFlops(storage::RecordingReader& reader,
@@ -98,19 +138,11 @@ Result<analysis::CountedSteps> readFlops(storage::RecordingReader& reader,
     for (const StepFacts& step : summary.steps) {
         if (!steps.contains(step.step)) continue;
         RankReading& reading = readings.try_emplace(step.rank, reader, step.rank).first->second;
-        StepFlops sum;
-        sum.rank = step.rank;
-        sum.step = step.step;
-        for (const LaneFacts& lane : summary.lanes) {
-            if (lane.rank != step.rank || lane.role != LaneRole::kHost) continue;
-            if (auto done = reading.add(lane.lane, step, sum); !done) return failure(done);
-        }
-        counted.flops.push_back(sum);
+        if (auto done = addStep(reader, summary, step, reading, counted); !done)
+            return failure(done);
     }
-    std::sort(counted.flops.begin(), counted.flops.end(),
-              [](const StepFlops& a, const StepFlops& b) {
-                  return std::pair(a.rank, a.step) < std::pair(b.rank, b.step);
-              });
+    sort(counted.flops);
+    sort(counted.times);
     return counted;
 }
 

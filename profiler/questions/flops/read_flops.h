@@ -1,4 +1,5 @@
-// Reads the FLOPs of steps out of their operators. Internal to profiler/questions.
+// Reads the FLOPs of steps out of their operators, and how much of them lies outside of these.
+// Internal to profiler/questions.
 #pragma once
 
 #include "profiler/analysis/device/program_flops.h"

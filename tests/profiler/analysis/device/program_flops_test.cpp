@@ -58,7 +58,8 @@ StepFlops flops(std::uint32_t rank, int step, double forward, double backward, d
 
 CountedSteps counted(double again = 0) {
     return {{flops(0, 2, 1e8, 2e8, again), flops(0, 3, 1e8, 2e8, again), flops(1, 2, 1e8, 2e8),
-             flops(1, 3, 1e8, 2e8)}};
+             flops(1, 3, 1e8, 2e8)},
+            {}};
 }
 
 Mfu utilisation(const RecordingSummary& summary, const CountedSteps& steps) {
