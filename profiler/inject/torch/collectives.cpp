@@ -276,6 +276,7 @@ void observeCollectives() {
     static auto* library = new torch::Library(torch::Library::IMPL, "c10d",
                                               c10::DispatchKey::BackendSelect, __FILE__, __LINE__);
     observeAll(*library, std::make_index_sequence<kCount>());
+    observeFunctionalWaits();
 }
 
 }  // namespace shardscope::shim

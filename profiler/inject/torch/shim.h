@@ -24,6 +24,8 @@ inline bool levelIs(std::int32_t least) {
 /// Observes all collectives from now on, at every level: what cannot be undone while other threads
 /// run is not undone. Once.
 void observeCollectives();
+/// The same of waits of functional collectives, at level light. With the collectives.
+void observeFunctionalWaits();
 
 /// Puts an allocator before PyTorch's that reports blocks allocated at level full. Once.
 void observeMemory();

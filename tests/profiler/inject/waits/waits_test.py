@@ -113,11 +113,14 @@ class WaitsTest(unittest.TestCase):
             self.assertGreater(end, collective["issue_ns"])
 
     def test_levels(self):
-        _, light = self.record("work", "light")
-        for rank in (0, 1):
-            waits = self.waits(light, "work", rank)
-            self.assertEqual(len(waits), STEPS)
-            self.assertEqual(self.wait_phases(light, rank), long_ones(waits))
+        for kind in ("work", "functional"):
+            with self.subTest(kind):
+                said, light = self.record(kind, "light")
+                for rank in (0, 1):
+                    waits = self.waits(light, kind, rank)
+                    self.assertEqual(len(waits), STEPS)
+                    self.assertLessEqual(sum(end - begin for begin, end in waits), said[rank]["waited"])
+                    self.assertEqual(self.wait_phases(light, rank), long_ones(waits))
         _, steps = self.record("work", "steps")
         self.assertEqual(self.query(steps, "SELECT * FROM operators"), [])
         self.assertEqual(self.query(steps, "SELECT * FROM phases"), [])
