@@ -49,7 +49,9 @@ inline constexpr Question kEfficiency{
     "each of the ways in use to count FLOPs; N parameters, L layers, C hidden "
     "size, T context. Of recorded programs and traces MFU is what forward and backward need, by "
     "the shapes of matrix products, attention and convolutions of up to 20 steady steps, or 6 N x "
-    "tokens, / time / the peak; HFU has what backward computes again as well. Goodput is the time "
+    "tokens, / time / the peak; HFU has what backward computes again as well; --per-step has them "
+    "of each "
+    "step. Goodput is the time "
     "of steps that train / the wall time of "
     "all ranks. Energy is what counters of devices say, of the steps between "
     "samples.",

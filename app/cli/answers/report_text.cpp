@@ -47,6 +47,14 @@ void add(Answer& answer, const char* name, std::string value) {
     if (!value.empty()) answer.figures.push_back({{"", name}, std::move(value)});
 }
 
+std::string mfuOfSteps(const std::vector<analysis::Mfu::OfStep>& steps) {
+    const auto [least, most] = std::minmax_element(
+        steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.value < b.value; });
+    return fmt::format("{:.1f} % (step {}) to {:.1f} % (step {}), of the {} that were looked at",
+                       100 * least->value, least->step.value, 100 * most->value, most->step.value,
+                       steps.size());
+}
+
 /// Appends the value of `name`, with its name, to the one of `to`, where there is little room;
 /// nothing where either is missing.
 void join(Answer& answer, std::string_view name, std::string_view to) {
@@ -200,6 +208,7 @@ Answer training(const Report& report, bool brief) {
                         quantityText(*mfu.peakFlops, Unit::kFlops).joined(),
                         brief ? "" : ", " + mfu.peakSource)
                   : "n/a: " + mfu.reason);
+    if (!mfu.steps.empty() && !brief) add(answer, "MFU by step", mfuOfSteps(mfu.steps));
     if (report.measuredPeakUse)
         add(answer, "of measured peak",
             fmt::format("{:.1f} %{}", *report.measuredPeakUse * 100,

@@ -297,6 +297,10 @@ std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targe
 
 QVector<QPointF> mfuCurve(const SelectedPart& part) {
     const auto& report = *part.report;
+    QVector<QPointF> counted;
+    for (const analysis::Mfu::OfStep& each : report.mfu.steps)
+        counted.append({static_cast<double>(each.step.value), each.value});
+    if (!counted.isEmpty()) return counted;
     if (!report.mfu.value || report.tokensPerSecond.value_or(0) <= 0) return {};
     QVector<QPointF> points = part.figures->curves.throughput;
     for (QPointF& point : points) point.ry() *= *report.mfu.value / *report.tokensPerSecond;

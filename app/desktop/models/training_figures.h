@@ -75,7 +75,8 @@ struct TargetRow {
 [[nodiscard]] std::vector<TargetRow> targetRows(const SelectedPart& part, const Targets& targets,
                                                 const std::vector<ComparedRun>& others);
 
-/// MFU of each step: throughput in the same proportion as the report's. None where that is unknown.
+/// MFU of each step that was counted by its operators, else throughput in the same proportion as
+/// the report's. None where that is unknown.
 [[nodiscard]] QVector<QPointF> mfuCurve(const SelectedPart& part);
 
 [[nodiscard]] QString trainingHeadline(const OpenRecording& recording,

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 namespace shardscope::analysis {
@@ -24,19 +25,25 @@ constexpr const char* kTypeFact = "dtype";
 
 struct StepSum {
     double needed = 0, executed = 0;
-    std::size_t ranks = 0;
-    bool whole = true;
+    std::int32_t ranks = 0;
+    std::int64_t operators = 0, unknown = 0;
+    bool compiled = false;
+
+    void add(const StepFlops& each) {
+        needed += each.needed();
+        executed += each.executed();
+        ++ranks;
+        operators += each.operators;
+        unknown += each.unknown;
+        compiled = compiled || each.compiled;
+        whole = whole && each.isWhole();
+    }
+    bool whole = true;  ///< of every rank
 };
 
 std::map<StepIndex, StepSum> sumsOf(const CountedSteps& counted) {
     std::map<StepIndex, StepSum> sums;
-    for (const StepFlops& each : counted.flops) {
-        StepSum& sum = sums[each.step];
-        sum.needed += each.needed();
-        sum.executed += each.executed();
-        sum.whole = sum.whole && each.isWhole();
-        ++sum.ranks;
-    }
+    for (const StepFlops& each : counted.flops) sums[each.step].add(each);
     return sums;
 }
 
@@ -48,41 +55,52 @@ ProductType mostOf(const CountedSteps& counted) {
     return *most > 0 ? static_cast<ProductType>(most - byType.begin()) : ProductType::kUnknown;
 }
 
-std::optional<FlopRate> ofOperators(const SteadySteps& steady, const CountedSteps& counted) {
+std::optional<FlopRate> ofOperators(const std::vector<StepUse>& known,
+                                    const CountedSteps& counted) {
     std::vector<double> steps, rates, executed;
-    for (const auto& [index, sum] : sumsOf(counted)) {
-        const auto step = steady.steps.find(index);
-        if (step == steady.steps.end() || !sum.whole) continue;
-        const double seconds = step->second.range.duration().seconds();
-        if (static_cast<std::int32_t>(sum.ranks) < step->second.ranks || seconds <= 0) continue;
-        steps.push_back(sum.needed);
-        rates.push_back(sum.needed / seconds);
-        executed.push_back(sum.executed / seconds);
+    for (const StepUse& use : known) {
+        steps.push_back(*use.needed);
+        rates.push_back(*use.needed / use.seconds);
+        executed.push_back(*use.executed / use.seconds);
     }
     if (rates.empty()) return std::nullopt;
     return FlopRate{kOperatorsVariant, medianOf(std::move(rates)), medianOf(std::move(steps)),
                     medianOf(std::move(executed)), mostOf(counted)};
 }
 
+std::string whyNotWhole(const StepSum& sum) {
+    if (sum.compiled)
+        return "parts of the model are compiled (torch.compile), and operators within a compiled "
+               "graph are not seen";
+    if (sum.operators == 0 && sum.unknown == 0)
+        return "no matrix product, attention or convolution is among the operators";
+    if (sum.unknown == 0) return "a rank has no operator that multiplies";
+    return fmt::format(
+        "{} operators that multiply do not say their shapes, or are of a kind that is not counted",
+        countText(sum.unknown));
+}
+
 std::string whyNoOperators(const RecordingSummary& summary, const CountedSteps& counted) {
-    std::int64_t unknown = 0, operators = 0;
-    bool compiled = false;
-    for (const StepFlops& each : counted.flops) {
-        unknown += each.unknown;
-        operators += each.operators;
-        compiled = compiled || each.compiled;
-    }
     if (summary.steps.empty()) return "no steps are recorded";
     if (counted.flops.empty())
         return "operators of the steady steps are not recorded: --capture full records them";
-    if (compiled)
-        return "parts of the model are compiled (torch.compile), and operators within a compiled "
-               "graph are not seen";
-    if (operators == 0 && unknown == 0)
-        return "no matrix product, attention or convolution is among the operators";
-    return fmt::format(
-        "{} operators that multiply do not say their shapes, or are of a kind that is not counted",
-        countText(unknown));
+    StepSum all;
+    for (const StepFlops& each : counted.flops) all.add(each);
+    return whyNotWhole(all);
+}
+
+CaptureLevel levelOf(const RecordingSummary& summary) {
+    const auto program = run::parseProgramJson(summary.run.configJson);
+    return program ? program->capture : CaptureLevel::kFull;
+}
+
+/// Of a step none of whose operators were read.
+std::string whyNotRead(const RecordingSummary& summary, const StepDetail& detail, StepIndex step) {
+    CaptureLevel level = levelOf(summary);
+    for (const RankFacts& rank : summary.ranks) level = std::min(level, detail.of(rank.rank, step));
+    if (level >= CaptureLevel::kFull) return "it was not looked at";
+    return fmt::format("it was recorded at {}, and --capture full records operators",
+                       toWord(level));
 }
 
 std::string whyNoTokens(const RecordingSummary& summary) {
@@ -103,10 +121,35 @@ std::string typeFact(const RecordingSummary& summary) {
 
 }  // namespace
 
-std::vector<StepIndex> stepsToCount(const RecordingSummary& summary, const SteadySteps& steady) {
+std::vector<StepUse> usesOfSteps(const RecordingSummary& summary, const SteadySteps& steady,
+                                 const CountedSteps& counted) {
+    const auto sums = sumsOf(counted);
+    const StepDetail detail(summary.detail);
+    std::vector<StepUse> uses;
+    for (const auto& [index, step] : steady.steps) {
+        StepUse& use = uses.emplace_back();
+        use.step = index;
+        use.seconds = step.range.duration().seconds();
+        const auto sum = sums.find(index);
+        if (sum == sums.end()) {
+            use.why = whyNotRead(summary, detail, index);
+        } else if (!sum->second.whole) {
+            use.why = whyNotWhole(sum->second);
+        } else if (sum->second.ranks < step.ranks || use.seconds <= 0) {
+            use.why =
+                fmt::format("operators of {} of {} ranks are here", sum->second.ranks, step.ranks);
+        } else {
+            use.needed = sum->second.needed;
+            use.executed = sum->second.executed;
+        }
+    }
+    return uses;
+}
+
+std::vector<StepIndex> stepsToCount(const RecordingSummary& summary, const SteadySteps& steady,
+                                    CountWhich which) {
     if (sourceOf(summary.run) == RecordingSource::kOwnRun || summary.ranks.empty()) return {};
-    const auto program = run::parseProgramJson(summary.run.configJson);
-    if (program && program->capture < CaptureLevel::kFull) return {};
+    if (levelOf(summary) < CaptureLevel::kFull) return {};
     const StepDetail detail(summary.detail);
     std::vector<StepIndex> able;
     for (const auto& [step, whole] : steady.steps)
@@ -116,7 +159,7 @@ std::vector<StepIndex> stepsToCount(const RecordingSummary& summary, const Stead
             able.push_back(step);
     const std::size_t most =
         std::clamp(kMostRankSteps / summary.ranks.size(), kLeastSteps, kMostSteps);
-    if (able.size() <= most) return able;
+    if (which == CountWhich::kAll || able.size() <= most) return able;
     std::vector<StepIndex> spread;
     for (std::size_t i = 0; i < most; ++i) spread.push_back(able[i * able.size() / most]);
     return spread;
@@ -125,7 +168,9 @@ std::vector<StepIndex> stepsToCount(const RecordingSummary& summary, const Stead
 ProgramRates programRates(const RecordingSummary& summary, const SteadySteps& steady,
                           const Throughput& throughput, const CountedSteps& counted) {
     ProgramRates found;
-    if (auto rate = ofOperators(steady, counted))
+    found.steps = usesOfSteps(summary, steady, counted);
+    std::erase_if(found.steps, [](const StepUse& each) { return !each.needed; });
+    if (auto rate = ofOperators(found.steps, counted))
         found.rates.push_back(*rate);
     else
         found.missing.push_back(whyNoOperators(summary, counted));
@@ -163,6 +208,10 @@ Mfu programUtilisation(const RecordingSummary& summary, const ProgramRates& rate
     }
     mfu.value = rate.perSecond / *mfu.peakFlops;
     if (rate.executed) mfu.hardware = *rate.executed / *mfu.peakFlops;
+    if (rate.variant == std::string_view(kOperatorsVariant))
+        for (const StepUse& use : rates.steps)
+            mfu.steps.push_back({use.step, *use.needed / use.seconds / *mfu.peakFlops,
+                                 *use.executed / use.seconds / *mfu.peakFlops});
     return mfu;
 }
 

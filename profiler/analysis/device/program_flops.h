@@ -11,6 +11,7 @@
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/steps/operator_time.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,10 +25,28 @@ struct CountedSteps {
     std::vector<OperatorTime> times;
 };
 
-/// Of the steady steps those whose operators all ranks recorded, at most so many that they are
-/// soon read, spread evenly. None of a run of ours, which has its model.
+/// Which of the steps that can be counted are.
+enum class CountWhich : std::uint8_t {
+    kSome,  ///< at most so many that they are soon read, spread evenly
+    kAll,
+};
+/// Of the steady steps those whose operators all ranks recorded. None of a run of ours, which has
+/// its model.
 [[nodiscard]] std::vector<StepIndex> stepsToCount(const RecordingSummary& summary,
-                                                  const SteadySteps& steady);
+                                                  const SteadySteps& steady,
+                                                  CountWhich which = CountWhich::kSome);
+
+/// A step over all ranks, by its operators.
+struct StepUse {
+    StepIndex step = kNoStep;
+    double seconds = 0;
+    std::optional<double> needed, executed;  ///< FLOPs of all ranks
+    std::string why;                         ///< they are unknown; no capital, no stop
+};
+/// Of each of the steady steps, in their order.
+[[nodiscard]] std::vector<StepUse> usesOfSteps(const RecordingSummary& summary,
+                                               const SteadySteps& steady,
+                                               const CountedSteps& counted);
 
 /// By one way to count.
 struct FlopRate {
@@ -41,6 +60,7 @@ inline constexpr const char* kOperatorsVariant = "operators";
 
 struct ProgramRates {
     std::vector<FlopRate> rates;       ///< the first is to be used; none: nothing is known
+    std::vector<StepUse> steps;        ///< by operators; those that are known
     std::vector<std::string> missing;  ///< why each other way is not there; no capital, no stop
 };
 [[nodiscard]] ProgramRates programRates(const RecordingSummary& summary, const SteadySteps& steady,

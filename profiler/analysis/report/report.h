@@ -88,6 +88,11 @@ struct Mfu {
     // Of programs that are not ours (device/program_flops.h), where they are known.
     std::optional<double> flopsPerSecond, flopsPerStep;  ///< of all ranks, as `variant` counts
     std::optional<double> hardware;                      ///< HFU
+    struct OfStep {
+        StepIndex step;
+        double value = 0, hardware = 0;
+    };
+    std::vector<OfStep> steps;  ///< counted by its operators, in their order; none: unknown
 };
 
 /// A step of a rank that recorded another number of something than its strategy must have.

@@ -70,6 +70,9 @@ Json runJson(const Report& report, const RunLabel& label) {
 }
 
 Json mfuJson(const Mfu& mfu) {
+    Json steps = Json::array();
+    for (const Mfu::OfStep& each : mfu.steps)
+        steps.push_back({{"step", each.step.value}, {"value", each.value}, {"hfu", each.hardware}});
     return {{"value", number(mfu.value)},
             {"variant", mfu.variant},
             {"peak_flops", number(mfu.peakFlops)},
@@ -78,6 +81,7 @@ Json mfuJson(const Mfu& mfu) {
             {"flops_per_s", number(mfu.flopsPerSecond)},
             {"flops_per_step", number(mfu.flopsPerStep)},
             {"hfu", number(mfu.hardware)},
+            {"steps", std::move(steps)},
             {"reason", mfu.reason.empty() ? Json(nullptr) : Json(mfu.reason)}};
 }
 

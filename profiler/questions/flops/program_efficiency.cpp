@@ -1,6 +1,7 @@
 #include "profiler/questions/flops/program_efficiency.h"
 
 #include "profiler/analysis/device/program_flops.h"
+#include "profiler/analysis/part.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/flops/read_flops.h"
 #include "storage/model/quantity_text.h"
@@ -8,7 +9,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -91,6 +95,61 @@ Table rankTable(const CountedSteps& counted) {
     return table;
 }
 
+Table stepTable() {
+    return {"mfu_by_step",
+            "MFU by step, by operators",
+            {{"step", "step"},
+             {"time_ns", "time", Unit::kNanoseconds,
+              "From the first rank's beginning to the last one's end."},
+             {"flops", "FLOPs", Unit::kCount, "Needed by forward and backward of all ranks."},
+             {"flops_per_s", "FLOP/s", Unit::kFlops, "The same / time."},
+             {"mfu_pct", "MFU", Unit::kOfPeak, "FLOP/s / the peak of all ranks."},
+             {"hfu_pct", "HFU", Unit::kOfPeak,
+              "As MFU, with what is computed again in the backward pass."},
+             {"outside_pct", "outside of operators", Unit::kPercent,
+              "Of the ranks' time: no operator of any thread runs, and it is no wait, data loading "
+              "or collective."},
+             {"why", "unknown because", Unit::kNone, "Why FLOPs of the step are unknown.",
+              Shown::kWhereAny}},
+            {}};
+}
+
+std::map<StepIndex, analysis::OperatorTime> timesByStep(const CountedSteps& counted) {
+    std::map<StepIndex, analysis::OperatorTime> times;
+    for (const analysis::OperatorTime& each : counted.times) times[each.step] += each;
+    return times;
+}
+
+Cell perSecond(std::optional<double> flops, double seconds) {
+    return flops ? Cell(*flops / seconds) : Cell();
+}
+
+Cell ofPeak(std::optional<double> flops, double seconds, const analysis::Mfu& mfu) {
+    return flops ? ofPeak(*flops / seconds, mfu) : Cell();
+}
+
+/// Warm-up and all else: each says for itself what it is.
+Result<void> addSteps(const Asked& asked, const analysis::Mfu& mfu, Answer& answer) {
+    RecordingSummary all = asked.summary;
+    analysis::keepAllSteps(all);
+    const analysis::SteadySteps steps = analysis::steadySteps(all, {});
+    const auto counted = readFlops(asked.reader, all, steps, analysis::CountWhich::kAll);
+    if (!counted) return failure(counted);
+    const auto times = timesByStep(*counted);
+    Table table = stepTable();
+    for (const analysis::StepUse& use : analysis::usesOfSteps(all, steps, *counted)) {
+        const auto time = times.find(use.step);
+        table.rows.push_back(
+            {std::int64_t{use.step.value}, std::int64_t{std::llround(use.seconds * 1e9)},
+             cell(use.needed), perSecond(use.needed, use.seconds),
+             ofPeak(use.needed, use.seconds, mfu), ofPeak(use.executed, use.seconds, mfu),
+             time == times.end() ? Cell() : Cell(100 * time->second.share()),
+             use.why.empty() ? Cell() : Cell(use.why)});
+    }
+    if (!table.rows.empty()) answer.tables.push_back(std::move(table));
+    return {};
+}
+
 /// Of the way that is used, which is named with it.
 void addFigures(const analysis::ProgramRates& rates, const analysis::Mfu& mfu, Answer& answer) {
     const bool ofOperators = mfu.variant == analysis::kOperatorsVariant;
@@ -131,7 +190,7 @@ Result<void> addProgramRates(const Asked& asked, const std::vector<RankEvents>& 
         std::any_of(counted->flops.begin(), counted->flops.end(),
                     [](const StepFlops& each) { return each.operators > 0 || each.unknown > 0; });
     if (any) answer.tables.push_back(rankTable(*counted));
-    return {};
+    return asked.perStep ? addSteps(asked, mfu, answer) : Result<void>{};
 }
 
 }  // namespace shardscope::questions

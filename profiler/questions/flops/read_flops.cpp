@@ -130,9 +130,10 @@ void sort(std::vector<Each>& found) {
 
 Result<analysis::CountedSteps> readFlops(storage::RecordingReader& reader,
                                          const RecordingSummary& summary,
-                                         const analysis::SteadySteps& steady) {
+                                         const analysis::SteadySteps& steady,
+                                         analysis::CountWhich which) {
     analysis::CountedSteps counted;
-    const auto wanted = analysis::stepsToCount(summary, steady);
+    const auto wanted = analysis::stepsToCount(summary, steady, which);
     const std::set<StepIndex> steps(wanted.begin(), wanted.end());
     std::map<RankId, RankReading> readings;
     for (const StepFacts& step : summary.steps) {

@@ -9,8 +9,8 @@
 namespace shardscope::questions {
 
 /// Of all ranks of `summary`, of the steps that analysis::stepsToCount() names.
-[[nodiscard]] Result<analysis::CountedSteps> readFlops(storage::RecordingReader& reader,
-                                                       const RecordingSummary& summary,
-                                                       const analysis::SteadySteps& steady);
+[[nodiscard]] Result<analysis::CountedSteps> readFlops(
+    storage::RecordingReader& reader, const RecordingSummary& summary,
+    const analysis::SteadySteps& steady, analysis::CountWhich which = analysis::CountWhich::kSome);
 
 }  // namespace shardscope::questions

@@ -138,9 +138,16 @@ QVector<QPointF> mfuBySteps(const EfficiencyFrame& frame, const QString& word) {
     const auto variants = mfuVariants(frame.answer);
     const MfuVariant* variant = findVariant(variants, word);
     const MfuVariant* palm = findVariant(variants, QLatin1StringView(kFirstVariant));
-    if (variant == nullptr || palm == nullptr || palm->flopsPerToken <= 0) return {};
-    if (palm->word != QLatin1StringView(kFirstVariant)) return {};  // counted of some steps alone
+    if (variant == nullptr || palm == nullptr) return {};
+    if (palm->word != QLatin1StringView(kFirstVariant)) {
+        QVector<QPointF> counted =  // of a program, by one way alone
+            variant->word == fromUtf8(frame.part->report->mfu.variant) ? mfuCurve(*frame.part)
+                                                                       : QVector<QPointF>();
+        for (QPointF& point : counted) point.ry() *= 100;
+        return counted;
+    }
     // the curve is palm's, and FLOPs of a step are in proportion to those of a token
+    if (palm->flopsPerToken <= 0) return {};
     QVector<QPointF> points = mfuCurve(*frame.part);
     for (QPointF& point : points) point.ry() *= 100 * variant->flopsPerToken / palm->flopsPerToken;
     return points;

@@ -81,6 +81,45 @@ TEST(ProgramFlops, AreOfTheStepsOfAllRanks) {
     EXPECT_DOUBLE_EQ(mfu.hardware.value(), 0.3);
 }
 
+TEST(ProgramFlops, AreKnownOfEachStepThatWasCounted) {
+    RecordingSummary summary = program(6);
+    for (StepFacts& step : summary.steps)  // the fourth takes twice as long
+        if (step.step.value > 2) step.end = step.end + Duration{1'000'000'000};
+    const Mfu mfu = utilisation(summary, counted(1e8));
+    ASSERT_EQ(mfu.steps.size(), 2u);
+    EXPECT_EQ(mfu.steps[0].step, StepIndex{2});
+    EXPECT_DOUBLE_EQ(mfu.steps[0].value, 0.25);
+    EXPECT_DOUBLE_EQ(mfu.steps[0].hardware, 0.3);
+    EXPECT_DOUBLE_EQ(mfu.steps[1].value, 0.125);
+    summary.run.parameters = 10;
+    for (StepFacts& step : summary.steps) step.tokens = 7;
+    EXPECT_THAT(utilisation(summary, {}).steps, IsEmpty()) << "6 N is of no step";
+}
+
+TEST(ProgramFlops, OfOtherStepsSayWhyNot) {
+    RecordingSummary summary = program(8);
+    DetailFacts light;
+    light.rank = {1};
+    light.first = light.last = {4};
+    light.level = CaptureLevel::kLight;
+    summary.detail.push_back(light);
+    CountedSteps steps = counted();
+    steps.flops[3].unknown = 2;
+    steps.flops.push_back(flops(0, 5, 1e8, 2e8));
+    const auto uses = usesOfSteps(summary, steadySteps(summary, {}), steps);
+    ASSERT_EQ(uses.size(), 6u);
+    EXPECT_EQ(uses[0].needed, 6e8);
+    EXPECT_EQ(uses[0].why, "");
+    EXPECT_THAT(uses[1].why, HasSubstr("2 operators that multiply do not say their shapes"));
+    EXPECT_THAT(uses[2].why, HasSubstr("recorded at light, and --capture full"));
+    EXPECT_EQ(uses[3].why, "operators of 1 of 2 ranks are here");
+    EXPECT_EQ(uses[4].why, "it was not looked at");
+    EXPECT_FALSE(uses[4].needed);
+    EXPECT_EQ(stepsToCount(summary, steadySteps(summary, {})).size(), 5u);
+    const RecordingSummary longer = program(100);
+    EXPECT_EQ(stepsToCount(longer, steadySteps(longer, {}), CountWhich::kAll).size(), 98u);
+}
+
 TEST(ProgramFlops, WhatIsComputedAgainIsTheHardwaresAlone) {
     const Mfu mfu = utilisation(program(6), counted(1e8));
     EXPECT_DOUBLE_EQ(mfu.value.value(), 0.25);

@@ -159,6 +159,51 @@ for step in range(6):
         answer = self.efficiency(recording)
         self.assertEqual([row["variant"] for row in self.rows(answer, "variants")], ["6N"])
 
+    def covered(self, recording, begin, end):
+        """Of the time from `begin` to `end`, what operators of any thread cover; ranges are none."""
+        spans = json.loads(self.say(
+            "query", recording, "--json", "SELECT start_ns, end_ns FROM operators WHERE name NOT LIKE 'Optimizer.%%' "
+            "AND start_ns < %d AND end_ns > %d ORDER BY start_ns" % (end, begin)))["rows"]
+        until, time = begin, 0
+        for start, stop in spans:
+            time += max(0, min(stop, end) - max(start, until))
+            until = max(until, min(stop, end))
+        return time
+
+    def test_each_step_and_what_lies_outside_of_operators(self):
+        text = """
+import time, torch
+class Looping(torch.optim.SGD):
+    def step(self, closure=None):
+        with torch.no_grad():
+            for each in self.param_groups[0]["params"]:
+                time.sleep(0.004)
+                each.add_(each.grad, alpha=-0.1)
+model = torch.nn.Linear(8, 16)
+optimizer = Looping(model.parameters(), lr=0.1)
+for step in range(8):
+    model(torch.ones(40, 8)).sum().backward(); optimizer.step(); optimizer.zero_grad()
+"""
+        _, recording = self.record("looping", text=text)
+        answer = json.loads(self.say("analyze", recording, "efficiency", "--per-step", "--json"))
+        rows = self.rows(answer, "mfu_by_step")
+        steps = json.loads(self.say("query", recording, "--json",
+                                    "SELECT step, start_ns, end_ns FROM steps ORDER BY step"))["rows"]
+        self.assertEqual([row["step"] for row in rows], [step for step, _, _ in steps])
+        for row, (_, begin, end) in zip(rows, steps):
+            self.assertEqual(row["flops"], 2 * 2 * 40 * 8 * 16)
+            self.assertIsNone(row["mfu_pct"])  # this host was not calibrated
+            self.assertAlmostEqual(row["outside_pct"], 100 * (1 - self.covered(recording, begin, end) / (end - begin)))
+            # An optimizer that loops in Python is outside between its operators: 2 parameters.
+            self.assertGreater(row["outside_pct"] / 100 * row["time_ns"], 0.99 * 2 * 4e6)
+        _, recording = self.record("looping", text=text, options=("--capture-steps", "4-5"))
+        rows = self.rows(json.loads(self.say("analyze", recording, "efficiency", "--per-step", "--json")), "mfu_by_step")
+        known = {row["step"]: row["flops"] for row in rows if row["flops"] is not None}
+        self.assertEqual(set(known), {4, 5})
+        for row in rows:
+            if row["step"] not in known:
+                self.assertIn("--capture full records operators", row["why"])
+
     def test_says_how_to_get_what_is_missing(self):
         _, recording = self.record("gpt", options=("--capture", "steps"))
         unknown = " ".join(self.efficiency(recording)["unknown"])
