@@ -11,7 +11,7 @@
 #include "engine/checkpoint/gpt2_names.h"
 #include "engine/run/config/near_miss.h"
 #include "profiler/analysis/part.h"
-#include "profiler/analysis/report/report_json.h"
+#include "profiler/analysis/report/report.h"
 #include "storage/interchange/formats.h"
 #include "storage/interchange/formats/export_writer.h"
 #include "storage/interchange/output_kind.h"
@@ -55,10 +55,8 @@ Result<std::string> documentOf(const RecordingPlace& place, const OpenedRecordin
     }
     auto overview = reportOf(*recording, false);
     if (!overview) return failure(overview);
-    const auto summary = recording->summary();
-    if (!summary) return failure(summary);
     if (recording.isRunning(overview->finalised)) analysis::markRunning(*overview);
-    return analysis::toJson(*overview, labelIn(summary->facts));
+    return analysis::toJson(*overview);
 }
 
 /// Of the recording at `place` that `reader` reads. `report` is "overview" (what `report --json`

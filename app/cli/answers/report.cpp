@@ -1,4 +1,6 @@
 // `shardscope report`: explains a run from its recording.
+#include "profiler/analysis/report/report.h"
+
 #include "app/cli/answers/report_of.h"
 #include "app/cli/answers/report_text.h"
 #include "app/cli/command.h"
@@ -9,7 +11,6 @@
 #include "app/manual/sheet_words.h"
 #include "engine/launch/process.h"
 #include "profiler/analysis/part.h"
-#include "profiler/analysis/report/report_json.h"
 #include "storage/model/shell_word.h"
 
 #include <fmt/format.h>
@@ -108,12 +109,9 @@ Result<Computed> computed(const ReportOptions& options) {
     if (!reader) return failure(reader);
     auto report = reportOf(**reader, options.hta);
     if (!report) return failure(report);
-    const auto summary = (*reader)->summary();
-    if (!summary) return failure(summary);
-    const RunLabel label = labelIn(summary->facts);
     if (reader->isRunning(report->finalised)) analysis::markRunning(*report);
-    std::string text = options.json ? analysis::toJson(*report, label)
-                                    : reportText(*report, options.place.path, options.all, label);
+    std::string text = options.json ? analysis::toJson(*report)
+                                    : reportText(*report, options.place.path, options.all);
     return Computed{std::move(text) + '\n', report->finalised};
 }
 

@@ -436,8 +436,8 @@ std::vector<Section> trainingSections(const Report& report, bool brief) {
 
 }  // namespace
 
-std::string reportText(const Report& report, const std::string& path, bool everyRank,
-                       const RunLabel& label) {
+std::string reportText(const Report& report, const std::string& path, bool everyRank) {
+    const RunLabel& label = report.label;
     const std::size_t ranks = std::max(report.memory.size(), report.devices.size());
     const bool brief = !everyRank && ranks > kFewRanks;
     auto config = run::parseRunConfigJson(report.run.configJson);

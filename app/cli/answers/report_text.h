@@ -3,18 +3,17 @@
 
 #include "profiler/analysis/report/report.h"
 #include "profiler/questions/answer/answer.h"
-#include "storage/model/run_label.h"
 
 #include <cstddef>
 #include <string>
 
 namespace shardscope::cli {
 
-/// `path` names the recording in the title, after the run's name if `label` has one. Of more than a
+/// `path` names the recording in the title, after the run's name if it has one. Of more than a
 /// few ranks only the spread and the worst are shown unless `everyRank`, and of findings the five
 /// that come first.
 [[nodiscard]] std::string reportText(const analysis::Report& report, const std::string& path,
-                                     bool everyRank = false, const RunLabel& label = {});
+                                     bool everyRank = false);
 
 // The report's parts that have rows per rank: step ledger, memory, devices and what HTA counts. Of
 // so many ranks that they would not fit a screen they are brief: the spread, and the worst few.

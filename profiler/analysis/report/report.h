@@ -11,6 +11,7 @@
 #include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/recording.h"
+#include "storage/model/run_label.h"
 
 #include <algorithm>
 #include <array>
@@ -207,6 +208,7 @@ struct StepBasis {
 
 struct Report {
     RunFacts run;
+    RunLabel label;  ///< what the user calls it
     StepBasis basis;
     std::optional<double> lossFirst;
     std::optional<double> lossLast;

@@ -48,6 +48,7 @@ ReportDraft::ReportDraft(const RecordingSummary& summary, const std::vector<Rank
       m_ofWorld(named(ranks), m_nothingInDoubt),
       m_passages(summary) {
     m_report.run = summary.run;
+    m_report.label = labelIn(summary.facts);
     leaveOutPoorSteps();
 }
 

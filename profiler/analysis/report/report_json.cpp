@@ -1,6 +1,5 @@
-#include "profiler/analysis/report/report_json.h"
-
 #include "engine/run/config/run_settings.h"
+#include "profiler/analysis/report/report.h"
 #include "storage/model/rank_facts.h"
 
 #include <nlohmann/json.hpp>
@@ -49,8 +48,9 @@ Json linkJson(const std::string& configJson) {
     return link.empty() ? Json() : Json(link);
 }
 
-Json runJson(const Report& report, const RunLabel& label) {
+Json runJson(const Report& report) {
     const RunFacts& run = report.run;
+    const RunLabel& label = report.label;
     return {{"id", run.id},
             {"name", label.name.empty() ? Json(nullptr) : Json(label.name)},
             {"tags", label.tags},
@@ -295,13 +295,9 @@ Json processesJson(const Report& report) {
 }  // namespace
 
 std::string toJson(const Report& report) {
-    return toJson(report, {});
-}
-
-std::string toJson(const Report& report, const RunLabel& label) {
     Json json;
     json["schema"] = "shardscope.report/1";
-    json["run"] = runJson(report, label);
+    json["run"] = runJson(report);
     json["loss"] = {{"first", number(report.lossFirst)},
                     {"last", number(report.lossLast)},
                     {"validation_last", number(report.validationLossLast)}};

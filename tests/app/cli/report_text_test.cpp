@@ -52,6 +52,20 @@ std::size_t linesOf(const std::string& text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
+TEST(ReportText, BeginsWithWhatTheUserCallsTheRun) {
+    analysis::Report report = reportOf(1);
+    report.label = {"first try", {"small", "bf16"}};
+    EXPECT_THAT(reportText(report, "run.sscope"),
+                testing::StartsWith("Report of first try (run.sscope)\nTags: small, bf16\n"));
+}
+
+TEST(ReportText, NamesTheRangeOfMfuBySteps) {
+    analysis::Report report = reportOf(1);
+    report.mfu.steps = {{{4}, 0.25, 0.3}, {{7}, 0.125, 0.15}, {{9}, 0.2, 0.24}};
+    EXPECT_THAT(reportText(report, "run.sscope"),
+                HasSubstr("12.5 % (step 7) to 25.0 % (step 4), of the 3 that were looked at"));
+}
+
 /// A cut trace is no run that finished.
 TEST(ReportText, OfATraceDoesNotSayHowItsRunEnded) {
     analysis::Report report = reportOf(1);

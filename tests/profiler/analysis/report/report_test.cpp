@@ -298,6 +298,15 @@ TEST(Memory, IsUnknownWithoutMemoryEvents) {
     EXPECT_TRUE(json["memory"][0]["peak_bytes"].is_null());
 }
 
+TEST(ReportJson, HasWhatTheUserCallsTheRun) {
+    RecordingSummary summary;
+    summary.facts = rowsOf(RunLabel{"first try", {"small", "bf16"}});
+    const auto run = nlohmann::json::parse(toJson(analyse(summary, {}))).at("run");
+    EXPECT_EQ(run.at("name"), "first try");
+    EXPECT_EQ(run.at("tags"), (std::vector<std::string>{"small", "bf16"}));
+    EXPECT_TRUE(nlohmann::json::parse(toJson(Report())).at("run").at("name").is_null());
+}
+
 TEST(ReportJson, HasTheStableKeys) {
     const auto json = nlohmann::json::parse(toJson(reportOf({})));
     EXPECT_EQ(json["schema"], "shardscope.report/1");
