@@ -379,8 +379,9 @@ Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults
     return readRunFile(path, defaults, [](std::string_view) { return false; });
 }
 
-std::string toToml(const RunConfig& config) {
+std::string toToml(const RunConfig& config, const RunLabel& label) {
     std::string top = std::string(kSavedBy) + '\n';
+    if (!label.name.empty()) top += fmt::format("{} = {}\n", kName, tomlValue(label.name));
     std::string model = "\n[model]\n";
     const std::string hosts = hostTableOf(config.hosts);
     for (const RunOption& field : runOptions()) {
@@ -394,6 +395,10 @@ std::string toToml(const RunConfig& config) {
         }
     }
     return top + model + hosts;
+}
+
+std::string toToml(const RunConfig& config) {
+    return toToml(config, {});
 }
 
 bool isSavedRunFile(const std::string& path) {

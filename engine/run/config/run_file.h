@@ -15,6 +15,9 @@ namespace shardscope::run {
 Result<RunConfig> readRunFile(const std::string& path, const RunConfig& defaults,
                               const MayRun& mayRun, RunLabel* label = nullptr);
 
+/// As toToml() of run_config.h, with what the user calls the run; its tags are left out.
+[[nodiscard]] std::string toToml(const RunConfig& config, const RunLabel& label);
+
 /// Whether a file is what toToml() has made, and so may be replaced by another of them.
 [[nodiscard]] bool isSavedRunFile(const std::string& path);
 

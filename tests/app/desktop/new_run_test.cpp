@@ -1,5 +1,6 @@
 // The New run page: every field of a run is set by hand and comes out as a RunConfig.
 #include "app/desktop/pages/newrun/new_run_page.h"
+#include "app/desktop/pages/newrun/program_tab.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/pages/run_fields/fold_section.h"
 #include "engine/run/config/run_option.h"
@@ -58,6 +59,23 @@ protected:
 
     NewRunPage* m_page = nullptr;
 };
+
+TEST_F(NewRunTest, ARunMayHaveAName) {
+    auto* line = m_page->name()->findChild<QLineEdit*>();
+    ASSERT_NE(line, nullptr);
+    const QStringList unnamed = m_page->prediction().arguments;
+    EXPECT_FALSE(unnamed.contains(u"--name"_s));
+    line->setText(u" first try "_s);
+    EXPECT_EQ(m_page->prediction().arguments, unnamed + QStringList({u"--name"_s, u"first try"_s}));
+    EXPECT_TRUE(m_page->prediction().commandLine.endsWith(u" --name 'first try'"_s))
+        << m_page->prediction().commandLine.toStdString();
+    m_page->fillIn(RunConfig());
+    EXPECT_TRUE(m_page->prediction().arguments.contains(u"first try"_s)) << "it is no setting";
+    line->setText(QString(300, u'x'));
+    EXPECT_TRUE(m_page->reason().startsWith(u"The name has 300 bytes"_s))
+        << m_page->reason().toStdString();
+    EXPECT_EQ(m_page->name()->below(), m_page->reason());
+}
 
 /// What a person would enter instead of `usual`.
 OptionValue otherThan(const QWidget* input, const OptionValue& usual) {

@@ -42,6 +42,13 @@ TEST_F(RunFile, SaysWhatTheRunIsCalled) {
     ASSERT_TRUE(config) << config.error().message;
     EXPECT_EQ(*config, m_standard) << "which is no setting";
     EXPECT_EQ(label, (RunLabel{"wide batch", {"a", "lr=3e-4"}}));
+    std::ofstream(m_path) << toToml(m_standard, {"\"wide\" batch", {}});
+    RunLabel saved;
+    const auto back = readRunFile(m_path, m_standard, none, &saved);
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(*back, m_standard);
+    EXPECT_EQ(saved.name, "\"wide\" batch");
+    EXPECT_TRUE(isSavedRunFile(m_path));
     EXPECT_THAT(complaint("tags = \"a\"\n"), HasSubstr(":1:8: tags must be a list"));
     EXPECT_THAT(complaint("tags = [1]\n"), HasSubstr(":1:9: tags must be text in quotes"));
     EXPECT_THAT(complaint("name = \"\"\n"), HasSubstr(":1:8: name is empty"));

@@ -3,6 +3,7 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/newrun/hosts_panel.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
+#include "app/desktop/pages/newrun/program_tab.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/pages/run_fields/fold_section.h"
 #include "app/desktop/pages/run_fields/run_option_texts.h"
@@ -37,9 +38,24 @@ void NewRunPage::addSection(QWidget* form, const run::OptionSectionWords& words)
     m_sections.push_back(section);
     for (const run::RunOption& option : run::runOptions())
         if (option.section == words.value && *option.name != '\0') addField(section, option);
+    if (words.value == run::findRunOption("output")->section) addName(section);
     if (words.value != run::OptionSection::kHosts) return;
     m_hosts = new HostsPanel(field("hosts"), field("ssh_command"), section);
     section->add(m_hosts, FoldSection::kColumns);
+}
+
+void NewRunPage::addName(FoldSection* section) {
+    m_nameLine = new QLineEdit(section);
+    m_name = new NamedInput("name", tr("Name"),
+                            tr("What you call the run, shown before its settings; no file name. "
+                               "May be empty."),
+                            m_nameLine, section);
+    connect(m_nameLine, &QLineEdit::textChanged, this, &NewRunPage::refresh);
+    section->add(m_name, FoldSection::kColumns);
+}
+
+QString NewRunPage::runName() const {
+    return m_nameLine->text().trimmed();
 }
 
 void NewRunPage::addField(FoldSection* section, const run::RunOption& option) {

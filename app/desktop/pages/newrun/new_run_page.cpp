@@ -19,6 +19,7 @@
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 #include "engine/run/config/run_commands.h"
+#include "engine/run/config/run_file.h"
 #include "engine/run/config/run_option.h"
 #include "engine/run/config/run_rules.h"
 #include "storage/model/host_facts.h"
@@ -282,6 +283,7 @@ std::map<std::string, QString> NewRunPage::fieldProblems(const SourceFacts* fact
 
 QString NewRunPage::whyNotStart(const SourceFacts* facts) const {
     if (!m_prediction.problem.isEmpty()) return m_prediction.problem;
+    if (const QString wrong = nameProblem(runName()); !wrong.isEmpty()) return wrong;
     const auto problems = fieldProblems(facts);
     for (const BoundField* each : m_fields) {
         const auto found = problems.find(std::string(each->key()));
@@ -308,6 +310,8 @@ void NewRunPage::refresh() {
     const SourceFacts* facts = m_sources.of(now);
     const bool resumed = facts != nullptr && facts->resumed.has_value();
     m_prediction = predict(now, m_machine, resumed ? &*facts->resumed : nullptr);
+    desktop::addName(runName(), m_prediction);
+    m_name->setProblem(nameProblem(runName()));
     m_takeSettings->setEnabled(resumed);
     showFields(now, facts);
     showNotes(now, facts);
@@ -409,7 +413,8 @@ void NewRunPage::saveRunFile() {
     dialog->setAcceptMode(QFileDialog::AcceptSave);
     dialog->setDefaultSuffix(u"toml"_s);
     connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-        const auto written = writeText(path, QByteArray::fromStdString(run::toToml(config())));
+        const auto written = writeText(
+            path, QByteArray::fromStdString(run::toToml(config(), {runName().toStdString(), {}})));
         const QString allow =
             run::commandsOf(config()).empty() ? QString() : u" --allow-commands"_s;
         m_warning->setText(written

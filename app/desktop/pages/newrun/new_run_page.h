@@ -14,6 +14,7 @@
 
 class QLabel;
 class QLayout;
+class QLineEdit;
 class QPushButton;
 class QStackedWidget;
 class QTabBar;
@@ -26,6 +27,7 @@ class DetailList;
 class FoldSection;
 class HostsPanel;
 class Legend;
+class NamedInput;
 class ProgramTab;
 class StackedBars;
 
@@ -47,6 +49,8 @@ public:
     /// Null: there is no field of this key.
     [[nodiscard]] BoundField* field(std::string_view key) const;
     [[nodiscard]] const std::vector<FoldSection*>& sections() const { return m_sections; }
+    /// What the run is called: no setting, and so in no config.
+    [[nodiscard]] NamedInput* name() const { return m_name; }
     [[nodiscard]] HostsPanel* hosts() const { return m_hosts; }
     /// The tabs: a training of ours, and any program.
     [[nodiscard]] QTabBar* tabs() const { return m_tabs; }
@@ -61,6 +65,8 @@ private:
     QWidget* buildForm(QWidget* parent);
     void addSection(QWidget* form, const run::OptionSectionWords& words);
     void addField(FoldSection* section, const run::RunOption& option);
+    void addName(FoldSection* section);
+    [[nodiscard]] QString runName() const;
     void addChooser(BoundField* path, bool folder);
     void connectFields();
     QWidget* buildPrediction(QWidget* parent);
@@ -96,6 +102,8 @@ private:
     ProgramTab* m_program = nullptr;
     std::vector<FoldSection*> m_sections;
     std::vector<BoundField*> m_fields;  ///< in the order of the form
+    NamedInput* m_name = nullptr;
+    QLineEdit* m_nameLine = nullptr;
     HostsPanel* m_hosts = nullptr;
     QPushButton* m_takeSettings = nullptr;
     QLabel* m_headline = nullptr;

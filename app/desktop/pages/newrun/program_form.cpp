@@ -1,12 +1,12 @@
 #include "app/desktop/pages/newrun/program_form.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/newrun/run_form.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/pages/run_fields/run_option_texts.h"
 #include "engine/run/config/program_run.h"
 #include "engine/run/config/run_option.h"
 #include "engine/run/config/run_rules.h"
-#include "storage/model/run_label.h"
 #include "storage/model/shell_word.h"
 
 #include <regex.h>
@@ -97,9 +97,7 @@ void findProblems(const ProgramSettings& settings, ProgramPlan& plan) {
     note(program_keys::kFolder, wrongFolder(settings.folder));
     note(program_keys::kEnvironment, wrongVariable(settings.environment));
     note(program_keys::kStepRange, wrongExpression(settings.stepRange));
-    if (!settings.name.isEmpty())
-        if (const std::string fault = labelFault(settings.name.toStdString()); !fault.empty())
-            note(program_keys::kName, QObject::tr("The name %1.").arg(fromUtf8(fault)));
+    note(program_keys::kName, nameProblem(settings.name));
     const QString output = fromUtf8(settings.recording.output);
     if (QFileInfo::exists(output))
         note("output", QObject::tr("%1 is already there; choose another name.").arg(output));

@@ -5,6 +5,8 @@
 #include "app/desktop/pages/run_fields/run_option_texts.h"
 #include "engine/run/config/run_rules.h"
 #include "engine/run/theory/theory.h"
+#include "storage/model/run_label.h"
+#include "storage/model/shell_word.h"
 
 #include <QObject>
 #include <QStringList>
@@ -150,6 +152,17 @@ RunPrediction predict(const RunConfig& config, const MachineFacts& machine,
     prediction.traffic = trafficOf(config);
     prediction.warning = warningOf(config, machine);
     return prediction;
+}
+
+QString nameProblem(const QString& name) {
+    const std::string fault = name.isEmpty() ? std::string() : labelFault(name.toStdString());
+    return fault.empty() ? QString() : QObject::tr("The name %1.").arg(fromUtf8(fault));
+}
+
+void addName(const QString& name, RunPrediction& prediction) {
+    if (name.isEmpty()) return;
+    prediction.arguments << u"--name"_s << name;
+    prediction.commandLine += u" --name "_s + fromUtf8(typedWord(name.toStdString()));
 }
 
 QString wrappedCommand(const QString& commandLine) {

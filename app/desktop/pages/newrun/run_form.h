@@ -33,6 +33,10 @@ struct RunPrediction {
 /// `start`: settings of the checkpoint that the run resumes; null: none, or not known yet.
 [[nodiscard]] RunPrediction predict(const run::RunConfig& config, const MachineFacts& machine,
                                     const run::RunConfig* start = nullptr);
+/// Why a run cannot be called so; empty: it can, or has no name.
+[[nodiscard]] QString nameProblem(const QString& name);
+/// Adds what the user calls the run to both command lines; nothing where it is empty.
+void addName(const QString& name, RunPrediction& prediction);
 /// The command line for reading: one flag a line, continued with backslashes.
 [[nodiscard]] QString wrappedCommand(const QString& commandLine);
 /// A name for the recording that says what it holds: "shakespeare-zero3x2-20260102-1530.sscope".
