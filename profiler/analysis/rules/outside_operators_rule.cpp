@@ -31,8 +31,8 @@ std::string remedyOf(const OperatorTime& all) {
             "there between operators (Python, files, logging, locks)",
             durationText(kLongGap));
     return "give each operator more to do with larger batches, or run fewer of them: "
-           "torch.compile, "
-           "and optimizers with foreach=True or fused=True in place of loops over parameters";
+           "torch.compile, and optimizers with foreach=True or fused=True in place of loops over "
+           "parameters";
 }
 
 std::string detailOf(const OperatorTime& all, std::size_t steps, std::size_t looked) {

@@ -21,6 +21,7 @@ public:
     Range() : m_open(levelIs(SHARDSCOPE_LIGHT) && !levelIs(SHARDSCOPE_FULL)) {
         if (!m_open) return;
         ShardscopeSpan span{};
+        span.key = this;
         span.name = kWhole;
         span.name_length = std::strlen(kWhole);
         span.sequence = -1;
@@ -28,7 +29,7 @@ public:
         g_api->span_begin(&span);
     }
     ~Range() {
-        if (m_open) g_api->span_end();
+        if (m_open) g_api->span_end(this);
     }
     Range(const Range&) = delete;
     Range& operator=(const Range&) = delete;
