@@ -1,6 +1,7 @@
 // The entry points of inject_api.h: find the session of this process, and do nothing without one.
 #include "profiler/inject/inject_api.h"
 #include "profiler/inject/process_session.h"
+#include "profiler/inject/stacks/lock_calls.h"
 #include "storage/model/host_clock.h"
 
 #include <pthread.h>
@@ -124,6 +125,41 @@ std::int32_t startOnce() {
     return 0;
 }
 
+/// Python's own, once its lock is watched.
+LockCalls g_lockCalls;
+
+void* saveThread() {
+    guarded([](ProcessSession& own) {
+        own.spans().stacks().released(own.level() >= CaptureLevel::kFull);
+    });
+    return g_lockCalls.save();
+}
+
+/// Python may end the thread in here.
+void restoreThread(void* state) {
+    PythonStacks::restored();
+    g_lockCalls.restore(state);
+}
+
+/// Once in a process; a child of fork() has it already.
+Result<void> watchLock() {
+    if (g_lockCalls.save != nullptr) return {};
+    const auto python = pythonLockCalls();
+    if (!python) return failure(python);
+    g_lockCalls = *python;
+    auto replaced = replaceLockCalls("/libtorch_python.so", {saveThread, restoreThread});
+    if (!replaced) g_lockCalls = {};
+    return replaced;
+}
+
+Result<void> startStacks(ProcessSession& own) {
+    const auto api = PythonApi::find();
+    if (!api) return failure(api);
+    if (const auto watched = watchLock(); !watched) return watched;
+    own.spans().stacks().start(*api);
+    return {};
+}
+
 MemoryCategory categoryOf(std::string_view word) {
     if (word == "parameter") return MemoryCategory::kParameterShard;
     if (word == "gradient") return MemoryCategory::kGradient;
@@ -196,6 +232,16 @@ void shardscope_range_begin(const char* name) {
 
 void shardscope_range_end(void) {
     spanEnd(nullptr);
+}
+
+const char* shardscope_python_stacks(void) {
+    static char why[512];
+    std::strncpy(why, "this process is not recorded", sizeof(why) - 1);
+    guarded([](ProcessSession& own) {
+        const auto started = startStacks(own);
+        std::strncpy(why, started ? "" : started.error().message.c_str(), sizeof(why) - 1);
+    });
+    return *why != '\0' ? why : nullptr;
 }
 
 void shardscope_block(const void* block, const char* category) {

@@ -95,8 +95,8 @@ SHARDSCOPE_EXPORT const struct ShardscopeApi* shardscope_api(void);
 SHARDSCOPE_EXPORT void shardscope_on_level(void (*set)(int32_t level));
 
 /* A fact about this process: "torch", "python", "shim" (versions, as text), "role" ("rank",
- * "launcher", "loader", "helper"), "world" (ranks), "model", "parameters", "optimizers"; of each
- * process group "group:NAME" with its ranks, "0,1,2". Later words replace earlier ones. */
+ * "launcher", "loader", "helper"), "world" (ranks), "model", "parameters", "optimizers", "stacks";
+ * of each process group "group:NAME" with its ranks, "0,1,2". Later words replace earlier ones. */
 SHARDSCOPE_EXPORT void shardscope_fact(const char* name, const char* value);
 /* This process is rank `rank`: what it recorded so far, and from now on, is that rank's. `source`:
  * how that is known, "RANK", "init_process_group", "first optimizer step". Once; later calls with
@@ -122,6 +122,9 @@ typedef void* (*shardscope_call_t)(void* callable, void* arguments, void* words)
 SHARDSCOPE_EXPORT void shardscope_waits_call(shardscope_call_t call);
 SHARDSCOPE_EXPORT void* shardscope_work_wait(void* method, void* arguments, void* words);
 SHARDSCOPE_EXPORT void* shardscope_future_wait(void* method, void* arguments, void* words);
+/* From now on operators that begin at level full have the Python functions that asked for them
+ * among their arguments. Null; or why not, a sentence that stays. Python's lock is held. */
+SHARDSCOPE_EXPORT const char* shardscope_python_stacks(void);
 /* Memory category of a live block: "parameter", "gradient", "optimizer". */
 SHARDSCOPE_EXPORT void shardscope_block(const void* block, const char* category);
 /* One line in the log of the recording. */

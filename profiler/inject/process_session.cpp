@@ -114,6 +114,9 @@ void ProcessSession::run() {
         const bool everything = asked != m_flushDone;
         if (!m_ending) sample(nowNs);
         reportProgress(nowNs);
+        if (m_spans.stacks().isFull() && !std::exchange(m_saidFull, true))
+            log("warning",
+                "Python stacks: there are too many different ones; further ones are not recorded");
         m_settledNs = nowNs - kSettleNs;
         m_capture.drain(nowNs, everything);
         if (!everything) continue;

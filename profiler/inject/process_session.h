@@ -80,6 +80,7 @@ private:
     std::atomic<bool> m_ending{false}, m_finished{false};
     std::int64_t m_nextSampleNs = 0;
     std::int64_t m_nextProgressNs = 0;
+    bool m_saidFull = false;
 
     std::mutex m_mutex;
     std::condition_variable m_flushed;

@@ -98,6 +98,7 @@ struct SpanRecorder::OpenSpan {
     NameUse use = NameUse::kNone;
     bool isNode = false;  ///< of autograd
     bool recorded = false;
+    bool isOperator = false;       ///< a recorded one, and no node
     bool outermost = false;        ///< of the recorded operators
     std::uint64_t generation = 0;  ///< session that it began in; 0: none
 };
@@ -138,6 +139,10 @@ struct SpanRecorder::Thread {
         while (at > 0 && open[at - 1].key != key) --at;
         return at == 0 ? std::nullopt : std::optional(at - 1);
     }
+    /// Of PyTorch; a node of autograd may run Python, so that it is none of them.
+    [[nodiscard]] bool isInOperator() const {
+        return std::ranges::any_of(open, [](const OpenSpan& each) { return each.isOperator; });
+    }
 };
 
 SpanRecorder::Thread* SpanRecorder::thread() {
@@ -146,7 +151,10 @@ SpanRecorder::Thread* SpanRecorder::thread() {
 
 SpanRecorder::SpanRecorder(capture::CaptureSession& session, StepMarks& marks,
                            const std::string& stepRange)
-    : m_session(session), m_marks(marks), m_stepRange(nullptr, [](regex_t* expression) {
+    : m_session(session),
+      m_marks(marks),
+      m_stacks(session),
+      m_stepRange(nullptr, [](regex_t* expression) {
           ::regfree(expression);
           delete expression;
       }) {
@@ -197,6 +205,7 @@ StringId SpanRecorder::argumentsOf(Thread& thread, const ShardscopeSpan& span) {
 void SpanRecorder::renew(Thread& thread) {
     thread.names.clear();
     thread.arguments.clear();
+    for (OpenSpan& each : thread.open) each.isOperator = false;
     thread.depth = 0;
     thread.nodes = 0;
     thread.owner = kEmptyString;
@@ -242,7 +251,11 @@ void SpanRecorder::record(Thread& thread, OpenSpan& open, const ShardscopeSpan& 
     event.step = m_marks.step();
     event.phase = thread.nodes > 0 ? Phase::kBackward : m_marks.phase();
     ++thread.depth;
-    if (span.scope == SHARDSCOPE_RANGE || thread.owner != kEmptyString) return;
+    if (span.scope == SHARDSCOPE_RANGE) return;
+    if (m_stacks.areOn() && !thread.isInOperator())
+        event.arguments = m_stacks.addTo(event.arguments);
+    open.isOperator = !open.isNode;
+    if (thread.owner != kEmptyString) return;
     open.outermost = true;
     thread.owner = event.name;
 }

@@ -6,6 +6,7 @@
 #include "profiler/capture/capture_session.h"
 #include "profiler/inject/inject_api.h"
 #include "profiler/inject/known_texts.h"
+#include "profiler/inject/stacks/python_stacks.h"
 #include "profiler/inject/step_marks.h"
 
 #include <regex.h>
@@ -37,6 +38,8 @@ public:
     void end(const void* key, std::int64_t nowNs);
     /// Owned by the calling thread's outermost operator, ranges left out, if there is one.
     void push(MemoryEvent event);
+    /// Of operators that no other one is around, while they are asked for.
+    [[nodiscard]] PythonStacks& stacks() { return m_stacks; }
 
     /// Of a span that began before anything was recorded, so that begins and ends match.
     static void beginUnrecorded(const void* key);
@@ -57,6 +60,7 @@ private:
 
     capture::CaptureSession& m_session;
     StepMarks& m_marks;
+    PythonStacks m_stacks;
     std::unique_ptr<regex_t, void (*)(regex_t*)> m_stepRange;
     std::atomic<std::size_t> m_texts{0};
     StringId m_tooMany;

@@ -3,7 +3,7 @@ process to the recorder and switches on what costs nothing measurable.
 
 Loaded by path under the name _shardscope. Rules: an error in here never reaches the program; each part
 stands for itself, so that one which fails takes no other with it; of the program nothing is patched but
-what waits.py replaces.
+what waits.py replaces, and where --stacks asks for it what stacks/lock_calls.h says.
 """
 import atexit
 import os
@@ -141,6 +141,7 @@ class Process:
             self.guarded("steps", lambda: self.steps.install())()
         self.load_shim()
         self.watch_waits()
+        self.watch_stacks()
 
     def watch_waits(self):
         if self.active and self.torch is not None and not self.waits and self.role in (None, "rank"):
@@ -154,6 +155,14 @@ class Process:
             from . import shims
 
             self.guarded("operators", lambda: shims.load(self, self.torch))()
+
+    def watch_stacks(self):
+        """Of each session anew: what fork() copied is the parent's."""
+        asked = os.environ.get("SHARDSCOPE_STACKS")
+        if asked and self.active and self.torch is not None and self.role in (None, "rank"):
+            from . import stacks
+
+            self.guarded("stacks", lambda: stacks.install(self))()
 
     def count_parameters(self, sizes):
         """`sizes`: of each parameter once, whoever names it."""
@@ -204,6 +213,7 @@ class Process:
         self.start()
         self.load_shim()
         self.watch_waits()
+        self.watch_stacks()
         return self.active
 
     def in_multiprocessing_child(self, target):
@@ -219,6 +229,7 @@ class Process:
                 self.start()
                 self.load_shim()
                 self.watch_waits()
+                self.watch_stacks()
             self.flush_at_end_of_child()
         except Exception as error:
             self.failure("start in a child process", error)

@@ -28,6 +28,7 @@ class Library:
         self._range_begin = self._bind(short, "range_begin", None, words)
         self.range_end = self._bind(short, "range_end", None)
         self.waits_call = self._bind(short, "waits_call", None, address)
+        self._python_stacks = self._bind(short, "python_stacks", words)
         self._library = short
         self.block = self._bind(short, "block", None, address, words)
         self._log = self._bind(short, "log", None, words, words)
@@ -47,6 +48,11 @@ class Library:
 
     def why(self):
         return (self._why() or b"").decode("utf-8", "replace")
+
+    def python_stacks(self):
+        """None, or why there are none."""
+        why = self._python_stacks()
+        return None if why is None else why.decode("utf-8", "replace")
 
     def fact(self, name, value):
         self._fact(text(name), text(value))
