@@ -229,6 +229,7 @@ void addProgram(const RecordOptions& options, std::vector<std::string>& words) {
     };
     add("--step-range", options.stepRange);
     add("--folder", options.folder);
+    if (options.kineto.stacks()) words.emplace_back("--stacks");
     if (options.keepLast) add("--keep-last", fmt::format("{}", *options.keepLast));
     if (options.stall) add("--stall", fmt::format("{}", *options.stall));
     for (const std::string& each : options.environment) add("--env", each);

@@ -154,6 +154,8 @@ Command addAttach(CLI::App& root) {
     addForce(*app, options->force, kAnOldRecording);
     options->label.addTo(*app);
     options->kineto.addTo(*app);
+    options->kineto.addStacksTo(*app, "Python functions too; the window slows ranks more then")
+        .under(kKinetoHeading);
     addQuiet(*app, options->quiet);
     return {app, [options] { return runAttach(*options); }};
 }

@@ -49,11 +49,10 @@ void KinetoOptions::addTo(CLI::App& app) {
                     m_wait));
     add("--socket-dir", m_socketFolder, "DIR",
         "folder where the program's processes look for their daemon (KINETO_IPC_SOCKET_DIR)");
-    bool& stacks = m_stacks;
-    m_options.emplace_back(
-        "--stacks",
-        addFlag(app, "--stacks", stacks, "Python functions too; the window slows ranks more then")
-            .under(kKinetoHeading));
+}
+
+Option KinetoOptions::addStacksTo(CLI::App& app, const std::string& help) {
+    return addFlag(app, "--stacks", m_stacks, help);
 }
 
 std::vector<std::string> KinetoOptions::given() const {

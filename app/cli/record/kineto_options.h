@@ -20,11 +20,14 @@ public:
     explicit KinetoOptions(std::string after) : m_after(std::move(after)) {}
 
     void addTo(CLI::App& app);
+    /// --stacks, which a program after -- takes without a window too.
+    Option addStacksTo(CLI::App& app, const std::string& help);
     /// kUsage with a sentence; folders and processes are the caller's.
     [[nodiscard]] Result<launch::kineto::SessionRequest> request() const;
     /// As it was given; empty: not.
     [[nodiscard]] const std::string& socketFolder() const { return m_socketFolder; }
-    /// Those that are given: "--window", for a verb that has no use for them.
+    [[nodiscard]] bool stacks() const { return m_stacks; }
+    /// Those that are given: "--window", for a verb that has no use for them; --stacks apart.
     [[nodiscard]] std::vector<std::string> given() const;
 
 private:

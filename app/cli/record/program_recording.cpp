@@ -6,6 +6,7 @@
 #include "app/cli/record/run_requests.h"
 #include "app/cli/version.h"
 #include "engine/launch/process.h"
+#include "engine/launch/program/program_environment.h"
 #include "engine/run/config/program_run.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/quantity_text.h"
@@ -99,6 +100,10 @@ Result<run::RunConfig> programConfig(const RecordOptions& options,
     if (auto label = options.labelOptions.label(); !label) return failure(label);
     if (auto done = options.flags().apply(config); !done) return failure(done);
     if (auto valid = run::validate(config); !valid) return failure(valid);
+    if (options.kineto.stacks() && config.capture != CaptureLevel::kFull)
+        return failure(ErrorCode::kUsage,
+                       "--stacks are of operators, and these are recorded at --capture full only; "
+                       "say that, or leave --stacks out");
     if (config.output.empty()) config.output = RecordOptions::defaultOutput();
     auto whole = wholePath(config.output);
     if (!whole) return failure(whole);
@@ -112,6 +117,7 @@ std::map<std::string, std::string> programVariables(const RecordOptions& options
         const auto end = each.find('=');
         environment[each.substr(0, end)] = each.substr(end + 1);
     }
+    if (options.kineto.stacks()) environment.try_emplace(launch::kStacksVariable, "1");
     // Its lines are followed: Python holds them back where it writes to no terminal.
     constexpr const char* kUnbuffered = "PYTHONUNBUFFERED";
     if (!options.control.empty() && std::getenv(kUnbuffered) == nullptr)

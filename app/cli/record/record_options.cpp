@@ -96,6 +96,9 @@ void RecordOptions::addTo(CLI::App& app) {
             "of a program after --: a window by PyTorch's own profiler, nothing of ours in it")
         .under(kKinetoHeading);
     kineto.addTo(app);
+    kineto.addStacksTo(app,
+                       "of a program after --: Python functions too, of each operator at level "
+                       "full, or with --kineto of the window; slows ranks more");
     addOption(app, "--folder", folder, "of a program after --: the folder it works in [this one]")
         .takes("DIR");
     addOption(app, "--env", environment,
@@ -121,6 +124,7 @@ Result<void> RecordOptions::checkNoProgramOption() const {
     const char* given = !folder.empty()        ? "--folder"
                         : !environment.empty() ? "--env"
                         : !stepRange.empty()   ? "--step-range"
+                        : kineto.stacks()      ? "--stacks"
                                                : nullptr;
     if (given == nullptr) return {};
     return failure(ErrorCode::kUsage,

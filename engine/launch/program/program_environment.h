@@ -11,6 +11,9 @@
 
 namespace shardscope::launch {
 
+/// Asks the start hook for the Python stacks of operators; "1".
+inline constexpr const char* kStacksVariable = "SHARDSCOPE_STACKS";
+
 struct ProgramVariables {
     std::string socket;
     CaptureWish capture;

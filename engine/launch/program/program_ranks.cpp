@@ -76,6 +76,10 @@ void ProgramRanks::fact(Peer& peer, const capture::ProcessFact& fact) {
     if (fact.name == "shim" && fact.value.starts_with("none") && !std::exchange(m_saidNoShim, true))
         say(Severity::kWarning, "no-shim", "operators, collectives and memory: " + fact.value,
             "Build its shim with packaging/build-shims, or record with --kineto.", std::nullopt);
+    if (fact.name == "stacks" && fact.value.starts_with("none") &&
+        !std::exchange(m_saidNoStacks, true))
+        say(Severity::kWarning, "no-stacks", "Python stacks of operators: " + fact.value,
+            "Leave --stacks out, or record a window with --kineto --stacks.", std::nullopt);
     constexpr std::string_view kGroup = "group:";
     if (fact.name.starts_with(kGroup))
         m_stalls.nameGroup(fact.name.substr(kGroup.size()), fact.value);

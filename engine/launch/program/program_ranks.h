@@ -87,7 +87,7 @@ private:
     StallWatch m_stalls;
     std::map<RankId, RankNumbers> m_numbers;
     std::optional<ClockLine> m_clock;  ///< of the last correction
-    bool m_saidNoShim = false;
+    bool m_saidNoShim = false, m_saidNoStacks = false;
 };
 
 }  // namespace shardscope::launch

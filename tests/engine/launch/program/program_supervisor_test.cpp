@@ -265,6 +265,25 @@ TEST_F(ProgramSupervisorTest, APyTorchWithoutAShimIsSaidOnce) {
     EXPECT_THAT(m_sink.diagnostics[0].message, HasSubstr("none for PyTorch 9.9"));
 }
 
+TEST_F(ProgramSupervisorTest, StacksThatCannotBeHadAreSaidOnce) {
+    FileDescriptor socket;
+    bool claimed = false;
+    m_sink.onTick = [&] {
+        if (std::exchange(claimed, true)) return;
+        const capture::ProcessFact recorded{"stacks", "recorded"};
+        const capture::ProcessFact fact{"stacks", "none: this Python has no PyFrame_GetCode()"};
+        say(m_socket, socket,
+            {capture::ProcessHello{::getpid(), 77, "test"}, capture::RankClaim{3, "RANK"}, recorded,
+             fact, fact});
+        socket.reset();
+        letGo();
+    };
+    shell("while [ ! -e $GO ]; do sleep 0.01; done");
+    ASSERT_THAT(m_sink.diagnostics, SizeIs(1));
+    EXPECT_EQ(m_sink.diagnostics[0].code, "no-stacks");
+    EXPECT_THAT(m_sink.diagnostics[0].message, HasSubstr("no PyFrame_GetCode()"));
+}
+
 /// The first order of the recorder that is there.
 std::optional<capture::LinkMessage> orderOn(const FileDescriptor& socket) {
     std::array<std::byte, 256> bytes{};
