@@ -1,5 +1,10 @@
 #include "storage/interchange/formats/folded_stacks.h"
 
+#include "storage/columns/arguments.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <ranges>
 #include <utility>
@@ -21,6 +26,40 @@ std::string frameOf(std::string_view name) {
     if (digits != std::string::npos && digits + 1 < frame.size() && frame[digits] == ' ')
         frame[digits] = '_';
     return frame;
+}
+
+/// Without the folder that packages are installed in, as Kineto names them.
+std::string_view shortPath(std::string_view path) {
+    for (const std::string_view folder : {"/site-packages/", "/dist-packages/"})
+        if (const auto at = path.rfind(folder); at != std::string_view::npos)
+            return path.substr(at + folder.size());
+    return path;
+}
+
+/// "train.py(10): main", outermost first.
+std::vector<std::string> framesIn(std::string_view arguments) {
+    std::vector<std::string> frames;
+    if (arguments.find("\"frames\":[") == std::string_view::npos) return frames;
+    const auto json = nlohmann::json::parse(arguments, nullptr, false);
+    if (!json.is_object() || !json.contains("frames")) return frames;
+    // What a foreign file says under these keys can be anything.
+    try {
+        for (const auto& frame : json["frames"]) {
+            const auto file = frame.value("filename", std::string());
+            const auto name = frame.value("name", std::string());
+            frames.push_back(file.empty() ? name
+                                          : fmt::format("{}({}): {}", shortPath(file),
+                                                        frame.value("line", 0), name));
+        }
+    } catch (const nlohmann::json::exception&) {
+        return {};
+    }
+    std::ranges::reverse(frames);
+    return frames;
+}
+
+bool beginsWith(const std::vector<std::string>& frames, const std::vector<std::string>& with) {
+    return frames.size() >= with.size() && std::equal(with.begin(), with.end(), frames.begin());
 }
 
 }  // namespace
@@ -108,7 +147,25 @@ void FoldedStacks::open(RankId rank, StackTree::Node root, Tracks::Track& track)
         if (span.phase != Phase::kNone) parent = m_tree.child(parent, toWord(span.phase));
         if (span.layer != kNoLayer) parent = m_tree.child(parent, layerTitle(span.layer));
     }
-    track.back().item.node = m_tree.child(parent, m_scope.reader().text(rank, span.name));
+    const Frames* around = track.size() > 1 ? track[track.size() - 2].item.frames : nullptr;
+    Folded& folded = track.back().item;
+    folded.frames = around;
+    const Frames& own = framesOf(rank, span.arguments);
+    if (around == nullptr ? !own.empty() : beginsWith(own, *around)) {
+        for (std::size_t i = around != nullptr ? around->size() : 0; i < own.size(); ++i)
+            parent = m_tree.child(parent, own[i]);
+        folded.frames = &own;
+    }
+    folded.node = m_tree.child(parent, m_scope.reader().text(rank, span.name));
+}
+
+/// Of imported traces every span has arguments of its own, and functions are spans.
+const FoldedStacks::Frames& FoldedStacks::framesOf(RankId rank, StringId arguments) {
+    static const Frames kNone;
+    if (arguments == kEmptyString || columns::isArguments(arguments)) return kNone;
+    const auto [known, isNew] = m_frames.try_emplace({rank, arguments});
+    if (isNew) known->second = framesIn(m_scope.reader().text(rank, arguments));
+    return known->second;
 }
 
 void FoldedStacks::close(Tracks::Track& track) {

@@ -11,10 +11,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace shardscope::interchange {
@@ -65,7 +67,9 @@ private:
     std::unordered_map<std::uint64_t, Node> m_children;             ///< parent and frame
 };
 
-/// Lanes folded into one tree. One scope at a time; one thread.
+/// Lanes folded into one tree. One scope at a time; one thread. Functions of Python that asked for
+/// a span (the frames among its arguments) are frames around it, but for those that are around what
+/// encloses it.
 class FoldedStacks {
 public:
     /// What is none of the training's (isApart): all of it, or not counted, as reports do.
@@ -83,14 +87,17 @@ public:
 
 private:
     /// Of an open span.
+    using Frames = std::vector<std::string>;  ///< outermost first
     struct Folded {
         StackTree::Node node = StackTree::kRoot;
-        Duration inner;  ///< covered by what it encloses
+        Duration inner;                  ///< covered by what it encloses
+        const Frames* frames = nullptr;  ///< of it, or of what encloses it
     };
     using Tracks = NestedTracks<Folded>;
 
     [[nodiscard]] SpanEvent clipped(RankId rank, SpanEvent span) const;
     void open(RankId rank, StackTree::Node root, Tracks::Track& track);
+    [[nodiscard]] const Frames& framesOf(RankId rank, StringId arguments);
     void close(Tracks::Track& track);
 
     ExportScope& m_scope;
@@ -98,6 +105,7 @@ private:
     Duration m_leftOut;
     StackTree m_tree;
     std::uint64_t m_events = 0;
+    std::map<std::pair<RankId, StringId>, Frames> m_frames;  ///< of arguments that are one text
 };
 
 }  // namespace shardscope::interchange

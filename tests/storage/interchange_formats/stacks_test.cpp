@@ -68,6 +68,36 @@ TEST(ExportFolded, IsSelfTimeByPhaseLayerAndNesting) {
                       {"operators;forward;outer", 7}}));
 }
 
+/// Functions of Python that asked for an operator are around it; those that asked for what encloses
+/// it are there once.
+TEST(ExportFolded, PythonFunctionsAreAroundTheirOperators) {
+    const std::string main = R"({"name":"main","filename":"/home/u/train.py","line":7})";
+    const std::string loss = R"({"name":"loss","filename":"/v/site-packages/nn/loss.py","line":3})";
+    DrawnEvents events;
+    events.strings = {"node",
+                      "operator",
+                      "inner",
+                      R"({"shapes":[[2]],"frames":[)" + main + "]}",
+                      R"({"frames":[)" + loss + "," + main + "]}",
+                      R"({"frames":[)" + loss + "]}"};
+    events.spans = {drawnSpan(1, 0, 100), drawnSpan(2, 10, 30, 1), drawnSpan(3, 20, 5, 2),
+                    drawnSpan(2, 50, 20, 1), drawnSpan(2, 200, 7)};
+    events.spans[0].arguments = {4};
+    events.spans[1].arguments = {5};
+    events.spans[3].arguments = {6};  // of another branch: as if it had none
+    events.spans[4].arguments = {5};
+    DrawnFolder drawn(events);
+    ASSERT_THAT(exportAs("folded", drawn.reader(), drawn.options()), IsOk());
+    const std::string place = "operators;/home/u/train.py(7): main;";
+    EXPECT_EQ(parseFolded(contentOf(drawn.options().output)),
+              (Stacks{{place + "node", 50},
+                      {place + "node;nn/loss.py(3): loss;operator", 25},
+                      {place + "node;nn/loss.py(3): loss;operator;inner", 5},
+                      {place + "node;operator", 20},
+                      {place + "nn/loss.py(3): loss;operator", 7}}))
+        << contentOf(drawn.options().output);
+}
+
 TEST(ExportFolded, NamesCannotBreakTheGrammar) {
     DrawnEvents events;
     events.strings = {"a;b", "two\nlines", "Optimizer 3", "  ", "v 1.5", "tail "};
