@@ -110,7 +110,9 @@ Result<LockCalls> pythonLockCalls() {
     calls.save = reinterpret_cast<void* (*)()>(::dlsym(RTLD_DEFAULT, kSave));
     calls.restore = reinterpret_cast<void (*)(void*)>(::dlsym(RTLD_DEFAULT, kRestore));
     if (calls.save != nullptr && calls.restore != nullptr) return calls;
-    return failure(ErrorCode::kLaunch, std::string("this Python has no ") + kSave + "()");
+    std::string why = "this Python has no ";
+    why.append(calls.save == nullptr ? kSave : kRestore).append("()");
+    return failure(ErrorCode::kLaunch, why);
 }
 
 Result<void> replaceLockCalls(const char* library, const LockCalls& ours) {
@@ -118,7 +120,7 @@ Result<void> replaceLockCalls(const char* library, const LockCalls& ours) {
     found.path = library;
     ::dl_iterate_phdr(look, &found);
     const auto refused = [&](const char* why) {
-        return failure(ErrorCode::kLaunch, std::string(library) + why);
+        return failure(ErrorCode::kLaunch, std::string(library).append(why));
     };
     if (!found.found) return refused(" is not loaded");
     void** save = slotOf(found, kSave);
