@@ -62,6 +62,10 @@ void shardscope_block(const void* block, const char* category) {
     ++blocks;
     if (getenv("FAKE_INJECT_BLOCKS")) say("block %p %s", block, category);
 }
+const char* shardscope_python_stacks(void) {
+    say("python_stacks");
+    return getenv("FAKE_INJECT_NO_STACKS");
+}
 void shardscope_log(const char* level, const char* text) { say("log %s %s", level, text); }
 void shardscope_flush(int32_t milliseconds) { say("flush %d", (int)milliseconds); }
 

@@ -422,6 +422,16 @@ class HookTest(unittest.TestCase):
         self.assertTrue(any(t.startswith("fact shim=none: ") for t in done.texts))
         self.assertEqual(self.count(done, "step optimizer"), 3)
 
+    def test_stacks_only_where_they_are_asked_for(self):
+        self.assertNotIn("python_stacks", self.run_both(STEPS).texts)
+        done = self.run_both(STEPS, SHARDSCOPE_STACKS="1")
+        self.assertIn("python_stacks", done.texts)
+        self.assertIn("fact stacks=recorded", done.texts)
+        done = self.run_both(STEPS, SHARDSCOPE_STACKS="1", FAKE_INJECT_NO_STACKS="this Python has none")
+        self.assertIn("fact stacks=none: this Python has none", done.texts)
+        done = self.run_both(STEPS, SHARDSCOPE_STACKS="1", TORCH_VERSION="2.99.0")
+        self.assertIn("fact stacks=none: operators are not recorded either", done.texts)
+
     def test_error_in_each_function(self):
         parts = (
             ("steps.Steps", "before after is_clock meet report learning_rate at_exit install"),
@@ -431,6 +441,7 @@ class HookTest(unittest.TestCase):
             ("roles", "of_command_line is_being_prepared is_multiprocessing_child rank_of_variable words_of"),
             ("tensors", "number blocks address parameters_of tensors_of_state unseen local"),
             ("shims", "load choose name_of"),
+            ("stacks", "install unfit"),
             ("waits", "install classes Python"),
         )
         break_it = """
@@ -440,7 +451,7 @@ class HookTest(unittest.TestCase):
                 hook = sys.modules["_shardscope_finder"].load_hook()
                 import importlib
                 importlib.import_module("_shardscope.steps"); importlib.import_module("_shardscope.shims")
-                importlib.import_module("_shardscope.waits")
+                importlib.import_module("_shardscope.waits"); importlib.import_module("_shardscope.stacks")
                 where, what = os.environ["BREAK"].split(":")
                 thing = hook.Process if not where else eval("hook." + where)
                 assert hasattr(thing, what), what
@@ -453,7 +464,7 @@ class HookTest(unittest.TestCase):
         for where, names in parts:
             for name in names.split():
                 with self.subTest(where=where, name=name):
-                    done = self.run_both(program, BREAK="%s:%s" % (where or "", name))
+                    done = self.run_both(program, SHARDSCOPE_STACKS="1", BREAK="%s:%s" % (where or "", name))
                     self.assertEqual(done.returncode, 0)
                     self.assertIn("injected", done.texts)
 
