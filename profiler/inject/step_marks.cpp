@@ -15,6 +15,8 @@ namespace {
 /// Lowest first.
 constexpr const char* kSources[] = {"optimizer", "range", "ProfilerStep", "shardscope.step"};
 
+constexpr int kProfilerRank = 2;
+
 int rankOf(std::string_view source) {
     const auto* found = std::find(std::begin(kSources), std::end(kSources), source);
     return found == std::end(kSources) ? -1 : static_cast<int>(found - std::begin(kSources));
@@ -107,12 +109,26 @@ bool StepMarks::stepEnds(std::string_view source, std::int64_t nowNs) {
     return endStep(source, nowNs);
 }
 
-bool StepMarks::endStep(std::string_view source, std::int64_t nowNs) {
+/// Of two sources that end the same step one after the other the second one begins to count. The
+/// last ProfilerStep of a program is what lies between its last step and the profiler's end.
+bool StepMarks::counts(std::string_view source) {
     const int rank = rankOf(source);
-    if (rank < m_sourceRank || rank < 0) return false;
-    m_thread.store(ownThread());
+    const bool isProfiler = source == kSources[kProfilerRank];
+    if (m_sourceRank == kProfilerRank && !m_inProfilerStep) m_sourceRank = -1;
+    if (rank < 0) return false;
+    const bool trained = std::exchange(m_trained, rank < m_sourceRank);
+    if (rank < m_sourceRank) return false;
+    const bool isNext = rank > m_sourceRank && m_sourceRank >= 0;
     m_source = source;
     m_sourceRank = rank;
+    if (!trained && (isNext || (isProfiler && m_profilerTrained))) return false;
+    m_profilerTrained = m_profilerTrained || (isProfiler && trained);
+    return true;
+}
+
+bool StepMarks::endStep(std::string_view source, std::int64_t nowNs) {
+    if (!counts(source)) return false;
+    m_thread.store(ownThread());
     // Nothing came before that could be its beginning.
     beginFirst(nowNs);
     close(nowNs);
@@ -190,6 +206,9 @@ void StepMarks::closeBackward(std::int64_t nowNs) {
     // Its nodes ran where this level sees none: then it lasted until now at most.
     const std::int64_t last = m_nodeEndNs.load(std::memory_order_relaxed);
     emit(Phase::kBackward, begin, last > begin ? std::min(last, nowNs) : nowNs);
+    // What lies before the optimizer's own work goes on may be a wait for the last collectives.
+    if (m_open && m_resumedNs) m_cursorNs = std::max(m_cursorNs, *m_resumedNs);
+    m_resumedNs.reset();
 }
 
 void StepMarks::close(std::int64_t nowNs) {
@@ -200,8 +219,14 @@ void StepMarks::close(std::int64_t nowNs) {
 }
 
 void StepMarks::begins(NameUse use, std::int64_t nowNs) {
+    if (use == NameUse::kProfilerStep) {
+        const MutexLock lock(m_state);
+        m_inProfilerStep = true;
+        return;
+    }
     if (!isStepThread()) return;
     const MutexLock lock(m_state);
+    m_trained = m_trained || (use != NameUse::kZeroGrad && use != NameUse::kStepRange);
     if (use == NameUse::kForward) {
         closeBackward(nowNs);
         if (!m_forwardNs) m_forwardNs = nowNs;
@@ -222,16 +247,31 @@ void StepMarks::waited(std::int64_t beginNs, std::int64_t nowNs) {
     if (m_waits.size() < kMostWaits) m_waits.push_back({beginNs, nowNs});
 }
 
+void StepMarks::operatorBegins(std::int64_t sequence, std::int64_t nowNs) {
+    const Phase phase = this->phase();
+    const bool isBackward = phase == Phase::kBackward;
+    if (!isBackward && (phase != Phase::kOptimizer || sequence < 0)) return;
+    if (m_thread != ownThread()) return;
+    const MutexLock lock(m_state);
+    if (m_open && !isClosure()) return;
+    if (isBackward && !m_resumedNs) m_resumedNs = nowNs;
+    if (isBackward ? sequence > m_firstNode : m_open.has_value()) enter(Phase::kForward);
+}
+
 void StepMarks::nodeBegins(std::int64_t sequence, std::int64_t nowNs) {
     if (!isStepThread()) return;
     const MutexLock lock(m_state);
     if (m_backwardNs && (sequence < m_firstNode || m_firstNode < 0 || sequence < 0)) {
         m_firstNode = std::max(m_firstNode, sequence);
+        m_resumedNs.reset();
+        enter(Phase::kBackward);
         return;
     }
     closeBackward(nowNs);
-    if (!m_open && m_stepBeginNs)
-        emit(Phase::kForward, m_forwardNs.value_or(*m_stepBeginNs), nowNs);
+    m_trained = true;
+    if (m_stepBeginNs && (!m_open || isClosure()))
+        emit(Phase::kForward, m_forwardNs.value_or(m_open ? m_open->beginNs : *m_stepBeginNs),
+             nowNs);
     m_forwardNs.reset();
     m_firstNode = sequence;
     m_backwardNs = nowNs;
@@ -240,13 +280,16 @@ void StepMarks::nodeBegins(std::int64_t sequence, std::int64_t nowNs) {
 
 void StepMarks::ends(NameUse use, std::int64_t nowNs) {
     if (use == NameUse::kProfilerStep) {
-        stepEnds("ProfilerStep", nowNs);
+        const MutexLock lock(m_state);
+        endStep(kSources[kProfilerRank], nowNs);
+        m_inProfilerStep = false;
     } else if (use == NameUse::kStepRange) {
         stepEnds("range", nowNs);
     } else if (const auto phase = phaseOf(use); phase && isStepThread()) {
         const MutexLock lock(m_state);
         // Of an optimizer whose step has ended within it, nothing is open any more.
         if (!m_open || m_open->phase != *phase) return;
+        closeBackward(nowNs);
         emit(*phase, m_open->beginNs, nowNs);
         m_open.reset();
         enter(*phase == Phase::kData ? Phase::kForward : Phase::kNone);

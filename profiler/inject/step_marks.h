@@ -7,8 +7,9 @@
 // optimizer that of Optimizer.step; backward goes from the first of autograd's nodes to the end of
 // the last: they run in falling order of their sequence number, so that a higher one begins another
 // pass; forward is what lies between the end of the phase before, or the beginning of the range
-// DistributedDataParallel.forward after it, and the backward pass. What the thread waits for within
-// any of them, or between two, is a phase of its own, in between two pieces of that one.
+// DistributedDataParallel.forward after it, and the backward pass. An optimizer whose closure has a
+// forward and a backward pass, as Lightning's, goes on behind them. What the thread waits for
+// within any of them, or between two, is a phase of its own, in between two pieces of that one.
 #pragma once
 
 #include "profiler/capture/capture_session.h"
@@ -62,6 +63,9 @@ public:
     /// Of a range that says something about the step.
     void begins(NameUse use, std::int64_t nowNs);
     void ends(NameUse use, std::int64_t nowNs);
+    /// An operator in no node; -1: autograd keeps no node of it. It says where a forward pass goes
+    /// on behind a backward pass, or begins in the closure of an optimizer.
+    void operatorBegins(std::int64_t sequence, std::int64_t nowNs);
     /// A node of autograd, which is in no other one; -1: without a number, as AccumulateGrad.
     void nodeBegins(std::int64_t sequence, std::int64_t nowNs);
     /// Shorter ones are on work that has ended, and of the phase around them.
@@ -90,6 +94,10 @@ private:
     [[nodiscard]] bool isStepThread();
     void beginFirst(std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
     bool endStep(std::string_view source, std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
+    [[nodiscard]] bool counts(std::string_view source) SHARDSCOPE_REQUIRES(m_state);
+    [[nodiscard]] bool isClosure() const SHARDSCOPE_REQUIRES(m_state) {
+        return m_open && m_open->phase == Phase::kOptimizer;
+    }
     void close(std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
     void closeBackward(std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
     /// With the waits that began before `endNs`.
@@ -118,11 +126,15 @@ private:
     StringId m_stepName;
     int m_sourceRank = -1;
     std::string m_source;
+    bool m_inProfilerStep = false;
+    bool m_trained = false;                     ///< since the last step ended
+    bool m_profilerTrained = false;             ///< in a ProfilerStep
     std::optional<std::int64_t> m_stepBeginNs;  ///< none: before the first step
     std::int64_t m_cursorNs = 0;                ///< where the last phase ended
     std::optional<std::int64_t> m_forwardNs;    ///< a range of forward began there
     std::optional<Open> m_open;                 ///< a range
     std::optional<std::int64_t> m_backwardNs;
+    std::optional<std::int64_t> m_resumedNs;         ///< the first operator behind its last node
     std::vector<Wait> m_waits;                       ///< in no phase yet; disjoint, by time
     std::int64_t m_firstNode = -1;                   ///< its sequence number
     CaptureLevel m_stepLevel = CaptureLevel::kFull;  ///< of the step in hand

@@ -40,6 +40,11 @@ protected:
         begin("AddmmBackward0", from, SHARDSCOPE_BACKWARD, sequence);
         end(to);
     }
+    void op(std::int64_t sequence, std::int64_t from, std::int64_t to) {
+        marks.operatorBegins(sequence, from);
+        begin("aten::mm", from, SHARDSCOPE_FUNCTION, sequence);
+        end(to);
+    }
     void wait(std::int64_t from, std::int64_t to) {
         range("torch.distributed.Work.wait", from, to);
     }
@@ -52,6 +57,16 @@ protected:
                 texts.push_back(std::string(toWord(each.phase)) + " " +
                                 std::to_string(each.start.ns) + "-" +
                                 std::to_string(each.end().ns));
+        return texts;
+    }
+    /// Of operators: "forward 10"
+    std::vector<std::string> phasesOfOperators() {
+        session.drain(0, true);
+        std::vector<std::string> texts;
+        for (const SpanEvent& each : kept.spans)
+            if (kept.texts.at(each.name.value - 1) == "aten::mm")
+                texts.push_back(std::string(toWord(each.phase)) + " " +
+                                std::to_string(each.start.ns));
         return texts;
     }
     /// "0: 10-50 optimizer"
@@ -102,6 +117,46 @@ TEST_F(Program, EachBackwardOfAccumulatedGradientsIsOne) {
     marks.stepEnds("optimizer", 50);
     EXPECT_THAT(phases(),
                 ElementsAre("forward 0-10", "backward 10-20", "forward 20-30", "backward 30-40"));
+}
+
+TEST_F(Program, OperatorsBehindABackwardPassAreOfTheNextForward) {
+    marks.firstForward(0);
+    op(4, 5, 6);
+    node(5, 10, 12);
+    op(-1, 13, 14);  // gradients of two uses added up
+    node(4, 15, 20);
+    op(6, 21, 22);
+    node(11, 30, 32);
+    op(12, 33, 34);  // autograd keeps nodes of a backward pass, too
+    node(9, 35, 40);
+    op(-1, 41, 42);
+    EXPECT_THAT(phasesOfOperators(),
+                ElementsAre("forward 5", "backward 13", "forward 21", "forward 33", "backward 41"));
+}
+
+TEST_F(Program, AClosureOfAnOptimizerHasForwardAndBackward) {
+    marks.firstForward(0);
+    begin("Optimizer.step#SGD.step", 10);
+    op(-1, 11, 12);
+    op(3, 13, 14);
+    op(4, 14, 15);
+    node(4, 20, 22);
+    op(-1, 23, 24);
+    node(3, 25, 30);
+    op(-1, 40, 42);  // what DDP waits for is over
+    marks.stepEnds("optimizer", 50);
+    end(51);
+    EXPECT_THAT(phases(), ElementsAre("forward 10-20", "backward 20-30", "optimizer 40-50"));
+    EXPECT_THAT(phasesOfOperators(), ElementsAre("optimizer 11", "forward 13", "forward 14",
+                                                 "backward 23", "backward 40"));
+}
+
+TEST_F(Program, AClosureOfAnotherOptimizerIsNoLess) {
+    marks.firstForward(0);
+    begin("Optimizer.step#SGD.step", 10);
+    node(4, 20, 22);
+    end(30);
+    EXPECT_THAT(phases(), ElementsAre("forward 10-20", "backward 20-22", "optimizer 22-30"));
 }
 
 TEST_F(Program, ARangeOfForwardBeginsThere) {
@@ -182,14 +237,52 @@ TEST_F(Program, WaitsOfOtherThreadsAreNotOfTheStep) {
 TEST_F(Program, TheHighestSourceOfStepsCounts) {
     marks.firstForward(0);
     EXPECT_TRUE(marks.stepEnds("optimizer", 10));
-    range("ProfilerStep#1", 11, 20);
+    begin("ProfilerStep#1", 11);
+    node(3, 12, 13);
+    end(20);
+    begin("ProfilerStep#2", 20);
     EXPECT_FALSE(marks.stepEnds("optimizer", 25));
     range("my step", 26, 28);
     EXPECT_TRUE(marks.stepEnds("shardscope.step", 30));
-    range("ProfilerStep#2", 31, 40);
+    EXPECT_FALSE(marks.stepEnds("optimizer", 35));
+    end(40);
     EXPECT_FALSE(marks.stepEnds("no source", 50));
     EXPECT_THAT(steps(), ElementsAre("0: 0-10 optimizer", "1: 10-20 ProfilerStep",
                                      "2: 20-30 shardscope.step"));
+}
+
+TEST_F(Program, TwoSourcesOfTheSameStepCountItOnce) {
+    for (const std::int64_t at : {0, 100, 200}) {
+        node(5, at + 10, at + 20);
+        EXPECT_EQ(marks.stepEnds("optimizer", at + 50), at == 0);
+        EXPECT_EQ(marks.stepEnds("shardscope.step", at + 60), at > 0);
+    }
+    EXPECT_THAT(steps(), ElementsAre("0: 50-50 optimizer", "1: 50-160 shardscope.step",
+                                     "2: 160-260 shardscope.step"));
+}
+
+/// torch.profiler opens a range behind the last step, and closes it when it stops.
+TEST_F(Program, StepsOfTheProfilerCountWhileItRuns) {
+    marks.firstForward(0);
+    marks.stepEnds("optimizer", 10);
+    for (const std::int64_t at : {20, 30}) {
+        begin("ProfilerStep#0", at);
+        marks.stepEnds("optimizer", at + 5);
+        end(at + 8);
+    }
+    range("ProfilerStep#2", 38, 40);
+    marks.stepEnds("optimizer", 50);
+    marks.stepEnds("optimizer", 60);
+    EXPECT_THAT(steps(),
+                ElementsAre("0: 0-10 optimizer", "1: 10-25 optimizer", "2: 25-38 ProfilerStep",
+                            "3: 38-50 optimizer", "4: 50-60 optimizer"));
+}
+
+/// What is profiled need not be training.
+TEST_F(Program, StepsOfTheProfilerNeedNoTraining) {
+    range("ProfilerStep#0", 10, 20);
+    range("ProfilerStep#1", 20, 30);
+    EXPECT_THAT(steps(), ElementsAre("0: 20-20 ProfilerStep", "1: 20-30 ProfilerStep"));
 }
 
 TEST_F(Program, ANamedRangeIsAStep) {
