@@ -11,7 +11,8 @@ namespace {
 
 /// What a step is held against: so many steps before it, once there are a few.
 constexpr std::size_t kMostCompared = 101, kLeastCompared = 5;
-/// Steps whose times are remembered for chunks that come late.
+/// Steps that are remembered, with their times, for chunks that come late: those of counters hold
+/// seconds, which are hundreds of short steps.
 constexpr std::size_t kMostSteps = 100'000;
 
 StepIndex tagOf(const SpanEvent& event) {
@@ -121,7 +122,7 @@ Result<void> SlowSteps::decide(std::int32_t through) {
         for (const auto& [id, rank] : m_byRank)
             if (auto done = declare(id, {{m_decided, 0}}); !done) return done;
     }
-    m_slow.erase(m_slow.begin(), m_slow.lower_bound(m_decided - static_cast<int>(kMostCompared)));
+    m_slow.erase(m_slow.begin(), m_slow.lower_bound(m_decided - static_cast<int>(kMostSteps)));
     for (auto& [id, rank] : m_byRank)
         if (auto done = release(id, false); !done) return done;
     return {};

@@ -83,6 +83,17 @@ public:
         ++m_step;
     }
 
+    /// What rank 1 kept back since then.
+    void late(std::int32_t step) {
+        SpanEvent event;
+        event.start = {1'000 * kMs};
+        event.lane = kOperators;
+        event.name = {1};
+        event.step = {step};
+        m_spans[1].push_back(event);
+        send(1);
+    }
+
     void finish() {
         for (std::uint32_t rank = 0; rank < 2; ++rank) send(rank);
         ASSERT_THAT(m_slow->finish(), IsOk());
@@ -221,6 +232,18 @@ TEST(FlightRecorder, KeepsWhatWasBeforeSomethingHappened) {
     EXPECT_EQ(found.alive.count, 8'050'000);
     for (const DetailFacts& facts : found.summary.detail)
         EXPECT_EQ(facts.reason, DetailReason::kKeepLast);
+}
+
+TEST(FlightRecorder, KeepsWhatComesLate) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    SlowRun run(path, SlowSteps::kMostBytes, {50 * kMs});
+    for (int i = 0; i < 240; ++i) {
+        run.step(i == 20 ? 30 : 10);
+        if (i == 200) run.late(20);
+    }
+    run.finish();
+    EXPECT_EQ(StepDetail(read(path).summary.detail).of({1}, {20}), CaptureLevel::kFull);
 }
 
 TEST(FlightRecorder, KeepsNothingOfAHealthyRun) {
