@@ -62,6 +62,13 @@ Option Option::within(std::int64_t least, std::int64_t most) const {
 Option Option::withinReal(double least, double most) const {
     return Option(m_option->check(realWithin(least, most)));
 }
+Option Option::secondsWithin(double least, double most) const {
+    m_option->transform([](std::string text) {
+        if (text.size() > 1 && text.back() == 's' && text[text.size() - 2] <= '9') text.pop_back();
+        return text;
+    });
+    return takes("TIME").withinReal(least, most);
+}
 Option Option::positive() const {
     return Option(m_option->check(CLI::PositiveNumber));
 }

@@ -42,6 +42,8 @@ public:
     Option within(std::int64_t least, std::int64_t most) const;
     /// Likewise; NaN is not within.
     Option withinReal(double least, double most) const;
+    /// Likewise, in seconds: "60" and "60s" are the same.
+    Option secondsWithin(double least, double most) const;
     Option positive() const;
     Option oneOf(const std::vector<std::string>& words) const;
     /// `fault` says what is wrong with a text; empty: nothing.

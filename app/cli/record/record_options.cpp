@@ -79,16 +79,15 @@ void RecordOptions::addTo(CLI::App& app) {
     addAllowCommands(app, allowCommands, "a run file or checkpoint");
     addForce(app, force, kAnOldRecording);
     labelOptions.addTo(app);
-    addOption(app, "--keep-last", keepLast,
-              "of a program after --: keep detail only of so many seconds before a slow step, the "
-              "end of a rank, SIGUSR1 or `shardscope control FILE keep`")
-        .takes("SECONDS")
-        .withinReal(1, 3600);
+    addOption(
+        app, "--keep-last", keepLast,
+        "of a program after --: keep detail only of so much time, like 60s, before a slow step, "
+        "the end of a rank, SIGUSR1 or `shardscope control FILE keep`")
+        .secondsWithin(1, 3600);
     addOption(app, "--stall", stall,
               "of a program after --: name the rank that has not entered a collective in which "
-              "others have waited for so many seconds [60]")
-        .takes("SECONDS")
-        .withinReal(1, 86'400);
+              "others have waited for so long [60s]")
+        .secondsWithin(1, 86'400);
     addOption(app, "--step-range", stepRange,
               "of a program after --: ranges (record_function) whose name matches are steps")
         .takes("REGEX");

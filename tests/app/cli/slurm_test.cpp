@@ -80,7 +80,7 @@ TEST_F(SlurmSubmission, OfAProgramTheJobHasItsWordsAndWhatWasSaidOfIt) {
     std::ofstream(jobOutput()) << "what the job says\n";
     const auto run =
         start({"record", "--slurm", "", "-o", output(), "--capture", "light", "--step-range", "s.*",
-               "--stall", "5", "--env", "A=b c", "--", "python", "train.py", "--slurm"});
+               "--stall", "5s", "--env", "A=b c", "--", "python", "train.py", "--slurm"});
     EXPECT_EQ(run->wait(), 0) << run->err();
     EXPECT_THAT(file("words"), HasSubstr("--ntasks=1"));
     EXPECT_THAT(
