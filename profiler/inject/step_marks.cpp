@@ -292,7 +292,7 @@ void StepMarks::ends(NameUse use, std::int64_t nowNs) {
         closeBackward(nowNs);
         emit(*phase, m_open->beginNs, nowNs);
         m_open.reset();
-        enter(*phase == Phase::kData ? Phase::kForward : Phase::kNone);
+        enter(*phase == Phase::kOptimizer ? Phase::kNone : Phase::kForward);
     }
 }
 

@@ -134,6 +134,16 @@ TEST_F(Program, OperatorsBehindABackwardPassAreOfTheNextForward) {
                 ElementsAre("forward 5", "backward 13", "forward 21", "forward 33", "backward 41"));
 }
 
+TEST_F(Program, OperatorsBehindZeroGradAreOfForward) {
+    marks.firstForward(0);
+    marks.stepEnds("optimizer", 10);
+    range("Optimizer.zero_grad#SGD.zero_grad", 11, 12);
+    op(3, 13, 14);
+    range("Optimizer.step#SGD.step", 15, 16);  // of an optimizer that ends no steps
+    op(-1, 17, 18);
+    EXPECT_THAT(phasesOfOperators(), ElementsAre("forward 13", "none 17"));
+}
+
 TEST_F(Program, AClosureOfAnOptimizerHasForwardAndBackward) {
     marks.firstForward(0);
     begin("Optimizer.step#SGD.step", 10);
