@@ -25,6 +25,8 @@ NEEDS = {"accelerated": "accelerate", "lightning": "lightning"}
 RANKS = {"spawn": 2, **{each: 2 for each in TWO_RANKS}}
 # Memory that a worker of the loader shares is no block of the CPU allocator; torch.profiler counts it.
 SHARED = ("loader",)
+# Only we have them: what the thread of the steps waits for.
+WAITS = "'torch.distributed.Work.wait', 'torch.futures.Future.wait'"
 SECONDS = 600
 
 Seen = collections.namedtuple("Seen", "operators lengths memory collectives")
@@ -96,7 +98,7 @@ def of_recording(shardscope, recording, rank):
                           f"SELECT start_ns, end_ns FROM operators WHERE rank = {rank} AND name = 'window'")
     where = f"WHERE rank = {rank} AND %s BETWEEN {begin} AND {end}"
     rows = query(shardscope, recording, "SELECT name, duration_ns FROM operators " + where % "start_ns" +
-                 " AND name <> 'window' ORDER BY start_ns")
+                 f" AND name NOT IN ('window', {WAITS}) ORDER BY start_ns")
     lengths = collections.defaultdict(list)
     for name, duration in rows:
         lengths[name].append(duration)
