@@ -73,10 +73,11 @@ std::vector<std::string> processLines(const std::vector<ProcessFacts>& processes
             return lines;
         }
         const ProcessFacts& process = processes[each.index];
-        lines.push_back(fmt::format(
-            "{:{}}{}: pid {}, {}, {} CPU time, {} peak memory, {}", "", 2 * each.depth,
-            questions::processTitle(process), process.pid, questions::processEnd(process),
-            durationText({process.cpuTimeNs}), bytesText(process.peakResident), process.command));
+        lines.push_back(
+            fmt::format("{:{}}{}: pid {}, {}, {} CPU time, {} peak memory, {}", "", 2 * each.depth,
+                        questions::processTitle(process), process.pid,
+                        questions::processEnd(process), durationText({process.cpuTimeNs}),
+                        bytesText(process.peakResident), printableLine(process.command)));
     }
     return lines;
 }

@@ -62,12 +62,14 @@ NotRecorded ofPython(const ProcessEvidence& evidence) {
     if (!evidence.option.empty())
         return {fmt::format("Python was started with {}, which keeps the recorder's start hook out",
                             evidence.option),
-                fmt::format("Start Python without {}.", evidence.option)};
+                fmt::format("Start Python without {}, or record a window of it with --kineto.",
+                            evidence.option)};
     if (evidence.noHook)
         return {
             "its PYTHONPATH lacks the recorder's start hook: what started it replaced the "
             "variable",
-            "Let it add to PYTHONPATH instead of replacing it."};
+            "Let it add to PYTHONPATH instead of replacing it, or record a window of it with "
+            "--kineto."};
     return {"it loaded PyTorch and did not report before it ended; why is unknown",
             "Set SHARDSCOPE_DEBUG=1: the start hook then says on standard error what failed."};
 }

@@ -1,6 +1,7 @@
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/rules/rule.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/recording.h"
 #include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
@@ -45,9 +46,13 @@ MaybeFinding findExposedCommunication(const RuleInput& input) {
         finding.detail +=
             " Each block's parameters are gathered when they are needed (--prefetch "
             "0), with no compute to hide the gather behind.";
+    const bool isOwn = sourceOf(input.summary.run) == RecordingSource::kOwnRun;
     finding.remedy = onDemand ? "gather ahead: --prefetch 1"
-                              : "give each transfer more compute to hide behind (--batch, "
-                                "--accumulate, --keep-gathered), or use a faster link";
+                              : fmt::format(
+                                    "give each transfer more compute to hide behind ({}), or use a "
+                                    "faster link",
+                                    isOwn ? "--batch, --accumulate, --keep-gathered"
+                                          : "larger batches, gradients of several added up");
     finding.cost = onDemand ? gathers : moving;  // what the remedy is for
     finding.steps = {input.rows.begin()->first, input.rows.rbegin()->first};
     finding.range = rangeOf(input.summary, finding.steps->first, finding.steps->second);
