@@ -230,6 +230,8 @@ void SpanRecorder::begin(const ShardscopeSpan& span, std::int64_t nowNs) {
         if (own.nodes++ == 0) m_marks.nodeBegins(span.sequence, nowNs);
     } else if (name.use != NameUse::kNone && name.use != NameUse::kWait && own.nodes == 0) {
         m_marks.begins(name.use, nowNs);
+    } else if (span.scope == SHARDSCOPE_FUNCTION && own.nodes == 0) {
+        m_marks.operatorBegins(span.sequence, nowNs);
     }
     // Autograd counts the nodes that it makes: from the second operator of the first forward on.
     if (m_marks.step() == kNoStep && span.scope == SHARDSCOPE_FUNCTION && span.sequence > 0)
