@@ -52,6 +52,10 @@ TEST(ProgramForm, FolderEnvironmentAndCaptureAreOptionsBeforeIt) {
           "--output /nowhere/x.sscope", "--folder ", "--step-range "})
         EXPECT_THAT(line, HasSubstr(part));
     EXPECT_TRUE(line.ends_with("-- true")) << line;
+    EXPECT_EQ(line.find("--stacks"), std::string::npos);
+    given.stacks = true;
+    given.recording.capture = CaptureLevel::kFull;
+    EXPECT_TRUE(planProgram(given).arguments.contains(u"--stacks"_s));
 }
 
 TEST(ProgramForm, AnEmptyCommandIsAReasonAndNoFault) {
@@ -79,6 +83,10 @@ TEST(ProgramForm, WhatIsWrongIsASentenceAtItsField) {
     given = settings(u"true"_s);
     given.name = QString(201, u'x');
     EXPECT_THAT(problem(given, kName), HasSubstr("201 bytes"));
+    given = settings(u"true"_s);
+    given.stacks = true;
+    given.recording.capture = CaptureLevel::kSteps;
+    EXPECT_THAT(problem(given, kStacks), HasSubstr("level full"));
     given = settings(u"true"_s);
     given.recording.captureSteps = "20-10";
     EXPECT_FALSE(problem(given, "capture_steps").empty());

@@ -180,7 +180,7 @@ TEST_F(ProgramTabTest, EachInputHasANameAndIsReachedByTab) {
     for (QWidget* each :
          {static_cast<QWidget*>(tab().command()), static_cast<QWidget*>(tab().folder()),
           static_cast<QWidget*>(tab().environment()), static_cast<QWidget*>(tab().stepRange()),
-          static_cast<QWidget*>(tab().history())}) {
+          static_cast<QWidget*>(tab().stacks()), static_cast<QWidget*>(tab().history())}) {
         EXPECT_FALSE(each->accessibleName().isEmpty()) << each->objectName().toStdString();
         EXPECT_FALSE(each->toolTip().isEmpty()) << each->objectName().toStdString();
         EXPECT_TRUE(each->focusPolicy() & Qt::TabFocus) << each->objectName().toStdString();

@@ -98,6 +98,9 @@ void findProblems(const ProgramSettings& settings, ProgramPlan& plan) {
     note(program_keys::kEnvironment, wrongVariable(settings.environment));
     note(program_keys::kStepRange, wrongExpression(settings.stepRange));
     note(program_keys::kName, nameProblem(settings.name));
+    if (settings.stacks && settings.recording.capture != CaptureLevel::kFull)
+        note(program_keys::kStacks, QObject::tr("Only level full records operators, which stacks "
+                                                "belong to; choose it, or leave stacks out."));
     const QString output = fromUtf8(settings.recording.output);
     if (QFileInfo::exists(output))
         note("output", QObject::tr("%1 is already there; choose another name.").arg(output));
@@ -123,6 +126,7 @@ void addArguments(const ProgramSettings& settings, ProgramPlan& plan) {
     }
     if (!settings.name.isEmpty()) plan.arguments << u"--name"_s << settings.name;
     if (!settings.stepRange.isEmpty()) plan.arguments << u"--step-range"_s << settings.stepRange;
+    if (settings.stacks) plan.arguments << u"--stacks"_s;
     plan.arguments << u"--folder"_s << settings.folder;
     for (const QString& line : settings.environment.split(u'\n'))
         if (!line.trimmed().isEmpty()) plan.arguments << u"--env"_s << line.trimmed();

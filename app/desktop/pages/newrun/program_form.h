@@ -21,6 +21,7 @@ struct ProgramSettings {
     QString stepRange;
     run::RunConfig recording;  ///< capture, limits and output; the rest as it is by default
     QString name{};            ///< that the user gives the run; empty: none
+    bool stacks = false;       ///< Python stacks of operators
 };
 
 /// Keys of fields that are no option of a run.
@@ -30,6 +31,7 @@ inline constexpr const char* kFolder = "program.folder";
 inline constexpr const char* kEnvironment = "program.environment";
 inline constexpr const char* kStepRange = "program.step_range";
 inline constexpr const char* kName = "program.name";
+inline constexpr const char* kStacks = "program.stacks";
 }  // namespace program_keys
 
 struct ProgramPlan {

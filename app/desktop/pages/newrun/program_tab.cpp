@@ -13,6 +13,7 @@
 #include "engine/run/config/run_option.h"
 
 #include <QApplication>
+#include <QCheckBox>
 #include <QClipboard>
 #include <QDir>
 #include <QFileDialog>
@@ -170,6 +171,12 @@ QWidget* ProgramTab::buildForm() {
                                     tr("Regular expression: ranges (record_function) whose name "
                                        "matches are steps."),
                                     m_stepRange, m_rare));
+    m_stacks = new QCheckBox(tr("of every operator"), form);
+    addInput(m_rare, new NamedInput(program_keys::kStacks, tr("Python stacks"),
+                                    tr("The Python functions that ask for an operator, for flame "
+                                       "graphs; at level full, about 0.5 us more for each."),
+                                    m_stacks, m_rare));
+    connect(m_stacks, &QCheckBox::toggled, this, &ProgramTab::refresh);
     for (FoldSection* section : {program, recording, m_rare}) layout->addWidget(section);
     layout->addStretch();
     for (QPlainTextEdit* edit : {m_command, m_environment})
@@ -286,7 +293,8 @@ ProgramSettings ProgramTab::settings() const {
                              m_environment->toPlainText(),
                              m_stepRange->text().trimmed(),
                              {},
-                             m_name->text().trimmed()};
+                             m_name->text().trimmed(),
+                             m_stacks->isChecked()};
     for (const BoundField* each : m_fields) each->apply(settings.recording);
     return settings;
 }
@@ -361,8 +369,9 @@ void ProgramTab::showProblems() {
         if (!each->isUsual(config)) set << each->summary(config);
         if (!each->problem().isEmpty()) m_rare->setOpen(true);
     }
-    all << tr("Step range");
+    all << tr("Step range") << tr("Python stacks");
     if (!m_stepRange->text().isEmpty()) set << tr("Step range %1").arg(m_stepRange->text());
+    if (m_stacks->isChecked()) set << tr("Python stacks");
     m_rare->setSummary(set.isEmpty() ? all.join(u", "_s) : set.join(u" · "_s));
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+class QCheckBox;
 class QLabel;
 class QLayout;
 class QLineEdit;
@@ -68,6 +69,7 @@ public:
     [[nodiscard]] QPlainTextEdit* environment() const { return m_environment; }
     [[nodiscard]] QLineEdit* stepRange() const { return m_stepRange; }
     [[nodiscard]] QLineEdit* name() const { return m_name; }
+    [[nodiscard]] QCheckBox* stacks() const { return m_stacks; }
     [[nodiscard]] QListWidget* history() const { return m_history; }
     /// Null: there is none of this key.
     [[nodiscard]] NamedInput* named(std::string_view key) const;
@@ -102,6 +104,7 @@ private:
     QPlainTextEdit* m_environment = nullptr;
     QLineEdit* m_stepRange = nullptr;
     QLineEdit* m_name = nullptr;
+    QCheckBox* m_stacks = nullptr;
     QLabel* m_line = nullptr;
     QListWidget* m_history = nullptr;
     QLabel* m_noHistory = nullptr;
