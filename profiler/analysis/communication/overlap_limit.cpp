@@ -126,11 +126,19 @@ private:
     std::vector<TimeRange> m_work, m_link;
 };
 
+/// Imported traces have no phases, and collectives of other programs no cause: what needs them is
+/// not recorded.
+bool saysItsSchedule(const RankEvents& events) {
+    return !events.phases.empty() &&
+           std::any_of(events.collectives.begin(), events.collectives.end(),
+                       [](const CollectiveEvent& each) { return each.cause != Cause::kNone; });
+}
+
 }  // namespace
 
 void addOverlapLimit(const RankEvents& events, const Intervals& training, Overlap& overlap,
                      const MovingTime& moving) {
-    if (events.phases.empty()) return;  // an imported trace says nothing of its schedule
+    if (!saysItsSchedule(events)) return;
     Replay replay(events, training, moving);
     replay.run();
     std::tie(overlap.limitCommunication, overlap.limitHidden) = replay.linkAndHidden();

@@ -108,11 +108,10 @@ QString overlapSentence(const SelectedPart& part) {
     const QString reached = overlapText(overlap);
     const auto limit = overlap.limit(), ofLimit = overlap.reachedOfLimit();
     if (!limit)
-        return reached +
-               u". The most that could be hidden is unknown: %1."_s.arg(
-                   sharedDeviceText(*part.recording).isEmpty()
-                       ? u"phases and the times at which collectives were issued are needed"_s
-                       : u"ranks take turns on a device"_s);
+        return reached + u". The most that could be hidden is unknown: %1."_s.arg(
+                             sharedDeviceText(*part.recording).isEmpty()
+                                 ? u"what needs which collective, and when, is not recorded"_s
+                                 : u"ranks take turns on a device"_s);
     if (!ofLimit)
         return reached +
                u". The schedule could hide at most %1 of moving data."_s.arg(formatPercent(*limit));

@@ -127,6 +127,17 @@ TEST(OverlapLimit, AReductionHidesBehindTheNextBackward) {
     EXPECT_EQ(overlap.limitHidden.ns, 15);
 }
 
+TEST(OverlapLimit, IsUnknownWhereCollectivesSayNotWhatTheyAreFor) {
+    const Overlap overlap = OneStep(200)
+                                .phase(Phase::kBackward, kNoLayer, 0, 20)
+                                .collective(Cause::kNone, kNoLayer, 10, 11, 11, 36)
+                                .phase(Phase::kOptimizer, kNoLayer, 40, 70)
+                                .overlap();
+    EXPECT_TRUE(overlap.ratio());
+    EXPECT_FALSE(overlap.limit());
+    EXPECT_FALSE(overlap.reachedOfLimit());
+}
+
 TEST(OverlapLimit, WhatIsAskedForInsideAPhaseStartsThere) {
     // Five into the optimizer (10), a gather of 20: five of it behind the rest.
     const Overlap overlap = OneStep(200)
