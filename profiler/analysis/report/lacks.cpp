@@ -53,6 +53,13 @@ bool isReadByShim(Lack lack) {
            lack == Lack::kCollectives;
 }
 
+std::string whyNoRank(const std::vector<ProcessFacts>& processes) {
+    for (const ProcessFacts& each : processes)
+        if (!each.notRecorded.empty())
+            return fmt::format("process {} is not recorded: {}", each.pid, each.notRecorded);
+    return "no process of it was seen to load PyTorch";
+}
+
 bool has(const std::vector<CollectiveOp>& operations, CollectiveOp operation) {
     return std::find(operations.begin(), operations.end(), operation) != operations.end();
 }
@@ -77,7 +84,7 @@ bool hasNoRank(const RunFacts& run, const std::vector<ProcessFacts>& processes) 
 
 std::string howToGet(const RunFacts& run, const std::vector<ProcessFacts>& processes, Lack lack) {
     if (sourceOf(run) != RecordingSource::kProgram) return {};
-    if (hasNoRank(run, processes)) return "no process of it was seen to load PyTorch";
+    if (hasNoRank(run, processes)) return whyNoRank(processes);
     if (const std::string said = noShim(run); !said.empty() && isReadByShim(lack))
         return fmt::format("shim: {}; packaging/build-shims builds one", said);
     const auto program = run::parseProgramJson(run.configJson);

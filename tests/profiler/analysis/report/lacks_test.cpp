@@ -45,6 +45,11 @@ TEST(Lacks, OfAProgramWithoutRanksAreNoMatterOfLevels) {
     EXPECT_THAT(howToGet(programAt(CaptureLevel::kSteps), alone, Lack::kMemory),
                 HasSubstr("to load PyTorch"));
     EXPECT_FALSE(hasNoRank({}, alone)) << "a trace";
+    std::vector<ProcessFacts> refused = alone;
+    refused.back().pid = 42;
+    refused.back().notRecorded = "Python was started with -I";
+    EXPECT_EQ(howToGet(programAt(CaptureLevel::kSteps), refused, Lack::kMemory),
+              "process 42 is not recorded: Python was started with -I");
 }
 
 TEST(Lacks, OfAPyTorchWithoutAShimAreItsLack) {
