@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include <QCheckBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
