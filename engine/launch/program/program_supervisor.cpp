@@ -131,8 +131,8 @@ void ProgramSupervisor::poll() {
                                std::chrono::milliseconds{0}, kTurn);
     ::poll(polls.data(), polls.size(), static_cast<int>(ms.count()));
     std::size_t place = 2;
-    for (std::size_t i = 0; i < m_watches.size(); ++i)
-        if (polls[place++].revents != 0 && !m_watches[i].readable()) m_watches[i].fd = -1;
+    for (Watch& each : m_watches)
+        if (polls[place++].revents != 0 && !each.readable()) each.fd = -1;
     std::vector<std::pair<ProgramRanks::Peer*, bool>> heard;
     for (ProgramRanks::Peer& each : m_ranks.peers()) {
         const bool speaks = polls[place++].revents != 0;

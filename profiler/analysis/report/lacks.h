@@ -36,7 +36,7 @@ template <class Recorded>
 }
 /// `why`, and in brackets how to get it.
 template <class Recorded>
-[[nodiscard]] std::string withHow(std::string why, const Recorded& recorded, Lack lack) {
+[[nodiscard]] std::string withHow(const std::string& why, const Recorded& recorded, Lack lack) {
     const std::string how = howToGet(recorded, lack);
     return how.empty() ? why : why + " (" + how + ")";
 }

@@ -1,6 +1,7 @@
 """What the tests of the start hook share: a stand-in for libshardscope_inject.so, and starting programs
 with and without the hook."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 HOOK = os.environ.get("SHARDSCOPE_HOOK_FOLDER") or os.path.normpath(
     os.path.join(HERE, "..", "..", "..", "..", "profiler", "inject", "python")
 )
+with open(os.path.join(HERE, "..", "..", "..", "..", "profiler", "inject", "inject_api.h"), encoding="utf-8") as api:
+    TORCH_START = "torch_start " + re.search(r"SHARDSCOPE_API_VERSION (\d+)", api.read())[1]
 OURS = ("SHARDSCOPE_", "FAKE_", "RANK", "WORLD_SIZE", "LOCAL_", "OMPI_", "PMI_", "SLURM_", "PYTHON", "MASTER_")
 
 

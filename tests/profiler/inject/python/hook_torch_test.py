@@ -152,7 +152,7 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(self.facts(done, "optimizers"), ["AdamW"])
         self.assertIn("rank 0 first optimizer step", done.texts)
         self.assertIn("blocks 20", done.texts)  # 4 parameters, 4 gradients, 4 x (step, 2 averages)
-        self.assertIn("torch_start 2", done.texts)
+        self.assertIn(support.TORCH_START, done.texts)
 
     def test_two_optimizers(self):
         done = self.run_both(
