@@ -1,6 +1,7 @@
 #include "profiler/analysis/device/program_flops.h"
 
 #include "engine/run/config/program_run.h"
+#include "engine/run/theory/model_theory.h"
 #include "storage/model/detail.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
