@@ -81,14 +81,12 @@ bool StepMarks::isStepThread() {
     return m_thread.compare_exchange_strong(thread, ownThread()) || thread == ownThread();
 }
 
-void StepMarks::beginStep(std::int64_t nowNs) {
+void StepMarks::beginStep(std::int64_t nowNs, std::int64_t cpuNs) {
     m_stepBeginNs = nowNs;
     m_cursorNs = std::max(m_cursorNs, nowNs);
     m_forwardNs.reset();
     enter(Phase::kForward);
-    m_cpuNs = collectors::processUsage().cpuTimeNs;
-    if (!m_coreWait) m_coreWait.emplace();
-    m_waitedNs = m_coreWait->read();
+    m_cpuNs = cpuNs;
 }
 
 void StepMarks::firstForward(std::int64_t nowNs) {
@@ -101,7 +99,9 @@ void StepMarks::beginFirst(std::int64_t nowNs) {
     if (m_stepBeginNs) return;
     m_step.store(0);
     m_hostCores.skip(nowNs);
-    beginStep(nowNs);
+    m_coreWait.emplace();
+    m_waitedNs = m_coreWait->read();
+    beginStep(nowNs, collectors::processUsage().cpuTimeNs);
 }
 
 bool StepMarks::stepEnds(std::string_view source, std::int64_t nowNs) {
@@ -146,6 +146,7 @@ bool StepMarks::endStep(std::string_view source, std::int64_t nowNs) {
     facts.residentSet = usage.residentSet;
     const auto waited = m_coreWait ? m_coreWait->read() : std::nullopt;
     if (waited && m_waitedNs) facts.coreWaitNs = *waited - *m_waitedNs;
+    m_waitedNs = waited;
     if (const auto cores = m_hostCores.take(nowNs)) {
         facts.stolenNs = cores->stolen;
         facts.busyNs = cores->used;
@@ -168,7 +169,7 @@ bool StepMarks::endStep(std::string_view source, std::int64_t nowNs) {
         m_stepLevel = m_schedule.levelOf(step.value + 1);
         m_stepReason = m_schedule.reason();
     }
-    beginStep(nowNs);
+    beginStep(nowNs, usage.cpuTimeNs);
     setLevel(m_stepLevel);
     return true;
 }

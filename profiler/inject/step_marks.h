@@ -105,7 +105,8 @@ private:
     void emitPiece(Phase phase, std::int64_t beginNs, std::int64_t endNs)
         SHARDSCOPE_REQUIRES(m_state);
     void enter(Phase phase) { m_phase.store(phase, std::memory_order_relaxed); }
-    void beginStep(std::int64_t nowNs) SHARDSCOPE_REQUIRES(m_state);
+    /// `cpuNs`: of the process so far.
+    void beginStep(std::int64_t nowNs, std::int64_t cpuNs) SHARDSCOPE_REQUIRES(m_state);
     void setLevel(CaptureLevel level);
 
     capture::CaptureSession& m_session;

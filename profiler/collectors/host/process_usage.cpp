@@ -1,8 +1,10 @@
 #include "profiler/collectors/host/process_usage.h"
 
+#include "profiler/collectors/host/stolen_time.h"
+
 #include <unistd.h>
 
-#include <cstdio>
+#include <array>
 #include <ctime>
 
 namespace shardscope::collectors {
@@ -13,14 +15,10 @@ ProcessUsage processUsage() {
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
     usage.cpuTimeNs = std::int64_t{cpu.tv_sec} * 1'000'000'000 + cpu.tv_nsec;
     // proc(5): second field of statm is the resident set in pages.
-    if (std::FILE* file = std::fopen("/proc/self/statm", "re")) {
-        long total = 0;
-        long resident = 0;
-        if (std::fscanf(file, "%ld %ld", &total, &resident) == 2) {
-            usage.residentSet = {resident * sysconf(_SC_PAGESIZE)};
-        }
-        std::fclose(file);
-    }
+    // Opened each time: a program may close what it does not know, and use the number again.
+    std::array<char, 128> room;
+    if (const auto pages = numbersIn<2>(KernelFile("/proc/self/statm").read(room)))
+        usage.residentSet = {pages->back() * sysconf(_SC_PAGESIZE)};
     return usage;
 }
 
