@@ -172,6 +172,9 @@ TEST_F(ProgramTabTest, SaysWhatIsMissingAndWhatIsWrong) {
     EXPECT_TRUE(button(u"Start program"_s)->isEnabled()) << tab().reason().toStdString();
     tab().stepRange()->setText(u"("_s);
     EXPECT_FALSE(button(u"Start program"_s)->isEnabled());
+    EXPECT_TRUE(tab().stepRange()->isVisible()) << "its section opens where it is wrong";
+    tab().stacks()->setChecked(true);
+    keepPictures(u"program-limits"_s);
     tab().stepRange()->clear();
     tab().setBusy(true);
     EXPECT_TRUE(tab().reason().contains(u"A run is going"_s));

@@ -369,6 +369,8 @@ void ProgramTab::showProblems() {
         if (!each->isUsual(config)) set << each->summary(config);
         if (!each->problem().isEmpty()) m_rare->setOpen(true);
     }
+    for (const char* key : {program_keys::kStepRange, program_keys::kStacks})
+        if (m_plan.problems.contains(key)) m_rare->setOpen(true);
     all << tr("Step range") << tr("Python stacks");
     if (!m_stepRange->text().isEmpty()) set << tr("Step range %1").arg(m_stepRange->text());
     if (m_stacks->isChecked()) set << tr("Python stacks");
