@@ -355,8 +355,8 @@ Answer memoryAnswer(const Report& report, bool brief) {
                      {{"rank", "rank"},
                       {"category", "category"},
                       {"bytes", "bytes", Unit::kBytes},
-                      {"theory_bytes", "theory", Unit::kBytes},
-                      {"theory_pct", "of theory", Unit::kPercent}},
+                      {"theory_bytes", "theory", Unit::kBytes, "", questions::Shown::kWhereAny},
+                      {"theory_pct", "of theory", Unit::kPercent, "", questions::Shown::kWhereAny}},
                      {}};
     for (const RankMemory& memory : report.memory) {
         if (!memory.known) {

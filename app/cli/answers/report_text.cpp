@@ -186,11 +186,14 @@ Answer training(const Report& report, bool brief) {
                             ? fmt::format("; {} over the whole run",
                                           countText(std::llround(*report.wholeTokensPerSecond)))
                             : std::string()));
+    const bool isOwn = sourceOf(report.run) == RecordingSource::kOwnRun;
     if (report.stepSecondsMedian)
         add(answer, "step, median",
             fmt::format("{} ({} {})", durationText({std::llround(*report.stepSecondsMedian * 1e9)}),
                         report.warmupStepsLeftOut,
-                        brief ? "left out" : "warm-up steps and steps with evaluation left out"));
+                        brief   ? "left out"
+                        : isOwn ? "warm-up steps and steps with evaluation left out"
+                                : "warm-up steps left out"));
     if (report.cores.known() && (!brief || report.cores.taken() >= analysis::kNotedTaken))
         add(answer, "without a core", analysis::coresText(report.cores));
     const analysis::Mfu& mfu = report.mfu;
@@ -430,7 +433,10 @@ std::vector<Section> trainingSections(const Report& report, bool brief) {
                      brief ? "parts of 1 % and more of some rank's wall time"
                            : "parts add up to wall time"),
          ledgerAnswer(report, brief)},
-        {"Memory at each rank's peak, against theory", memoryAnswer(report, brief)},
+        {sourceOf(report.run) == RecordingSource::kOwnRun
+             ? "Memory at each rank's peak, against theory"
+             : "Memory at each rank's peak",
+         memoryAnswer(report, brief)},
     };
 }
 

@@ -75,6 +75,18 @@ TEST(ReportText, OfATraceDoesNotSayHowItsRunEnded) {
     EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr(" finished, "));
 }
 
+TEST(ReportText, OfATraceSpeaksOfNoTheoryAndNoEvaluation) {
+    analysis::Report report = reportOf(1);
+    report.stepSecondsMedian = 0.1;
+    EXPECT_THAT(reportText(report, "trace.json"), Not(HasSubstr("theory")));
+    EXPECT_THAT(reportText(report, "trace.json"), Not(HasSubstr("evaluation")));
+    report.run.model = "shakespeare";
+    report.memory.front().theory = {100};
+    report.memory.front().theoryByCategory.front() = {100};
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("of theory"));
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("steps with evaluation"));
+}
+
 TEST(ReportText, OfFewRanksShowsEachOfThem) {
     const std::string text = reportText(reportOf(kFewRanks), "run.sscope");
     EXPECT_THAT(text, testing::ContainsRegex("\n +7  wall time"));
