@@ -81,8 +81,8 @@ void RecordOptions::addTo(CLI::App& app) {
     labelOptions.addTo(app);
     addOption(
         app, "--keep-last", keepLast,
-        "of a program after --: keep detail only of so much time, like 60s, before a slow step, "
-        "the end of a rank, SIGUSR1 or `shardscope control FILE keep`")
+        "of a program after --: keep detail only of so much time, like 60s, before a step is slow, "
+        "a rank ends, or SIGUSR1 or `shardscope control FILE keep` asks for it")
         .secondsWithin(1, 3600);
     addOption(app, "--stall", stall,
               "of a program after --: name the rank that has not entered a collective in which "

@@ -39,7 +39,7 @@ std::string detailOf(const OperatorTime& all, std::size_t steps, std::size_t loo
     return fmt::format(
         "In {} of {} steps that were looked at {:.0f} % or more passed in Python, in PyTorch's way "
         "to the next operator or in anything else outside of operators, and in no wait, data "
-        "loading or collective. {:.0f} operators a second of a rank, {} each in the mean, {} "
+        "loading or collective. {:.0f} operators per second and rank, {} each on average, {} "
         "outside for each; recording it is below 1 us of that.",
         steps, looked, 100 * kLeastOutsideOperators,
         static_cast<double>(all.operators) / std::max(all.wall.seconds(), 1e-9),

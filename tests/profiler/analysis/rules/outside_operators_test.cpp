@@ -83,7 +83,7 @@ TEST(OutsideOperators, WarnOfAProgramThatTheHostBounds) {
     EXPECT_EQ(found->severity, Severity::kWarning);
     EXPECT_THAT(found->title, HasSubstr("45 % of the steps"));
     EXPECT_THAT(found->detail, HasSubstr("In 10 of 10 steps"));
-    EXPECT_THAT(found->detail, HasSubstr("100000 operators a second of a rank, 5.0 µs each"));
+    EXPECT_THAT(found->detail, HasSubstr("100000 operators per second and rank, 5.0 µs each"));
     EXPECT_THAT(found->remedy, HasSubstr("torch.compile"));
     EXPECT_EQ(found->steps, std::pair(StepIndex{5}, StepIndex{14}));
     EXPECT_EQ(evidence(*found, "outside_per_step_ns"), 450'000);
