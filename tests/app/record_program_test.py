@@ -103,6 +103,12 @@ class RecordProgram(unittest.TestCase):
         done = self.record(str(text), options=["--force"])
         self.assertEqual(done.returncode, 126, done.stderr)
 
+    def test_torchrun_alone_on_several_hosts_is_refused(self):
+        run = self.record("torchrun", "--standalone", "train.py", options=("--hosts", "node-a,node-b"))
+        self.assertEqual(run.returncode, 2)
+        self.assertIn(b"--standalone starts ranks on one host only", run.stderr)
+        self.assertFalse(self.output.exists())
+
     def test_an_output_that_exists_is_kept(self):
         self.output.write_text("mine")
         marker = self.folder / "ran"

@@ -13,6 +13,7 @@
 #include "engine/launch/agent_file.h"
 #include "engine/launch/process.h"
 #include "engine/launch/program/far_program.h"
+#include "engine/launch/program/process_evidence.h"
 #include "engine/launch/program/program_hosts.h"
 #include "engine/launch/tasks/task_meeting.h"
 #include "engine/launch/tasks/task_member.h"
@@ -23,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -30,6 +32,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -222,6 +225,20 @@ Result<std::vector<launch::HostRun>> partsOn(const std::vector<run::HostConfig>&
     return parts;
 }
 
+/// torchrun would take the number of nodes from PET_NNODES, and wait for them on each host alone.
+Result<void> checkIsNotAlone(const std::vector<run::HostConfig>& hosts,
+                             const std::vector<std::string>& program) {
+    const auto alone = std::find(program.begin(), program.end(), "--standalone");
+    if (hosts.size() < 2 || alone == program.end()) return {};
+    std::string before;
+    for (auto word = program.begin(); word != alone; ++word) before += *word + " ";
+    if (launch::roleByCommand("", before) != ProcessRole::kLauncher) return {};
+    return failure(
+        ErrorCode::kUsage,
+        "--standalone starts ranks on one host only; leave it out, --hosts gives torchrun "
+        "the number of hosts and where they meet");
+}
+
 }  // namespace
 
 Result<std::optional<launch::TaskPlace>> programTask(RecordOptions& options) {
@@ -258,7 +275,10 @@ Result<RunEnd> recordProgramOnHosts(RecordOptions& options, RunProgress& progres
     if (auto settled = options.settleHosts(*config); !settled) return failure(settled);
     auto signals = SignalRequests::open();
     if (!signals) return failure(signals);
-    auto parts = partsOn(run::hostsOf(*config), *config, *signals, progress);
+    const auto hosts = run::hostsOf(*config);
+    if (const auto checked = checkIsNotAlone(hosts, options.program); !checked)
+        return failure(checked);
+    auto parts = partsOn(hosts, *config, *signals, progress);
     if (!parts) return failure(parts);
     auto recording = ProgramRecording::open(*config, options, progress);
     if (!recording) return failure(recording);
