@@ -18,6 +18,20 @@ questions::Selection askedSelection(const Selection& selection) {
     return wanted;
 }
 
+namespace {
+
+std::vector<StepSums> stepsAround(const OpenRecording& recording,
+                                  const std::vector<RankId>& ranks) {
+    const auto& rows = recording.report.ledger;
+    const auto& steps = recording.summary.steps;
+    if (ranks.empty() || ranks.size() > kMostRankBars) return {sumSteps(rows, steps)};
+    std::vector<StepSums> around;
+    for (const RankId rank : ranks) around.push_back(sumSteps(rows, steps, rank));
+    return around;
+}
+
+}  // namespace
+
 Result<PartPtr> readPart(storage::RecordingReader& reader, const RecordingPtr& recording,
                          const Selection& selection) {
     if (selection.isEverything()) return wholePart(recording);
@@ -38,6 +52,10 @@ Result<PartPtr> readPart(storage::RecordingReader& reader, const RecordingPtr& r
     part->summary = std::make_shared<const RecordingSummary>(read->summary());
     part->report = std::move(report);
     part->figures = stepFigures(*part->summary, part->report->ledger);
+    if (selection.cutsTime()) part->around = stepsAround(*recording, part->figures->ledger.ranks);
+    if (const auto step = oneStep(selection))
+        part->against = analysis::againstMedian(recording->report.ledger, *step,
+                                                recording->report.steady, selection.ranks);
     return PartPtr(std::move(part));
 }
 

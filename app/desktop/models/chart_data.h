@@ -98,6 +98,8 @@ struct HeatData {
     std::vector<QString> columns;  ///< names, left first
     std::vector<float> values;     ///< row by row; negative: not known
     float maximum = 1;             ///< the scale's end; it begins at 0
+    /// Columns that stand out, the rest is drawn pale; half-open, none: all of them.
+    std::size_t shownFrom = 0, shownTo = 0;
 
     [[nodiscard]] float at(std::size_t row, std::size_t column) const {
         return values[row * columns.size() + column];

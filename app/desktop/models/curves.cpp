@@ -101,7 +101,7 @@ StepCurves stepCurves(const RecordingSummary& summary, const std::vector<RankId>
 StepFiguresPtr stepFigures(const RecordingSummary& summary,
                            const std::vector<analysis::LedgerRow>& ledger) {
     return std::make_shared<const StepFigures>(
-        StepFigures{stepCurves(summary), ledgerView(ledger)});
+        StepFigures{stepCurves(summary), ledgerView(ledger, summary.steps)});
 }
 
 }  // namespace shardscope::desktop

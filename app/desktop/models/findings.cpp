@@ -54,7 +54,12 @@ Finding shown(const OpenRecording& recording, const analysis::Notice& notice) {
     row.remedy = fromUtf8(notice.remedy);
     row.count = notice.count;
     row.page = pageOf(notice);
-    if (!row.page.isEmpty()) row.evidence = evidenceOf(recording, notice);
+    if (row.page.isEmpty()) return row;
+    row.evidence = evidenceOf(recording, notice);
+    // of many steps no single slice stands for all
+    const bool isOneStep = notice.steps && notice.steps->first == notice.steps->second;
+    if (isOneStep || notice.rank) row.longestIn = notice.range;
+    row.rank = notice.rank;
     return row;
 }
 

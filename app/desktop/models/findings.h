@@ -7,6 +7,7 @@
 
 #include <QString>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -22,6 +23,10 @@ struct Finding {
     std::int64_t count = 1;  ///< of this kind
     QString page;            ///< where "Show me" leads; empty: nothing to show
     Selection evidence;      ///< and what it selects there
+    /// What it points at there: what the rank, or any, did longest within it. nullopt: nothing
+    /// single.
+    std::optional<TimeRange> longestIn;
+    std::optional<RankId> rank;
 
     /// Everything but the title.
     [[nodiscard]] QString words() const;

@@ -66,6 +66,10 @@ QString formatDuration(Duration duration) {
     return durationParts(duration).joined();
 }
 
+QString formatSignedDuration(Duration duration) {
+    return (duration.ns > 0 ? u"+"_s : QString()) + formatDuration(duration);
+}
+
 ValueText bytesParts(Bytes bytes) {
     return shown(static_cast<double>(bytes.count), Unit::kBytes);
 }

@@ -34,6 +34,8 @@ struct ValueText {
 /// The unit follows the size: ns, µs, ms, s.
 [[nodiscard]] ValueText durationParts(Duration duration);
 [[nodiscard]] QString formatDuration(Duration duration);
+/// "+1.20 s", "−302 ms", "0 ns"
+[[nodiscard]] QString formatSignedDuration(Duration duration);
 [[nodiscard]] ValueText bytesParts(Bytes bytes);
 [[nodiscard]] QString formatBytes(Bytes bytes);
 /// With an SI prefix from n to P: 4.1e10, "B/s" -> "41.0 GB/s".

@@ -74,7 +74,7 @@ analysis::LedgerParts LedgerSum::mean() const {
     return mean;
 }
 
-LedgerView ledgerView(const std::vector<LedgerRow>& rows) {
+LedgerView ledgerView(const std::vector<LedgerRow>& rows, const std::vector<StepFacts>& steps) {
     LedgerView view;
     std::map<RankId, LedgerSum> sums;
     std::map<StepIndex, StepMeans> means;
@@ -96,9 +96,9 @@ LedgerView ledgerView(const std::vector<LedgerRow>& rows) {
         view.blockedShares.push_back(meanAt(step, mean.blocked, mean.ranks));
         view.stepTimes.push_back(meanAt(step, mean.wall, mean.ranks));
     }
-    view.steps = sumSteps(rows);
+    view.steps = sumSteps(rows, steps);
     if (view.ranks.size() <= kMostRankBars)
-        for (const RankId rank : view.ranks) view.byRanks.push_back(sumSteps(rows, rank));
+        for (const RankId rank : view.ranks) view.byRanks.push_back(sumSteps(rows, steps, rank));
     return view;
 }
 

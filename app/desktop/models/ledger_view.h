@@ -41,7 +41,9 @@ struct LedgerView {
 
     [[nodiscard]] bool empty() const { return all.rows == 0; }
 };
-[[nodiscard]] LedgerView ledgerView(const std::vector<analysis::LedgerRow>& rows);
+/// `steps`: all that were recorded; those without a row are columns without parts.
+[[nodiscard]] LedgerView ledgerView(const std::vector<analysis::LedgerRow>& rows,
+                                    const std::vector<StepFacts>& steps = {});
 
 /// part / whole; 0 of nothing.
 [[nodiscard]] double share(Duration part, Duration whole);

@@ -1,5 +1,6 @@
 #include "app/desktop/models/open_recording.h"
 
+#include "app/desktop/models/curves.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/run_name.h"
 #include "profiler/analysis/report/lacks.h"
@@ -8,6 +9,7 @@
 #include "storage/model/step_facts.h"
 #include "storage/model/step_time.h"
 
+#include <QPointF>
 #include <QStringList>
 #include <algorithm>
 
@@ -71,6 +73,30 @@ TimeRange OpenRecording::timeOf(const Selection& selection) const {
     if (!selection.steps) return bounds();
     const auto [first, last] = *selection.steps;
     return timeOfSteps(summary.steps, first, last, selection.ranks).value_or(bounds());
+}
+
+std::optional<StepIndex> OpenRecording::stepBeside(const Selection& selection,
+                                                   StepWalk walk) const {
+    if (!figures || figures->curves.times.isEmpty()) return std::nullopt;
+    std::vector<QPointF> steps(figures->curves.times.begin(), figures->curves.times.end());
+    const bool byTime = walk == StepWalk::kSlower || walk == StepWalk::kFaster;
+    if (byTime)
+        std::stable_sort(steps.begin(), steps.end(),
+                         [](const QPointF& a, const QPointF& b) { return a.y() > b.y(); });
+    const bool isBack = walk == StepWalk::kPrevious || walk == StepWalk::kSlower;
+    const auto indexOf = [](const QPointF& step) {
+        return StepIndex{static_cast<std::int32_t>(step.x())};
+    };
+    const auto span = selection.cutsTime() ? stepsOf(selection) : std::nullopt;
+    // of several selected steps the walk goes on from their edge
+    const auto from = std::find_if(steps.begin(), steps.end(), [&](const QPointF& step) {
+        return span && indexOf(step) == (isBack || byTime ? span->first : span->last);
+    });
+    const bool isOne = span && span->first == span->last;
+    if (from == steps.end() || (byTime && !isOne))
+        return indexOf(walk == StepWalk::kPrevious ? steps.back() : steps.front());
+    if (isBack) return from == steps.begin() ? std::nullopt : std::optional(indexOf(*(from - 1)));
+    return from + 1 == steps.end() ? std::nullopt : std::optional(indexOf(*(from + 1)));
 }
 
 std::optional<run::ProgramRun> OpenRecording::program() const {

@@ -27,6 +27,9 @@ struct ImportProgress {
     bool again = false;  ///< it was read once, and is read once more
 };
 
+/// From step to step: by number, or by the time that it took, from the slowest on.
+enum class StepWalk { kNext, kPrevious, kSlower, kFaster };
+
 struct OpenRecording {
     QString path;
     QString source;           ///< what this window imported it from, a path a line; empty: nothing
@@ -56,6 +59,9 @@ struct OpenRecording {
     /// Stretch of time of what is selected: of steps from the first beginning to the last end on
     /// the selected ranks.
     [[nodiscard]] TimeRange timeOf(const Selection& selection) const;
+    /// The step beside what is selected; nullopt: there is none.
+    [[nodiscard]] std::optional<StepIndex> stepBeside(const Selection& selection,
+                                                      StepWalk walk) const;
     /// Its run, or its import, is going on: more comes.
     [[nodiscard]] bool isRunning() const { return beingWritten && !summary.complete; }
     /// Shardscope's own training: model, strategy and options are known.

@@ -3,7 +3,22 @@
 #include "profiler/analysis/part.h"
 #include "storage/model/step_facts.h"
 
+#include <algorithm>
+
 namespace shardscope::desktop {
+
+std::optional<StepIndex> oneStep(const Selection& selection) {
+    if (!selection.steps || selection.steps->first != selection.steps->last) return std::nullopt;
+    return selection.steps->first;
+}
+
+const analysis::SlowStepFound* findSlow(const analysis::Report& report, StepIndex step) {
+    const auto& slow = report.slowSteps;
+    const auto found = std::lower_bound(
+        slow.begin(), slow.end(), step,
+        [](const analysis::SlowStepFound& each, StepIndex wanted) { return each.step < wanted; });
+    return found == slow.end() || found->step != step ? nullptr : &*found;
+}
 
 StepFiguresPtr figuresOf(const OpenRecording& recording) {
     return recording.figures ? recording.figures

@@ -9,6 +9,8 @@
 
 #include <QString>
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace shardscope::desktop {
 
@@ -21,10 +23,22 @@ struct SelectedPart {
     std::shared_ptr<const analysis::Report> report;
     /// Of these two.
     StepFiguresPtr figures;
+    /// Where time is cut: all steps of the recording on the selected ranks, to see the selected
+    /// ones among the others. By place of figures->ledger.ranks; one, the mean, where these are
+    /// none or too many for bars.
+    std::vector<StepSums> around;
+    /// Where one step is selected: it against the others of the recording, on the selected ranks.
+    std::optional<analysis::AgainstMedian> against;
     QString refusal;  ///< why nothing is left of it: summary and report are those of no step then
 };
 
 using PartPtr = std::shared_ptr<const SelectedPart>;
+
+/// The one step that is selected; nullopt: several are, or a stretch of time.
+[[nodiscard]] std::optional<StepIndex> oneStep(const Selection& selection);
+/// Null: the step does not stand out.
+[[nodiscard]] const analysis::SlowStepFound* findSlow(const analysis::Report& report,
+                                                      StepIndex step);
 
 /// As they were read with the recording; else made here.
 [[nodiscard]] StepFiguresPtr figuresOf(const OpenRecording& recording);

@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <string_view>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -18,6 +20,7 @@ using analysis::LedgerPart;
 using analysis::LedgerParts;
 
 constexpr std::size_t kMostColumns = 1000;
+const QString kWithoutDetail = QStringLiteral("without detail");
 
 void add(const LedgerParts& more, LedgerParts& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i) parts[i] += more[i];
@@ -26,14 +29,19 @@ void add(const LedgerParts& more, LedgerParts& parts) {
 StackedBar barOf(const StepSums::Column& sum) {
     StackedBar bar{QString::number(sum.steps.first.value), {}, {}};
     Duration whole;
+    const std::int64_t rows = sum.rows + sum.bareRows;
     for (const LedgerPart part : kAll<LedgerPart>) {
-        const Duration mean{sum.parts[at(part)].ns / sum.rows};
+        const Duration mean{sum.parts[at(part)].ns / rows};
         whole += mean;
         if (mean.ns > 0)
             bar.segments.push_back({mean.milliseconds(), meaningOf(part),
                                     QString::fromLatin1(toWord(part)), formatDuration(mean)});
     }
-    bar.total = formatDuration(whole);
+    const Duration bare{sum.bare.ns / rows};
+    if (bare.ns > 0)
+        bar.segments.push_back(
+            {bare.milliseconds(), Meaning::kHost, kWithoutDetail, formatDuration(bare), true});
+    bar.total = formatDuration(whole + bare);
     return bar;
 }
 
@@ -76,15 +84,24 @@ RowSpan spanOf(const StepFacts& step, TimeRange range, Meaning meaning, LayerInd
 
 }  // namespace
 
-StepSums sumSteps(const std::vector<analysis::LedgerRow>& rows, std::optional<RankId> rank) {
+StepSums sumSteps(const std::vector<analysis::LedgerRow>& rows, const std::vector<StepFacts>& steps,
+                  std::optional<RankId> rank) {
     StepSums sums;
     std::map<StepIndex, StepSums::Column> bySteps;
+    std::set<std::pair<RankId, StepIndex>> detailed;
     for (const analysis::LedgerRow& row : rows) {
         if (rank && row.rank != *rank) continue;
         StepSums::Column& column = bySteps[row.step];
         add(row.parts, column.parts);
         add(row.parts, sums.all);
         ++column.rows;
+        detailed.emplace(row.rank, row.step);
+    }
+    for (const StepFacts& step : steps) {
+        if ((rank && step.rank != *rank) || detailed.contains({step.rank, step.step})) continue;
+        StepSums::Column& column = bySteps[step.step];
+        column.bare += step.range().duration();
+        ++column.bareRows;
     }
     const std::size_t each = (bySteps.size() + kMostColumns - 1) / kMostColumns;
     for (auto step = bySteps.begin(); step != bySteps.end();) {
@@ -94,6 +111,8 @@ StepSums sumSteps(const std::vector<analysis::LedgerRow>& rows, std::optional<Ra
             column.steps.last = step->first;
             add(step->second.parts, column.parts);
             column.rows += step->second.rows;
+            column.bare += step->second.bare;
+            column.bareRows += step->second.bareRows;
         }
     }
     return sums;
@@ -108,6 +127,9 @@ StepSplit stepSplit(const StepSums& sums) {
     for (const LedgerPart part : kAll<LedgerPart>)
         if (sums.all[at(part)].ns > 0)
             split.legend.push_back({QString::fromLatin1(toWord(part)), meaningOf(part), false});
+    if (std::any_of(sums.columns.begin(), sums.columns.end(),
+                    [](const StepSums::Column& column) { return column.bare.ns > 0; }))
+        split.legend.push_back({kWithoutDetail, Meaning::kHost, false, true});
     return split;
 }
 

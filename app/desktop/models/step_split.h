@@ -20,12 +20,16 @@ struct StepSums {
         StepSpan steps;
         analysis::LedgerParts parts{};
         std::int64_t rows = 0;
+        /// Of steps without a row: what they were spent on is unknown.
+        Duration bare;
+        std::int64_t bareRows = 0;
     };
     std::vector<Column> columns;
     analysis::LedgerParts all{};
 };
-/// `rank`: of that one alone.
+/// `rank`: of that one alone. `steps`: all that were recorded, with detail or without.
 [[nodiscard]] StepSums sumSteps(const std::vector<analysis::LedgerRow>& rows,
+                                const std::vector<StepFacts>& steps,
                                 std::optional<RankId> rank = std::nullopt);
 
 struct StepSplit {

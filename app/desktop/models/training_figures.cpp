@@ -90,7 +90,7 @@ LineSeries slowSteps(const analysis::Report& report, const QVector<QPointF>& tim
             stretches.push_back({finding.steps->first, finding.steps->second});
     for (const QPointF& time : times) {
         const StepIndex step{static_cast<std::int32_t>(time.x())};
-        if (std::binary_search(report.slowSteps.begin(), report.slowSteps.end(), step) ||
+        if (findSlow(report, step) != nullptr ||
             std::any_of(stretches.begin(), stretches.end(),
                         [step](const StepSpan& span) { return span.contains(step); }))
             slow.points.push_back(time);

@@ -33,6 +33,14 @@ struct PageContext {
     QString settingsFile = {};  ///< keeps targets and views; empty: nothing is kept
 };
 
+/// What another page speaks of: a collective, of `rank` if possible, or what ranks did longest in a
+/// stretch of time.
+struct Pointed {
+    std::optional<CollectiveKey> collective;
+    TimeRange range;
+    std::optional<RankId> rank;
+};
+
 /// Ids of pages that others lead to.
 namespace page_ids {
 inline constexpr QLatin1StringView kStart{"start"};
@@ -77,9 +85,8 @@ public:
     /// What it shows, for a file or paper: as it is seen, or composed again for `size` where it can
     /// be.
     [[nodiscard]] virtual DrawnPicture drawn(QSize size, bool dark);
-    /// Points at a collective that another page speaks of; `preferred`: the rank of which.
-    virtual void pointAt(const CollectiveKey& /*key*/, TimeRange /*range*/,
-                         std::optional<RankId> /*preferred*/) {}
+    /// Selects the slice, and unfolds what hides it.
+    virtual void pointAt(const Pointed& /*pointed*/) {}
     /// Shows these settings of a run, which another page has made.
     virtual void fillIn(const run::RunConfig& /*config*/) {}
     /// Whether it waits for something that the loader does not know of.
@@ -95,8 +102,7 @@ Q_SIGNALS:
     void fileRequested(const QString& path);
     void pageRequested(const QString& id);
     /// That the page `id` points at it.
-    void pointRequested(const QString& id, const shardscope::CollectiveKey& key,
-                        shardscope::TimeRange range, std::optional<shardscope::RankId> preferred);
+    void pointRequested(const QString& id, const shardscope::desktop::Pointed& pointed);
     /// That the page `id` is filled in with settings, and shown.
     void fillInRequested(const QString& id, const shardscope::run::RunConfig& config);
     /// `arguments`: those of `shardscope record`; of a resumed run what differs from its

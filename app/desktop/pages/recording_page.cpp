@@ -89,6 +89,13 @@ void RecordingPage::showElsewhere(const QString& page, const Selection& evidence
     Q_EMIT pageRequested(page);
 }
 
+void RecordingPage::showFinding(const Finding& finding) {
+    // the list that it comes from may be gone once the selection has changed
+    const Finding shown = finding;
+    showElsewhere(shown.page, shown.evidence);
+    if (shown.longestIn) Q_EMIT pointRequested(shown.page, {{}, *shown.longestIn, shown.rank});
+}
+
 void RecordingPage::showLoading(const QString& path) {
     if (m_recording) return;  // stays until the other one is there
     m_frame->setHeadline(tr("Reading the recording…"), path);

@@ -2,6 +2,7 @@
 // GUI thread.
 #pragma once
 
+#include "app/desktop/models/findings.h"
 #include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/selection.h"
 #include "app/desktop/pages/page.h"
@@ -39,6 +40,8 @@ protected:
     void showEvent(QShowEvent* event) override;
     /// Selects `evidence` and shows it on another page.
     void showElsewhere(const QString& page, const Selection& evidence);
+    /// The page that shows what a finding is about, with its slice selected.
+    void showFinding(const Finding& finding);
     [[nodiscard]] const RecordingPtr& shownRecording() const { return m_recording; }
     [[nodiscard]] bool hasRecording() const { return m_recording != nullptr; }
     [[nodiscard]] SelectionModel& selection() const { return m_selection; }

@@ -101,11 +101,9 @@ void MainWindow::addPage(const PageEntry& entry) {
             [this, page, id = entry.id] { m_export.open(*page, id); });
     connect(page, &Page::fileRequested, this, &MainWindow::openFile);
     connect(page, &Page::pageRequested, this, &MainWindow::showPage);
-    connect(page, &Page::pointRequested, this,
-            [this](const QString& id, const CollectiveKey& key, TimeRange range,
-                   std::optional<RankId> preferred) {
-                this->page(id)->pointAt(key, range, preferred);
-            });
+    connect(page, &Page::pointRequested, this, [this](const QString& id, const Pointed& pointed) {
+        this->page(id)->pointAt(pointed);
+    });
     connect(page, &Page::fillInRequested, this,
             [this](const QString& id, const run::RunConfig& config) {
                 this->page(id)->fillIn(config);
@@ -171,6 +169,7 @@ void MainWindow::addWindowCommands() {
                    {QKeySequence(u"Alt+Right"_s)}, [this] { m_selection.goForward(); });
     m_commands.add(u"clear"_s, window, tr("Clear the selection"),
                    {QKeySequence(u"Ctrl+Backspace"_s)}, [this] { m_selection.clear(); });
+    addStepCommands();
     m_commands.add(u"keys"_s, window, tr("All keys"),
                    {QKeySequence(u"?"_s), QKeySequence(u"Shift+?"_s), QKeySequence::HelpContents},
                    [this] { (new KeySheet(m_commands, this))->show(); });
@@ -184,6 +183,32 @@ void MainWindow::addWindowCommands() {
     m_commands.add(u"run.stop"_s, tr("Run"), tr("Stop after this step"), {},
                    [this] { m_session.stop(); });
     m_commands.add(u"run.kill"_s, tr("Run"), tr("Kill at once"), {}, [this] { m_session.kill(); });
+}
+
+void MainWindow::addStepCommands() {
+    const auto add = [this](const char* id, const QString& name, const char* key, StepWalk walk,
+                            const QString& none) {
+        m_commands.add(QString::fromLatin1(id), tr("Steps"), name,
+                       {QKeySequence(QString::fromLatin1(key))},
+                       [this, walk, none] { walkSteps(walk, none); });
+    };
+    add("step.next", tr("Next step"), "Ctrl+PgDown", StepWalk::kNext, tr("This is the last step"));
+    add("step.previous", tr("Previous step"), "Ctrl+PgUp", StepWalk::kPrevious,
+        tr("This is the first step"));
+    add("step.faster", tr("Slowest step, then the next slowest"), "Ctrl+Shift+PgDown",
+        StepWalk::kFaster, tr("This is the fastest step"));
+    add("step.slower", tr("Next slower step"), "Ctrl+Shift+PgUp", StepWalk::kSlower,
+        tr("This is the slowest step"));
+}
+
+void MainWindow::walkSteps(StepWalk walk, const QString& none) {
+    const RecordingPtr recording = m_loader.recording();
+    if (!recording || recording->summary.steps.empty())
+        return m_status->setMessage(tr("No steps are recorded"));
+    if (!recording->analysed) return;
+    const auto step = recording->stepBeside(m_selection.current(), walk);
+    if (!step) return m_status->setMessage(none);
+    m_selection.selectSteps({*step, *step});
 }
 
 void MainWindow::connectBars() {

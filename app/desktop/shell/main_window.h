@@ -73,6 +73,8 @@ private:
     void addPage(const PageEntry& entry);
     void addPageCommands();
     void addWindowCommands();
+    void addStepCommands();
+    void walkSteps(StepWalk walk, const QString& none);
     void addKeyNotes();
     void connectBars();
     void connectLoader();

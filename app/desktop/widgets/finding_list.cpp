@@ -93,7 +93,7 @@ QWidget* FindingList::rowOf(const Finding& finding) {
         show->setProperty("link", true);
         show->setAccessibleName(tr("Show: %1").arg(finding.title));
         connect(show, &QPushButton::clicked, this,
-                [this, finding] { Q_EMIT evidenceRequested(finding.page, finding.evidence); });
+                [this, finding] { Q_EMIT evidenceRequested(finding); });
         layout->addWidget(show, 0, Qt::AlignTop);
     }
     return row;

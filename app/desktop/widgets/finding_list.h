@@ -21,7 +21,7 @@ public:
     void setFindings(const std::vector<Finding>& findings, const std::vector<QString>& verdicts);
 
 Q_SIGNALS:
-    void evidenceRequested(const QString& page, const shardscope::desktop::Selection& selection);
+    void evidenceRequested(const shardscope::desktop::Finding& finding);
 
 private:
     QWidget* rowOf(const Finding& finding);

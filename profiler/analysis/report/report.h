@@ -197,6 +197,12 @@ struct Judged {
     std::vector<std::string> unknown;  ///< what they could not look at and why, a phrase each
 };
 
+/// A step that took much longer than the rest (slow_steps.h).
+struct SlowStepFound {
+    StepIndex step;
+    std::string why;  ///< sentences: who was late, what took longer; or why that is unknown
+};
+
 /// How much of the run's steps ledger, overlap, devices and findings stand on.
 struct StepBasis {
     std::int32_t steps = 0;     ///< recorded
@@ -246,7 +252,7 @@ struct Report {
     Completeness completeness;
     std::vector<RunFinding> findings;  ///< most severe first, then by cost; none of a healthy run
     Judged judged;
-    std::vector<StepIndex> slowSteps;  ///< that took much longer than the rest (slow_steps.h)
+    std::vector<SlowStepFound> slowSteps;  ///< by step
     std::vector<Diagnostic> diagnostics;
     std::vector<ProcessFacts> processes;  ///< of a recorded program, by start
     std::uint64_t events = 0;

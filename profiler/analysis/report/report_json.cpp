@@ -342,7 +342,11 @@ std::string toJson(const Report& report) {
                       {"left_out", report.basis.leftOut}};
     json["findings"] = findingsJson(report);
     json["slow_steps"] = Json::array();
-    for (const StepIndex step : report.slowSteps) json["slow_steps"].push_back(step.value);
+    json["slow_step_reasons"] = Json::array();
+    for (const SlowStepFound& slow : report.slowSteps) {
+        json["slow_steps"].push_back(slow.step.value);
+        json["slow_step_reasons"].push_back({{"step", slow.step.value}, {"why", slow.why}});
+    }
     json["judged"] = {{"enough", report.judged.enough},
                       {"unknown", report.judged.unknown},
                       {"could_not_tell", report.judged.unknown}};

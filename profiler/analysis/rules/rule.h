@@ -127,8 +127,8 @@ constexpr auto wordsOf(SlowReason) {
 }
 /// "slow-step": steps that slow_steps.h names, the slowest first, the others by reason. A note
 /// where all but a little of what they cost is the machine's: cores taken, or all ranks slower at
-/// the same work.
-[[nodiscard]] MaybeFinding findSlowStep(const RuleInput& input);
+/// the same work. `each`: all of them by step, with the reason.
+[[nodiscard]] MaybeFinding findSlowStep(const RuleInput& input, std::vector<SlowStepFound>& each);
 
 /// "slow-stretch": steps that follow each other and take longer than the rest. A note where it is
 /// the machine, as above.

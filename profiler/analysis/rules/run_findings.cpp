@@ -40,7 +40,7 @@ bool comesFirst(const RunFinding& a, const RunFinding& b) {
     return a.cost.value_or(Duration{}) > b.cost.value_or(Duration{});
 }
 
-std::vector<RunFinding> findingsOf(const RuleInput& input) {
+std::vector<RunFinding> findingsOf(const RuleInput& input, std::vector<SlowStepFound>& slow) {
     std::vector<RunFinding> found;
     add(findCoresTaken(input), found);
     auto late = findLateRank(input, input.steps);
@@ -51,7 +51,7 @@ std::vector<RunFinding> findingsOf(const RuleInput& input) {
         add(std::move(late), found);
     add(findSlowLink(input), found);
     if (stretch && !isTold(*stretch, found)) found.push_back(std::move(*stretch));
-    add(findSlowStep(input), found);
+    add(findSlowStep(input, slow), found);
     auto collective = findLateCollective(input);
     if (!collective) add(findExposedCommunication(input), found);
     add(std::move(collective), found);
@@ -147,8 +147,9 @@ Judged judgedBy(const RuleInput& input) {
 }  // namespace
 
 RunFindings runFindings(const RuleInput& input) {
-    RunFindings findings{findingsOf(input), judgedBy(input), {}};
-    for (const SlowStep& each : input.slow.slow) findings.slowSteps.push_back(each.step);
+    RunFindings findings;
+    findings.found = findingsOf(input, findings.slowSteps);
+    findings.judged = judgedBy(input);
     return findings;
 }
 

@@ -13,7 +13,7 @@ struct RuleInput;
 struct RunFindings {
     std::vector<RunFinding> found;  ///< most severe first, then by cost
     Judged judged;
-    std::vector<StepIndex> slowSteps;
+    std::vector<SlowStepFound> slowSteps;  ///< by step
 };
 /// Of a run that was cut short, or of which rules see too little, nothing may be said to stand out.
 [[nodiscard]] RunFindings runFindings(const RuleInput& input);

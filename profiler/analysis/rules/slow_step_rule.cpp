@@ -122,17 +122,26 @@ std::string groupedText(const std::vector<Judgement>& judged) {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string whyText(const Judgement& worst) {
-    const auto& reason = *entryOf(worst.reason);
-    if (!worst.hasDetail && worst.reason == SlowReason::kUnknown)
-        return " Why is unknown: it was recorded without detail.";
-    std::string text = worst.rank ? fmt::format(" Rank {} was late", worst.rank->value)
-                                  : std::string(" No single rank was late");
-    if (worst.reason == SlowReason::kCoresTaken && worst.hasDetail)
-        return fmt::format("{}. Why: {} ({:.0f} % of what it took more). {}", text, reason.word,
-                           100 * worst.taken.share(), reason.definition);
-    return fmt::format("{} Why: {}. {}", worst.hasDetail ? text + '.' : std::string(), reason.word,
-                       reason.definition);
+std::string whyText(const Judgement& slow) {
+    if (!slow.hasDetail && slow.reason == SlowReason::kUnknown)
+        return "Why is unknown: it was recorded without detail.";
+    const auto& reason = *entryOf(slow.reason);
+    const std::string late = !slow.hasDetail ? ""
+                             : slow.rank     ? fmt::format("Rank {} was late. ", slow.rank->value)
+                                             : "No single rank was late. ";
+    const std::string share =
+        slow.reason == SlowReason::kCoresTaken && slow.hasDetail
+            ? fmt::format(" ({:.0f} % of what it took more)", 100 * slow.taken.share())
+            : "";
+    return fmt::format("{}Why: {}{}. {}", late, reason.word, share, reason.definition);
+}
+
+std::vector<SlowStepFound> reasonsOf(const std::vector<Judgement>& judged) {
+    std::vector<SlowStepFound> found;
+    for (const Judgement& slow : judged) found.push_back({slow.step->step, whyText(slow)});
+    std::sort(found.begin(), found.end(),
+              [](const SlowStepFound& a, const SlowStepFound& b) { return a.step < b.step; });
+    return found;
 }
 
 /// Of all that are compared, over ranks, with detail or without.
@@ -145,17 +154,18 @@ Duration wallOfSteady(const RuleInput& input) {
 
 }  // namespace
 
-MaybeFinding findSlowStep(const RuleInput& input) {
+MaybeFinding findSlowStep(const RuleInput& input, std::vector<SlowStepFound>& each) {
     if (input.slow.slow.empty()) return std::nullopt;
     const std::vector<Judgement> judged = judgeAll(input);
+    each = reasonsOf(judged);
     const Judgement& worst = judged.front();
     const Duration wall = worst.step->range.duration();
     const Duration median{static_cast<std::int64_t>(input.slow.medianNs)};
     Duration cost, unexplained;
-    for (const Judgement& each : judged) {
-        const Duration longer = each.step->range.duration() - median;
+    for (const Judgement& slow : judged) {
+        const Duration longer = slow.step->range.duration() - median;
         cost += longer;
-        if (!each.isMachine) unexplained += longer;
+        if (!slow.isMachine) unexplained += longer;
     }
     const auto ranks = static_cast<std::int64_t>(std::max<std::size_t>(1, input.ranks.size()));
     RunFinding finding;
@@ -165,7 +175,7 @@ MaybeFinding findSlowStep(const RuleInput& input) {
     if (judged.size() > 1)
         finding.title += fmt::format("; {} more of {} steps took over {:.0f} x", judged.size() - 1,
                                      input.slow.steps, kSlowStepFactor);
-    finding.detail = fmt::format("{} instead of {}.{}", durationText(wall), durationText(median),
+    finding.detail = fmt::format("{} instead of {}. {}", durationText(wall), durationText(median),
                                  whyText(worst));
     if (judged.size() > 1) finding.detail += fmt::format(" The others: {}.", groupedText(judged));
     finding.remedy = worst.reason == SlowReason::kUnknown

@@ -5,9 +5,12 @@
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <map>
 #include <set>
+#include <utility>
 
 namespace shardscope::analysis {
 namespace {
@@ -306,6 +309,44 @@ LedgerParts medianParts(const std::vector<LedgerRow>& rows, RankId rank) {
         if (!values.empty()) medians[part] = {medianOf(std::move(values))};
     }
     return medians;
+}
+
+std::optional<AgainstMedian> againstMedian(const std::vector<LedgerRow>& rows, StepIndex step,
+                                           const std::vector<StepIndex>& among,
+                                           const std::vector<RankId>& ranks) {
+    struct OfRank {
+        const LedgerRow* own = nullptr;
+        std::vector<LedgerRow> others;
+    };
+    std::map<RankId, OfRank> byRank;
+    for (const LedgerRow& row : rows) {
+        if (!ranks.empty() && !std::binary_search(ranks.begin(), ranks.end(), row.rank)) continue;
+        if (row.step == step)
+            byRank[row.rank].own = &row;
+        else if (std::binary_search(among.begin(), among.end(), row.step))
+            byRank[row.rank].others.push_back(row);
+    }
+    AgainstMedian sum{step};
+    for (const auto& [rank, of] : byRank) {
+        if (of.own == nullptr || of.others.empty()) continue;
+        std::vector<Duration> walls;
+        for (const LedgerRow& row : of.others) walls.push_back(row.wall);
+        const LedgerParts medians = medianParts(of.others, rank);
+        for (std::size_t part = 0; part < medians.size(); ++part) {
+            sum.parts[part] += of.own->parts[part];
+            sum.medians[part] += medians[part];
+        }
+        sum.wall += of.own->wall;
+        sum.medianWall += medianOf(std::move(walls));
+        sum.others = std::max(sum.others, of.others.size());
+        ++sum.ranks;
+    }
+    if (sum.ranks == 0) return std::nullopt;
+    for (LedgerParts* parts : {&sum.parts, &sum.medians})
+        for (Duration& part : *parts) part.ns /= sum.ranks;
+    sum.wall.ns /= sum.ranks;
+    sum.medianWall.ns /= sum.ranks;
+    return sum;
 }
 
 LedgerParts sumOfParts(const std::vector<LedgerRow>& rows) {

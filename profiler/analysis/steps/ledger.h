@@ -27,6 +27,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace shardscope::analysis {
@@ -135,6 +136,21 @@ inline constexpr const char* kReductionKey = "blocked_reduction_ns";
 [[nodiscard]] Duration takenFrom(const LedgerParts& parts);
 /// Each part's median over the rows of a rank; zero without rows.
 [[nodiscard]] LedgerParts medianParts(const std::vector<LedgerRow>& rows, RankId rank);
+/// One step against the others, means over the ranks that have it. Medians of parts do not add up
+/// to the median step.
+struct AgainstMedian {
+    StepIndex step;
+    std::int64_t ranks = 0;
+    std::size_t others = 0;  ///< steps that the medians are of
+    Duration wall, medianWall;
+    LedgerParts parts{}, medians{};  ///< of the step, of the others by rank
+};
+/// `among`: ascending, the steps that are compared (Report::steady). `ranks`: of which; none: all.
+/// None where the step has no row, or no other is among them.
+[[nodiscard]] std::optional<AgainstMedian> againstMedian(const std::vector<LedgerRow>& rows,
+                                                         StepIndex step,
+                                                         const std::vector<StepIndex>& among,
+                                                         const std::vector<RankId>& ranks);
 /// Over all rows.
 [[nodiscard]] LedgerParts sumOfParts(const std::vector<LedgerRow>& rows);
 [[nodiscard]] Duration sumOfWalls(const std::vector<LedgerRow>& rows);

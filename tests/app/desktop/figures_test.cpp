@@ -250,7 +250,7 @@ TEST_P(FiguresTest, HeadlineCardAndTableSayTheSameShare) {
     if (ledger.empty()) return;
     const QString headline = overviewHeadline(*whole, ledger);
     double shares = 0;
-    for (const auto& row : partsRows(ledger)) {
+    for (const auto& row : partsRows(*whole)) {
         const TableCell& share = row[row.size() - 2];
         shares += share.sortKey;
         if (row[0].text == u"compute"_s) {

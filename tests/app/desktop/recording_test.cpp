@@ -3,6 +3,7 @@
 #include "app/desktop/loading/load_recording.h"
 #include "app/desktop/loading/part_loader.h"
 #include "app/desktop/loading/recording_loader.h"
+#include "app/desktop/models/curves.h"
 #include "app/desktop/models/recording_texts.h"
 #include "app/desktop/models/step_split.h"
 #include "app/desktop/models/training_figures.h"
@@ -25,6 +26,8 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <optional>
+#include <set>
 #include <stdexcept>
 
 namespace shardscope::desktop {
@@ -251,6 +254,55 @@ TEST_F(LoaderTest, AStepIsSelectedByItsNumberWithoutItsNeighbours) {
     }
 }
 
+TEST_F(LoaderTest, AStepIsSetAgainstTheMedianAndStandsAmongTheOthers) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    Selection selection;
+    selection.steps = StepSpan{{5}, {5}};
+    const PartPtr part = partOf(recording, selection);
+    ASSERT_TRUE(part->against);
+    const QString headline = overviewHeadline(*part, part->figures->ledger);
+    EXPECT_TRUE(headline.startsWith(u"Step 5 took "_s)) << headline.toStdString();
+    EXPECT_TRUE(headline.contains(u" × the median of "_s)) << headline.toStdString();
+    EXPECT_EQ(part->around.size(), part->figures->ledger.ranks.size());
+    for (const StepSums& sums : part->around) EXPECT_EQ(sums.columns.size(), 10U);
+    const auto columns = partsColumns(*part);
+    const auto rows = partsRows(*part);
+    ASSERT_FALSE(rows.empty());
+    EXPECT_EQ(rows.front().size(), columns.size());
+    EXPECT_EQ(columns[columns.size() - 4].title, u"median step"_s);
+    EXPECT_EQ(columns[columns.size() - 3].title, u"difference"_s);
+    EXPECT_FALSE(wholePart(recording)->against);
+}
+
+TEST_F(LoaderTest, StepsAreWalkedByNumberAndBySpeed) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    const auto beside = [&](std::optional<std::int32_t> step, StepWalk walk) {
+        Selection selection;
+        if (step) selection.steps = StepSpan{{*step}, {*step}};
+        const auto found = recording->stepBeside(selection, walk);
+        return found ? found->value : -1;
+    };
+    EXPECT_EQ(beside({}, StepWalk::kNext), 0);
+    EXPECT_EQ(beside({}, StepWalk::kPrevious), 9);
+    EXPECT_EQ(beside(4, StepWalk::kNext), 5);
+    EXPECT_EQ(beside(4, StepWalk::kPrevious), 3);
+    EXPECT_EQ(beside(9, StepWalk::kNext), -1);
+    EXPECT_EQ(beside(0, StepWalk::kPrevious), -1);
+    std::set<int> seen;
+    double before = 1e300;
+    for (int step = beside({}, StepWalk::kFaster); step >= 0;
+         step = beside(step, StepWalk::kFaster)) {
+        EXPECT_TRUE(seen.insert(step).second);
+        const double time = recording->figures->curves.times[step].y();
+        EXPECT_LE(time, before);
+        before = time;
+    }
+    EXPECT_EQ(seen.size(), 10U) << "from the slowest to the fastest";
+    EXPECT_EQ(beside(beside({}, StepWalk::kSlower), StepWalk::kSlower), -1);
+}
+
 TEST_F(LoaderTest, ASelectionWithoutAWholeStepSaysSo) {
     const RecordingPtr recording = open();
     ASSERT_TRUE(recording);
@@ -290,7 +342,7 @@ TEST(StepSplitTest, ManyStepsShareColumnsAndNoneIsLost) {
             row.parts[analysis::at(analysis::LedgerPart::kCompute)] = {(1 + rank) * 1'000'000};
         }
     }
-    const StepSplit split = stepSplit(sumSteps(rows));
+    const StepSplit split = stepSplit(sumSteps(rows, {}));
     ASSERT_EQ(split.columns.size(), split.steps.size());
     EXPECT_LE(split.columns.size(), 1000U);
     std::int32_t next = 0;
@@ -301,6 +353,24 @@ TEST(StepSplitTest, ManyStepsShareColumnsAndNoneIsLost) {
     }
     EXPECT_EQ(next, 2'500);
     ASSERT_EQ(split.legend.size(), 1U);
+}
+
+TEST(StepSplitTest, StepsWithoutDetailHaveColumnsToo) {
+    std::vector<analysis::LedgerRow> rows(1);
+    rows[0].step = {1};
+    rows[0].parts[analysis::at(analysis::LedgerPart::kCompute)] = {2'000'000};
+    std::vector<StepFacts> steps(2);
+    steps[0].step = {0};
+    steps[0].end = {7'000'000};
+    steps[1].step = {1};
+    steps[1].end = {2'000'000};
+    const StepSplit split = stepSplit(sumSteps(rows, steps));
+    ASSERT_EQ(split.columns.size(), 2U);
+    EXPECT_DOUBLE_EQ(split.columns[0].sum(), 7);
+    EXPECT_TRUE(split.columns[0].segments.front().pale);
+    EXPECT_DOUBLE_EQ(split.columns[1].sum(), 2);
+    ASSERT_EQ(split.legend.size(), 2U);
+    EXPECT_EQ(split.legend[1].text, u"without detail"_s);
 }
 
 TEST_F(LoaderTest, CollectiveDetailsHoldTheArrivalsOfAllRanks) {

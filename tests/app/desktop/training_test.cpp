@@ -95,7 +95,7 @@ TEST(TrainingModel, SpeaksOfTheSelectedSteps) {
 TEST(TrainingModel, MarksSlowStepsAndShowsTheLossScaleOnlyWhereRecorded) {
     OpenRecording recording = tenSteps();
     EXPECT_EQ(metricCharts(recording).size(), 5U);
-    recording.report.slowSteps = {StepIndex{7}};
+    recording.report.slowSteps = {{StepIndex{7}, {}}};
     analysis::RunFinding stretch;
     stretch.code = "slow-stretch";
     stretch.steps = {StepIndex{1}, StepIndex{2}};
@@ -138,7 +138,8 @@ TEST(TrainingModel, SpeedIsOfTheSelectedRanksAndLossOfAll) {
     EXPECT_EQ(chartOf(u"step_time"_s, first).title, u"Step time, of 1 of 2 ranks"_s);
     EXPECT_EQ(chartOf(u"loss"_s, first).title, u"Loss, of all ranks"_s);
     EXPECT_EQ(firstOf(u"loss"_s, first), firstOf(u"loss"_s, {}));
-    EXPECT_EQ(spreads(recording, recording.report, second)[1].marks.front().text, u"median 0.200"_s);
+    EXPECT_EQ(spreads(recording, recording.report, second)[1].marks.front().text,
+              u"median 0.200"_s);
 }
 
 TEST(TrainingModel, SmoothedCurvesKeepTheirOwnBehindThem) {

@@ -426,7 +426,7 @@ void CommunicationPage::showInTimeline(int row) {
     const TimeRange range = transfer.range;
     const auto late = transfer.late;
     showElsewhere(page_ids::kTimeline, wanted);
-    Q_EMIT pointRequested(page_ids::kTimeline, key, range, late);
+    Q_EMIT pointRequested(page_ids::kTimeline, {key, range, late});
 }
 
 }  // namespace shardscope::desktop

@@ -149,7 +149,7 @@ DashboardTile ledgerTile(const SelectedPart& part) {
 DashboardTile splitTile(const SelectedPart& part) {
     StepSplit split = stepSplit(part.figures->ledger.steps);
     const QString title = u"Each step, by what it was spent on"_s;
-    if (split.columns.empty()) return absent(title, withoutPhases(part));
+    if (part.figures->ledger.empty()) return absent(title, withoutPhases(part));
     return {title, u"Mean over the ranks."_s,
             ColumnsTile{std::move(split.columns), std::move(split.legend)}};
 }

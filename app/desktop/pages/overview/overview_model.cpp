@@ -122,6 +122,48 @@ QString ledgerHeadline(const LedgerView& ledger) {
         formatDuration(blocked), formatDuration(wall), basis);
 }
 
+/// "waiting for a core +1.20 s, compute +302 ms": what makes up most of the difference, in its
+/// direction.
+QString differencesText(const analysis::AgainstMedian& against) {
+    constexpr std::size_t kMost = 2;
+    constexpr double kLeast = 0.02;  // of the median step
+    const bool longer = against.wall >= against.medianWall;
+    std::vector<std::pair<Duration, LedgerPart>> parts;
+    for (const LedgerPart part : kAll<LedgerPart>) {
+        const Duration more = against.parts[at(part)] - against.medians[at(part)];
+        const bool counts = share({std::abs(more.ns)}, against.medianWall) >= kLeast;
+        if (counts && (more.ns > 0) == longer) parts.emplace_back(more, part);
+    }
+    std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+        return std::abs(a.first.ns) > std::abs(b.first.ns);
+    });
+    if (parts.size() > kMost) parts.resize(kMost);
+    QStringList said;
+    for (const auto& [more, part] : parts)
+        said << u"%1 %2"_s.arg(QString::fromLatin1(toWord(part)), formatSignedDuration(more));
+    return said.join(u", "_s);
+}
+
+/// Of one step, as slow steps are named: from the first rank's beginning to the last one's end.
+QString stepHeadline(const SelectedPart& part, StepIndex step) {
+    const auto& times = part.recording->figures->curves.times;
+    const auto found = std::find_if(times.begin(), times.end(), [step](const QPointF& time) {
+        return time.x() == static_cast<double>(step.value);
+    });
+    if (found == times.end()) return {};
+    const auto duration = [](double ms) { return formatDuration({std::llround(ms * 1e6)}); };
+    QString said = u"Step %1 took %2"_s.arg(step.value).arg(duration(found->y()));
+    const auto& report = part.recording->report;
+    if (report.stepSecondsMedian && *report.stepSecondsMedian > 0) {
+        const double median = *report.stepSecondsMedian * 1e3;
+        said += u", %1 × the median of %2 (%3)"_s.arg(formatNumber(found->y() / median))
+                    .arg(report.steadySteps)
+                    .arg(duration(median));
+    }
+    const QString differences = part.against ? differencesText(*part.against) : QString();
+    return said + (differences.isEmpty() ? u"."_s : u": "_s + differences + u'.');
+}
+
 using Facts = std::vector<std::pair<QString, QString>>;
 
 void addSettings(const OpenRecording& recording, Facts& facts) {
@@ -179,6 +221,8 @@ void addClocks(const analysis::HostClocks& clocks, Facts& facts) {
 QString overviewHeadline(const SelectedPart& part, const LedgerView& ledger) {
     if (!part.refusal.isEmpty())
         return u"Nothing to show for this selection: %1."_s.arg(part.refusal);
+    if (const auto step = oneStep(part.selection))
+        if (const QString said = stepHeadline(part, *step); !said.isEmpty()) return said;
     if (leadsWithCores(part))
         return u"Ranks were without a core for %1 of step time. "_s.arg(
                    formatPercent(part.report->cores.takenOfSteps())) +
@@ -203,6 +247,9 @@ QString overviewHeadline(const SelectedPart& part, const LedgerView& ledger) {
 QString overviewSubline(const SelectedPart& part) {
     const auto& report = *part.report;
     QStringList parts;
+    if (const auto step = oneStep(part.selection))
+        if (const auto* slow = findSlow(part.recording->report, *step))
+            parts << fromUtf8(slow->why);
     const auto finding = std::find_if(
         report.findings.begin(), report.findings.end(),
         [&](const auto& each) { return each.code != "cores-taken" || !leadsWithCores(part); });
@@ -219,12 +266,22 @@ QString overviewSubline(const SelectedPart& part) {
     return parts.join(u' ');
 }
 
-std::vector<TableColumn> partsColumns(const LedgerView& ledger) {
+std::vector<TableColumn> partsColumns(const SelectedPart& part) {
+    const LedgerView& ledger = part.figures->ledger;
     std::vector<TableColumn> columns{{QObject::tr("part"), {}, false, false, false, 192}};
-    for (RankId rank : ledger.ranks) {
-        columns.push_back({QObject::tr("rank %1").arg(rank.value),
-                           QObject::tr("of a step, mean of %1").arg(stepsText(ledger)), true, false,
-                           false, 88});
+    if (ledger.ranks.size() <= kMostRankBars)
+        for (RankId rank : ledger.ranks)
+            columns.push_back({QObject::tr("rank %1").arg(rank.value),
+                               QObject::tr("of a step, mean of %1").arg(stepsText(ledger)), true,
+                               false, false, 88});
+    if (part.against) {
+        columns.push_back({QObject::tr("median step"),
+                           QObject::tr("median of %1 other steady steps, mean over ranks")
+                               .arg(part.against->others),
+                           true, false, false, 104});
+        columns.push_back({QObject::tr("difference"),
+                           QObject::tr("of this step, mean over ranks, to that median"), true,
+                           false, false, 104});
     }
     columns.push_back({QObject::tr("of step time"),
                        QObject::tr("of all step time in the selection"), true, false, false, 104});
@@ -232,25 +289,33 @@ std::vector<TableColumn> partsColumns(const LedgerView& ledger) {
     return columns;
 }
 
-std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger) {
+std::vector<std::vector<TableCell>> partsRows(const SelectedPart& part) {
+    const LedgerView& ledger = part.figures->ledger;
     std::vector<std::vector<TableCell>> rows;
     std::vector<analysis::LedgerParts> means;
-    for (const LedgerSum& sum : ledger.ofRanks) means.push_back(sum.mean());
-    const auto& total = ledger.all.parts;
-    const Duration wall = ledger.all.wall;
-    for (LedgerPart part : kAll<LedgerPart>) {
-        if (total[at(part)].ns == 0) continue;
-        std::vector<TableCell> row{{QString::fromLatin1(toWord(part)), {}, 0, meaningOf(part)}};
-        for (const analysis::LedgerParts& mean : means) {
-            const Duration value = mean[at(part)];
-            row.push_back({formatDuration(value), u"%1 ns"_s.arg(formatCount(value.ns)),
-                           static_cast<double>(value.ns), Meaning::kNone});
+    if (ledger.ranks.size() <= kMostRankBars)
+        for (const LedgerSum& sum : ledger.ofRanks) means.push_back(sum.mean());
+    const auto timeCell = [](Duration value, const QString& text) {
+        return TableCell{text, u"%1 ns"_s.arg(formatCount(value.ns)), static_cast<double>(value.ns),
+                         Meaning::kNone};
+    };
+    for (LedgerPart each : kAll<LedgerPart>) {
+        const Duration sum = ledger.all.parts[at(each)];
+        const Duration median = part.against ? part.against->medians[at(each)] : Duration{};
+        if (sum.ns == 0 && median.ns == 0) continue;
+        std::vector<TableCell> row{{QString::fromLatin1(toWord(each)), {}, 0, meaningOf(each)}};
+        for (const analysis::LedgerParts& mean : means)
+            row.push_back(timeCell(mean[at(each)], formatDuration(mean[at(each)])));
+        if (part.against) {
+            row.push_back(timeCell(median, formatDuration(median)));
+            const Duration more = part.against->parts[at(each)] - median;
+            row.push_back(timeCell(more, formatSignedDuration(more)));
         }
-        const double fraction = share(total[at(part)], wall);
+        const double fraction = share(sum, ledger.all.wall);
         row.push_back({formatPercent(fraction),
-                       u"%1 of %2"_s.arg(formatDuration(total[at(part)]), formatDuration(wall)),
+                       u"%1 of %2"_s.arg(formatDuration(sum), formatDuration(ledger.all.wall)),
                        fraction, Meaning::kNone});
-        row.push_back({QString::fromLatin1(analysis::definition(part)), {}, 0, Meaning::kNone});
+        row.push_back({QString::fromLatin1(analysis::definition(each)), {}, 0, Meaning::kNone});
         rows.push_back(std::move(row));
     }
     return rows;

@@ -53,8 +53,9 @@ struct DeviceSums {
 [[nodiscard]] CardContent stepCard(const SelectedPart& part, const LedgerView& ledger);
 /// Of any recording.
 [[nodiscard]] CardContent memoryCard(const SelectedPart& part);
-[[nodiscard]] std::vector<TableColumn> partsColumns(const LedgerView& ledger);
-[[nodiscard]] std::vector<std::vector<TableCell>> partsRows(const LedgerView& ledger);
+/// Of one step also what the median of the others is and how much more it took.
+[[nodiscard]] std::vector<TableColumn> partsColumns(const SelectedPart& part);
+[[nodiscard]] std::vector<std::vector<TableCell>> partsRows(const SelectedPart& part);
 /// Name and value of the run's facts: configuration, host, file.
 [[nodiscard]] std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording);
 

@@ -23,6 +23,7 @@
 #include <QLabel>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -40,6 +41,24 @@ struct MadeHeatMap {
     HeatData map;
 };
 using HeatMapPtr = std::shared_ptr<const MadeHeatMap>;
+
+/// Of the selected ranks, with the steps that are not selected.
+std::vector<analysis::LedgerRow> rowsAround(const SelectedPart& part) {
+    std::vector<analysis::LedgerRow> rows;
+    for (const analysis::LedgerRow& row : part.recording->report.ledger)
+        if (part.selection.includes(row.rank)) rows.push_back(row);
+    return rows;
+}
+
+/// `steps`: of the columns.
+void showSelected(const SelectedPart& part, const std::vector<StepIndex>& steps, HeatData& map) {
+    const auto selected = part.recording->stepsOf(part.selection);
+    if (!part.selection.cutsTime() || !selected) return;
+    const auto from = std::lower_bound(steps.begin(), steps.end(), selected->first);
+    const auto to = std::upper_bound(from, steps.end(), selected->last);
+    map.shownFrom = static_cast<std::size_t>(from - steps.begin());
+    map.shownTo = static_cast<std::size_t>(to - steps.begin());
+}
 
 std::vector<QRectF> skeleton() {
     std::vector<QRectF> blocks;
@@ -124,7 +143,8 @@ QWidget* OverviewPage::buildSteps(QWidget* parent) {
         }
     });
     m_legend = new Legend(m_stepBlock);
-    layout->addWidget(sectionLabel(tr("Where a step goes"), m_stepBlock));
+    m_barsTitle = sectionLabel(tr("Where a step goes"), m_stepBlock);
+    layout->addWidget(m_barsTitle);
     layout->addWidget(m_bars);
     layout->addWidget(m_legend);
     layout->addSpacing(kGap);
@@ -211,9 +231,7 @@ QWidget* OverviewPage::buildSide(QWidget* parent) {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGap);
     m_findings = new FindingList(side);
-    connect(
-        m_findings, &FindingList::evidenceRequested, this,
-        [this](const QString& page, const Selection& evidence) { showElsewhere(page, evidence); });
+    connect(m_findings, &FindingList::evidenceRequested, this, &OverviewPage::showFinding);
     m_facts = new DetailList(side);
     m_facts->setWraps(true, 96);
     layout->addWidget(sectionLabel(tr("Findings"), side));
@@ -254,7 +272,7 @@ void OverviewPage::present() {
     presentCards(cardsOf(part(), ledger(), m_targets));
     presentLedger();
     presentDevices();
-    m_parts->setTable(partsColumns(ledger()), partsRows(ledger()));
+    m_parts->setTable(partsColumns(part()), partsRows(part()));
     m_findings->setFindings(findings(part()), verdicts(part()));
     m_facts->setRows(runFacts(recording()));
     m_importTitle->setVisible(!recording().importFacts.empty());
@@ -277,17 +295,16 @@ const LedgerView& OverviewPage::ledger() const {
 void OverviewPage::presentLedger() {
     const bool any = !ledger().empty();
     const bool many = ledger().ranks.size() > kMostRankBars;
-    m_stepBlock->setVisible(any);
-    m_partsBlock->setVisible(any && !many);
-    m_bars->setVisible(!many);
-    m_legend->setVisible(!many);
+    m_stepBlock->setVisible(any || !ledger().steps.columns.empty());
+    m_barsTitle->setVisible(any);
+    m_partsBlock->setVisible(any && (!many || part().against));
+    m_bars->setVisible(any && !many);
     m_heat->setVisible(many);
     m_stepRow->setVisible(!many);
     m_steps->setVisible(!many);
     m_order->setVisible(any && many);
     m_choice->setVisible(any && (many || ledger().ranks.size() > 1));
     m_bars->setBars(many ? std::vector<StackedBar>{} : ledgerBars(ledger()));
-    m_legend->setEntries(ledgerLegend(ledger()));
     if (many)
         offerParts();
     else
@@ -361,6 +378,7 @@ void OverviewPage::presentCards(const std::vector<CardContent>& cards) {
 }
 
 void OverviewPage::presentSteps() {
+    if (!m_shown) return;
     const int index = m_choice->currentIndex();
     if (ledger().ranks.size() > kMostRankBars) {
         const auto choices = heatChoices(ledger());
@@ -372,8 +390,10 @@ void OverviewPage::presentSteps() {
             [part = m_shown, choice = choices[static_cast<std::size_t>(index)], order](
                 const auto&, const auto&, const auto&) -> Result<HeatMapPtr> {
                 auto made = std::make_shared<MadeHeatMap>();
-                made->axes = ledgerAxes(part->report->ledger, choice, order);
-                made->map = ledgerHeat(part->report->ledger, choice, made->axes);
+                const auto rows = rowsAround(*part);
+                made->axes = ledgerAxes(rows, choice, order);
+                made->map = ledgerHeat(rows, choice, made->axes);
+                showSelected(*part, made->axes.steps, made->map);
                 return HeatMapPtr(std::move(made));
             },
             [this](const HeatMapPtr& made) {
@@ -382,14 +402,25 @@ void OverviewPage::presentSteps() {
             });
     }
     m_heatMap.forget();
-    if (index < 0 || index >= static_cast<int>(ledger().ranks.size())) {
-        m_columnSteps.clear();
-        m_steps->setColumns({});
-        return;
-    }
-    StepSplit split = stepSplit(ledger().byRanks[static_cast<std::size_t>(index)]);
+    StepSplit split = stepSplit(stepsToShow(index));
     m_columnSteps = std::move(split.steps);
+    const auto selected = recording().stepsOf(m_shown->selection);
+    if (m_shown->selection.cutsTime())
+        for (std::size_t i = 0; i < m_columnSteps.size(); ++i)
+            split.columns[i].emphasised = selected && m_columnSteps[i].first <= selected->last &&
+                                          selected->first <= m_columnSteps[i].last;
+    m_legend->setVisible(!split.legend.empty());
+    m_legend->setEntries(std::move(split.legend));
     m_steps->setColumns(std::move(split.columns));
+}
+
+/// All steps of the recording, whatever is selected: of the rank that was chosen, else the mean.
+const StepSums& OverviewPage::stepsToShow(int choice) const {
+    const bool ofRank = choice >= 0 && choice < static_cast<int>(ledger().ranks.size());
+    const auto place = static_cast<std::size_t>(ofRank ? choice : 0);
+    const std::vector<StepSums>& around = m_shown->around;
+    if (!around.empty()) return around[std::min(place, around.size() - 1)];
+    return ofRank ? ledger().byRanks[place] : ledger().steps;
 }
 
 void OverviewPage::selectStep(int column) {

@@ -53,6 +53,7 @@ private:
     void placeCards();
     void presentCards(const std::vector<CardContent>& cards);
     void presentSteps();
+    [[nodiscard]] const StepSums& stepsToShow(int choice) const;
     void selectStep(int column);
     void selectCell(int row, int column);
 
@@ -68,7 +69,7 @@ private:
     HeatMap* m_heat = nullptr;  ///< instead of bars, of many ranks
     Topic m_heatMap;
     LedgerHeat m_heatAxes;  ///< of the map that is shown
-    QLabel* m_stepRow = nullptr;
+    QLabel *m_barsTitle = nullptr, *m_stepRow = nullptr;
     QComboBox* m_order = nullptr;     ///< of the heat map's ranks
     QComboBox* m_choice = nullptr;    ///< the rank of the columns, or the part of the heat map
     QWidget* m_traceBlock = nullptr;  ///< only of imported traces

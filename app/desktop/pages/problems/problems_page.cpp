@@ -235,7 +235,7 @@ void ProblemsPage::presentLists() {
         auto* list = new FindingList(m_notices);
         list->setNamesSeverity(true);
         list->setFindings(group.findings, {});
-        connect(list, &FindingList::evidenceRequested, this, &ProblemsPage::showElsewhere);
+        connect(list, &FindingList::evidenceRequested, this, &ProblemsPage::showFinding);
         m_noticeLayout->addWidget(list);
         m_noticeLayout->addSpacing(kGap);
     }

@@ -67,6 +67,11 @@ enum class LinkKind : std::uint8_t {
     kPeer,      ///< the same collective on another rank
     kArrow,     ///< of an imported trace
 };
+/// A slice, and the lane that it lies on.
+struct FoundSlice {
+    LaneAddress key;
+    SliceView slice;
+};
 /// A slice that another is joined with.
 struct LinkedSlice {
     LaneAddress key;

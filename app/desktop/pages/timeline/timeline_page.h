@@ -28,8 +28,7 @@ class TimelinePage : public RecordingPage {
 public:
     [[nodiscard]] static PageEntry entry();
     explicit TimelinePage(PageContext& context, QWidget* parent = nullptr);
-    void pointAt(const CollectiveKey& key, TimeRange range,
-                 std::optional<RankId> preferred) override;
+    void pointAt(const Pointed& pointed) override;
     [[nodiscard]] SlicePanel& panel() const { return *m_panel; }
     [[nodiscard]] TimelineCanvas& canvas() const { return *m_canvas; }
     [[nodiscard]] Minimap& minimap() const { return *m_minimap; }

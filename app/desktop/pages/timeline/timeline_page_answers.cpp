@@ -5,9 +5,21 @@
 #include "app/desktop/pages/timeline/details/slice_panel.h"
 #include "app/desktop/pages/timeline/tables/timeline_tables.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
+#include "app/desktop/pages/timeline/timeline_query.h"
 #include "app/desktop/pages/timeline/tracks/minimap.h"
 
+#include <algorithm>
+
 namespace shardscope::desktop {
+namespace {
+
+/// With a little of what lies beside it, so that it can be seen to begin and to end.
+TimeRange around(TimeRange range) {
+    const Duration margin{std::max<std::int64_t>(range.duration().ns / 10, 1'000)};
+    return {range.begin - margin, range.end + margin};
+}
+
+}  // namespace
 
 void TimelinePage::askForHeadline(bool tooFar) {
     const QString far = tooFar ? tr(" · select a shorter range for its table: all of it would have "
@@ -140,14 +152,15 @@ void TimelinePage::goToSameCollective(int rankStep) {
         });
 }
 
-void TimelinePage::pointAt(const CollectiveKey& key, TimeRange range,
-                           std::optional<RankId> preferred) {
+void TimelinePage::pointAt(const Pointed& pointed) {
+    if (!pointed.collective && !pointed.range.empty()) m_canvas->setView(around(pointed.range));
     m_neighbour.ask(
-        [key, range, preferred, among = selection().current()](auto& reader, const auto& recording,
-                                                               const auto&) {
-            return findCollective(reader, recording, key, range, among, preferred);
+        [pointed, among = selection().current()](auto& reader, const auto& recording, const auto&) {
+            return pointed.collective ? findCollective(reader, recording, *pointed.collective,
+                                                       pointed.range, among, pointed.rank)
+                                      : findLongest(reader, recording, pointed.range, pointed.rank);
         },
-        [this](const std::optional<CollectiveSlice>& found) {
+        [this](const std::optional<FoundSlice>& found) {
             if (found) m_canvas->selectSlice(found->key, found->slice);
         });
 }

@@ -340,6 +340,28 @@ Result<SliceView> loadSlice(storage::RecordingReader& reader, const OpenRecordin
     return viewOf(reader, recording, *lane, span);
 }
 
+Result<std::optional<FoundSlice>> findLongest(storage::RecordingReader& reader,
+                                              const OpenRecording& recording, TimeRange range,
+                                              std::optional<RankId> rank) {
+    Duration longest;
+    std::optional<FoundSlice> found;
+    for (const LaneFacts& lane : recording.summary.lanes) {
+        if (lane.role != LaneRole::kCompute || (rank && lane.rank != *rank)) continue;
+        const auto spans = reader.spans(lane.rank, lane.lane, range);
+        if (!spans) return failure(spans);
+        const SpanEvent* best = nullptr;
+        for (const SpanEvent& span : *spans) {
+            const Duration within = span.range().intersection(range).duration();
+            if (within <= longest) continue;
+            longest = within;
+            best = &span;
+        }
+        if (best != nullptr)
+            found = FoundSlice{{lane.rank, lane.lane}, viewOf(reader, recording, lane, *best)};
+    }
+    return found;
+}
+
 Result<std::optional<SliceView>> loadNeighbour(storage::RecordingReader& reader,
                                                const OpenRecording& recording,
                                                const NeighbourQuery& query,

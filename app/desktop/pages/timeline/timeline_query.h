@@ -31,6 +31,12 @@ Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
 Result<SliceView> loadSlice(storage::RecordingReader& reader, const OpenRecording& recording,
                             LaneAddress key, const SpanEvent& span);
 
+/// What ranks did longest within `range` on the thread of their steps, or, of a trace, on a stream
+/// that computes; of `rank`, where one is named. nullopt: nothing is there.
+Result<std::optional<FoundSlice>> findLongest(storage::RecordingReader& reader,
+                                              const OpenRecording& recording, TimeRange range,
+                                              std::optional<RankId> rank);
+
 /// The span after (or before) the one that starts at `from` on the same lane and depth;
 /// nullopt at the end of the lane.
 struct NeighbourQuery {

@@ -293,7 +293,7 @@ void TrainingPage::presentSpreads() {
 
 void TrainingPage::presentSplit() {
     StepSplit split = stepSplit(part().figures->ledger.steps);
-    m_splitBlock->setVisible(!split.columns.empty());
+    m_splitBlock->setVisible(!part().figures->ledger.empty());
     m_splitLegend->setEntries(std::move(split.legend));
     m_split->setTitles(tr("ms, mean over ranks"), tr("step"));
     m_split->setColumns(std::move(split.columns));

@@ -183,6 +183,18 @@ void HeatMap::paintScale(QPainter& painter, const QRectF& area) const {
                     formatPercent(0));
 }
 
+/// Over the columns that do not stand out.
+void HeatMap::paintVeil(QPainter& painter, const QRectF& area) const {
+    if (m_map.shownTo <= m_map.shownFrom) return;
+    const double wide = area.width() / columns();
+    const double left = area.left() + wide * static_cast<double>(m_map.shownFrom);
+    const double right = area.left() + wide * static_cast<double>(m_map.shownTo);
+    QColor veil = Theme::of(this).window;
+    veil.setAlphaF(0.6F);
+    painter.fillRect(QRectF(area.topLeft(), QPointF(left, area.bottom())), veil);
+    painter.fillRect(QRectF(QPointF(right, area.top()), area.bottomRight()), veil);
+}
+
 void HeatMap::paint(QPainter& painter) {
     if (m_map.values.empty()) return;
     const QRectF area = plot();
@@ -190,6 +202,7 @@ void HeatMap::paint(QPainter& painter) {
     if (m_image.isNull() || m_imageFor != pixels) m_image = imageOf(m_map, pixels);
     m_imageFor = pixels;
     painter.drawImage(area, m_image);
+    paintVeil(painter, area);
     paintAxes(painter, area);
     paintScale(painter, area);
 }

@@ -39,6 +39,7 @@ protected:
 private:
     [[nodiscard]] int columns() const { return static_cast<int>(m_map.columns.size()); }
     void paintAxes(QPainter& painter, const QRectF& area) const;
+    void paintVeil(QPainter& painter, const QRectF& area) const;
     void paintScale(QPainter& painter, const QRectF& area) const;
 
     HeatData m_map;

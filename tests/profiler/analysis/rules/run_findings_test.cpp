@@ -94,7 +94,10 @@ TEST(RunFindings, NameAStepThatStandsOut) {
     ASSERT_EQ(report.findings.size(), 1u);
     EXPECT_EQ(report.findings[0].code, "slow-step");
     EXPECT_EQ(report.findings[0].steps, std::pair(StepIndex{9}, StepIndex{9}));
-    EXPECT_EQ(report.slowSteps, std::vector{StepIndex{9}});
+    ASSERT_EQ(report.slowSteps.size(), 1u);
+    EXPECT_EQ(report.slowSteps[0].step, StepIndex{9});
+    EXPECT_THAT(report.findings[0].detail, testing::HasSubstr(report.slowSteps[0].why));
+    EXPECT_THAT(report.slowSteps[0].why, testing::HasSubstr("Rank 1 was late"));
     EXPECT_THAT(codesOf(spike(0)), IsEmpty()) << "warm-up is slow in every run";
 }
 

@@ -340,6 +340,35 @@ TEST(Ledger, MedianIsTakenPartByPart) {
     EXPECT_EQ(medianParts(report.ledger, {0})[0].ns, 6 * kTick.ns);
 }
 
+TEST(Ledger, AStepIsSetAgainstTheMedianOfTheOthersOfItsRanks) {
+    std::vector<LedgerRow> rows;
+    const auto add = [&rows](std::uint32_t rank, std::int32_t step, std::int64_t compute,
+                             std::int64_t waiting) {
+        LedgerRow& row = rows.emplace_back(LedgerRow{{rank}, {step}, {compute + waiting}, {}});
+        row.parts[at(LedgerPart::kCompute)] = {compute};
+        row.parts[at(LedgerPart::kWaiting)] = {waiting};
+    };
+    for (const std::int32_t step : {0, 1, 2, 3, 4}) {
+        add(0, step, step == 3 ? 100 : 10 + step, 0);
+        add(1, step, 20, step == 3 ? 80 : 2);
+    }
+    const std::vector<StepIndex> among{{1}, {2}, {3}, {4}};  // 0 is warm-up
+    const auto both = againstMedian(rows, {3}, among, {});
+    ASSERT_TRUE(both);
+    EXPECT_EQ(both->ranks, 2);
+    EXPECT_EQ(both->others, 3u);
+    EXPECT_EQ(both->parts[at(LedgerPart::kCompute)].ns, (100 + 20) / 2);
+    EXPECT_EQ(both->medians[at(LedgerPart::kCompute)].ns, (12 + 20) / 2);
+    EXPECT_EQ(both->medians[at(LedgerPart::kWaiting)].ns, (0 + 2) / 2);
+    EXPECT_EQ(both->wall.ns, 100);
+    EXPECT_EQ(both->medianWall.ns, (12 + 22) / 2);
+    const auto one = againstMedian(rows, {3}, among, {RankId{1}});
+    ASSERT_TRUE(one);
+    EXPECT_EQ(one->parts[at(LedgerPart::kWaiting)].ns, 80);
+    EXPECT_FALSE(againstMedian(rows, {9}, among, {})) << "no such step";
+    EXPECT_FALSE(againstMedian(rows, {3}, {StepIndex{3}}, {})) << "nothing to compare with";
+}
+
 TEST(Ledger, MedianOfAnEvenNumberOfStepsLiesBetweenTheMiddleTwo) {
     const auto report = reportOf(drawTimeline(R"(
         rank 0 step    |sss1sssss|

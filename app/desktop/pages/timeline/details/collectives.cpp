@@ -62,9 +62,9 @@ Result<CollectiveViewPtr> loadCollective(storage::RecordingReader& reader,
     return CollectiveViewPtr(std::move(view));
 }
 
-std::optional<CollectiveSlice> sameCollective(const CollectiveView& collective,
-                                              const RecordingSummary& summary, LaneAddress from,
-                                              const SliceView& slice, int rankStep) {
+std::optional<FoundSlice> sameCollective(const CollectiveView& collective,
+                                         const RecordingSummary& summary, LaneAddress from,
+                                         const SliceView& slice, int rankStep) {
     // a kernel of NCCL does not say which collective it belongs to
     if (collective.peers.size() < 2 || isStreamLane(from.lane)) return std::nullopt;
     std::vector<const CollectiveEvent*> events;
@@ -77,7 +77,7 @@ std::optional<CollectiveSlice> sameCollective(const CollectiveView& collective,
     }
     const int count = static_cast<int>(ranks.size());
     const auto wanted = static_cast<std::size_t>(((own + rankStep) % count + count) % count);
-    CollectiveSlice found{{ranks[wanted], from.lane}, slice};
+    FoundSlice found{{ranks[wanted], from.lane}, slice};
     for (const LaneFacts& lane : summary.lanes) {
         if (lane.rank == ranks[wanted] && lane.role == LaneRole::kCommunication &&
             !isStreamLane(lane.lane))
@@ -90,11 +90,10 @@ std::optional<CollectiveSlice> sameCollective(const CollectiveView& collective,
     return found;
 }
 
-Result<std::optional<CollectiveSlice>> findCollective(storage::RecordingReader& reader,
-                                                      const OpenRecording& recording,
-                                                      CollectiveKey key, TimeRange range,
-                                                      const Selection& among,
-                                                      std::optional<RankId> preferred) {
+Result<std::optional<FoundSlice>> findCollective(storage::RecordingReader& reader,
+                                                 const OpenRecording& recording, CollectiveKey key,
+                                                 TimeRange range, const Selection& among,
+                                                 std::optional<RankId> preferred) {
     std::vector<LaneAddress> lanes;
     for (const LaneFacts& lane : recording.summary.lanes)
         if (lane.role == LaneRole::kCommunication && !isStreamLane(lane.lane) &&
@@ -111,10 +110,10 @@ Result<std::optional<CollectiveSlice>> findCollective(storage::RecordingReader& 
             if (span.correlation != key.correlation()) continue;
             const auto slice = loadSlice(reader, recording, lane, span);
             if (!slice) return failure(slice);
-            return std::optional(CollectiveSlice{lane, *slice});
+            return std::optional(FoundSlice{lane, *slice});
         }
     }
-    return std::optional<CollectiveSlice>();
+    return std::optional<FoundSlice>();
 }
 
 Result<void> joinCollectives(storage::RecordingReader& reader, const OpenRecording& recording,

@@ -29,21 +29,19 @@ using CollectiveViewPtr = std::shared_ptr<const CollectiveView>;
 
 /// The slice of the same collective `rankStep` ranks on, those that did not record it passed over;
 /// nullopt: there is no other.
-struct CollectiveSlice {
-    LaneAddress key;
-    SliceView slice;
-};
-[[nodiscard]] std::optional<CollectiveSlice> sameCollective(const CollectiveView& collective,
-                                                            const RecordingSummary& summary,
-                                                            LaneAddress from,
-                                                            const SliceView& slice, int rankStep);
+[[nodiscard]] std::optional<FoundSlice> sameCollective(const CollectiveView& collective,
+                                                       const RecordingSummary& summary,
+                                                       LaneAddress from, const SliceView& slice,
+                                                       int rankStep);
 
 /// Where it is drawn: of `preferred` where that recorded it, else of any rank `among` those that
 /// are selected. nullopt: nowhere, as where it is kernels that do not say which collective they
 /// belong to.
-[[nodiscard]] Result<std::optional<CollectiveSlice>> findCollective(
-    storage::RecordingReader& reader, const OpenRecording& recording, CollectiveKey key,
-    TimeRange range, const Selection& among, std::optional<RankId> preferred);
+[[nodiscard]] Result<std::optional<FoundSlice>> findCollective(storage::RecordingReader& reader,
+                                                               const OpenRecording& recording,
+                                                               CollectiveKey key, TimeRange range,
+                                                               const Selection& among,
+                                                               std::optional<RankId> preferred);
 
 /// Says of single slices of a rank's own communication lane what they were and how long they
 /// waited. Of a view with more of them than one looks at one by one it says nothing.
