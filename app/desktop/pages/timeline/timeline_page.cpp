@@ -1,5 +1,6 @@
 #include "app/desktop/pages/timeline/timeline_page.h"
 
+#include "app/desktop/models/format.h"
 #include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
 #include "app/desktop/pages/timeline/canvas/timeline_legend.h"
 #include "app/desktop/pages/timeline/details/slice_panel.h"
@@ -35,9 +36,7 @@ constexpr int kRow = 28;
 constexpr int kLowPage = 720;
 constexpr int kNarrowPage = 1100;
 constexpr int kNarrowDetails = 232;
-/// Here details show once there are some,
-constexpr int kSlimPage = 760;
-/// and here the lanes have what room there is.
+/// Here the lanes have what room there is.
 constexpr int kFlatPage = 460;
 constexpr int kLeastLanes = 120;
 /// A megabyte or two on its way.
@@ -50,6 +49,29 @@ bool isTooFar(const OpenRecording& recording, TimeRange range) {
     const auto all = static_cast<double>(recording.bounds().duration().ns);
     const auto part = static_cast<double>(range.intersection(recording.bounds()).duration().ns);
     return static_cast<double>(recording.summary.events.total()) * part > kMostFarEvents * all;
+}
+
+/// What one jumps to.
+struct Landmark {
+    Timestamp time;
+    QString text;
+};
+
+/// By time.
+std::vector<Landmark> landmarks(const OpenRecording& recording, const Marks& marks) {
+    std::vector<Landmark> places;
+    for (const Mark& mark : marks) places.push_back({mark.time, mark.name});
+    for (const Diagnostic& each : recording.summary.diagnostics)
+        if (each.severity != Severity::kNote && each.time.ns > 0)
+            places.push_back({each.time, fromUtf8(each.message)});
+    for (const analysis::SlowStepFound& slow : recording.report.slowSteps) {
+        const TimeRange time = recording.timeOf({{}, StepSpan{slow.step, slow.step}, {}});
+        places.push_back({time.begin + Duration{time.duration().ns / 2},
+                          u"step %1. %2"_s.arg(slow.step.value).arg(fromUtf8(slow.why))});
+    }
+    std::sort(places.begin(), places.end(),
+              [](const Landmark& a, const Landmark& b) { return a.time < b.time; });
+    return places;
 }
 
 constexpr QLatin1StringView kApart{"timeline/apart"};
@@ -98,22 +120,22 @@ QWidget* TimelinePage::buildContent() {
     m_beside = new Splitter(Qt::Horizontal, u"timeline.details"_s,
                             tr("Divider between the lanes and the details"), m_below);
     auto* lanes = new QWidget(m_beside);
-    auto* pictures = new QVBoxLayout(lanes);
-    pictures->setContentsMargins(0, 0, 0, 0);
-    pictures->setSpacing(kGap);
+    m_pictures = new QVBoxLayout(lanes);
+    m_pictures->setContentsMargins(0, 0, 0, 0);
+    m_pictures->setSpacing(kGap);
     m_minimap = new Minimap(lanes);
     m_canvas = new TimelineCanvas(lanes);
     m_legend = new Legend(lanes);
     m_panel = new SlicePanel(m_beside);
     m_tables = new TablePanel(m_below);
     m_find = new FindBar(lanes);
-    pictures->addWidget(m_find);
-    pictures->addWidget(m_minimap);
-    pictures->addWidget(m_canvas, 1);
-    pictures->addWidget(m_legend);
+    m_pictures->addWidget(m_find);
+    m_pictures->addWidget(m_minimap);
+    m_pictures->addWidget(m_canvas, 1);
+    m_pictures->addWidget(m_legend);
     m_canvas->setMinimumHeight(kLeastLanes);
     m_panel->setMinimumWidth(kNarrowDetails);
-    m_tables->setMinimumHeight(3 * kRow);
+    foldTables(true);
     return m_below;
 }
 
@@ -121,6 +143,8 @@ void TimelinePage::connectCanvas() {
     connect(m_canvas, &TimelineCanvas::pictureRequested, this, &TimelinePage::askForPicture);
     connect(m_canvas, &TimelineCanvas::depthsRequested, this, &TimelinePage::askForDepths);
     connect(m_canvas, &TimelineCanvas::viewChanged, m_minimap, &Minimap::setView);
+    connect(m_canvas, &TimelineCanvas::viewChanged, this,
+            [this](TimeRange view) { m_rows->setView(view); });
     connect(m_minimap, &Minimap::viewRequested, m_canvas, &TimelineCanvas::setView);
     connect(m_canvas, &TimelineCanvas::rangeSelected, this,
             [this](TimeRange range) { this->selection().selectRange(range); });
@@ -144,12 +168,13 @@ void TimelinePage::connectCanvas() {
 void TimelinePage::connectTables() {
     connect(m_canvas, &TimelineCanvas::markRequested, m_marks, &MarkList::add);
     connect(m_marks, &MarkList::changed, m_canvas, &TimelineCanvas::setMarks);
-    connect(m_marks, &MarkList::momentRequested, this, [this](Timestamp at) {
-        const Duration half{m_canvas->view().duration().ns / 2};
-        m_canvas->setView({at - half, at + half});
-    });
+    connect(m_marks, &MarkList::momentRequested, this, &TimelinePage::centre);
     connect(m_rows, &TimelineTables::nameHighlighted, m_canvas, &TimelineCanvas::highlight);
     connect(m_rows, &TimelineTables::sliceRequested, m_canvas, &TimelineCanvas::selectSlice);
+    connect(m_rows, &TimelineTables::hitRequested, m_canvas, &TimelineCanvas::showSlice);
+    connect(m_rows, &TimelineTables::tablesWanted, this, [this] { wantTables(true); });
+    connect(m_tables, &TablePanel::foldRequested, this,
+            [this](bool folded) { wantTables(!folded); });
     connect(m_rows, &TimelineTables::hitsChanged, this, &TimelinePage::hitsChanged);
     connect(m_rows, &TimelineTables::hitsChanged, m_minimap, &Minimap::setHits);
     connect(m_rows, &TimelineTables::findClosed, m_canvas, qOverload<>(&QWidget::setFocus));
@@ -159,11 +184,42 @@ void TimelinePage::connectTables() {
         connect(shortcut, &QShortcut::activated, this, run);
     };
     open(QKeySequence::Find, [this] { m_rows->openFind(); });
+    open(Qt::Key_J, [this] { jump(true); });
+    open(Qt::SHIFT | Qt::Key_J, [this] { jump(false); });
+    open(Qt::Key_B, [this] { wantTables(m_tables->isFolded()); });
     open(Qt::Key_F3, [this] { m_rows->goToHit(1); });
     open(Qt::SHIFT | Qt::Key_F3, [this] { m_rows->goToHit(-1); });
     auto* slash = new QShortcut(Qt::Key_Slash, m_canvas);
     slash->setContext(Qt::WidgetShortcut);
     connect(slash, &QShortcut::activated, this, [this] { m_rows->openFind(); });
+}
+
+void TimelinePage::centre(Timestamp at) {
+    const Duration half{m_canvas->view().duration().ns / 2};
+    m_canvas->setView({at - half, at + half});
+}
+
+void TimelinePage::jump(bool forward) {
+    if (!hasRecording()) return;
+    const auto places = landmarks(recording(), m_canvas->marks());
+    if (places.empty())
+        return Q_EMIT hoverChanged(
+            tr("No marks, failures or slow steps; Ctrl+PgDown goes from step to "
+               "step, M sets a mark"));
+    const TimeRange view = m_canvas->view();
+    const Timestamp middle{view.begin.ns + view.duration().ns / 2};
+    // near an end of the recording what was jumped to is not in the middle
+    const Timestamp from = m_jumped && m_jumped->view == view ? m_jumped->time : middle;
+    const auto isBefore = [](const Landmark& place, Timestamp time) { return place.time < time; };
+    const auto found = std::lower_bound(places.begin(), places.end(),
+                                        forward ? from + Duration{1} : from, isBefore);
+    const bool isNone = found == (forward ? places.end() : places.begin());
+    const auto& place =
+        isNone ? (forward ? places.back() : places.front()) : (forward ? *found : *(found - 1));
+    centre(place.time);
+    m_jumped = Jump{place.time, m_canvas->view()};
+    Q_EMIT hoverChanged(isNone ? tr("%1; there is no other in this direction").arg(place.text)
+                               : place.text);
 }
 
 std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
@@ -185,7 +241,10 @@ std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
              tr("back and forward along an arrow: launch, kernel, backward")},
             {tr("Ctrl+F  /"), tr("find in names and arguments"), [this] { m_rows->openFind(); }},
             {tr("F3  Shift+F3"), tr("next, previous match")},
+            {tr("B"), tr("show or hide the tables"), [this] { wantTables(m_tables->isFolded()); }},
             {tr("M"), tr("mark this moment"), runs(kMark)},
+            {tr("J"), tr("next mark, failure or slow step"), [this] { jump(true); }},
+            {tr("Shift+J"), tr("the one before"), [this] { jump(false); }},
             {tr("E"), tr("all levels of a lane, or the first")},
             {tr("Shift+C"), tr("fold all ranks"), runs(kFoldAll)},
             {tr("Shift+E"), tr("unfold all ranks"), runs(kUnfoldAll)},
@@ -230,7 +289,7 @@ void TimelinePage::presentLegend() {
         std::any_of(rows.begin(), rows.end(), [](const LaneRow& row) { return row.thin; });
     m_legend->setEntries(timelineLegend(recording(), heatMap));
     // on a low page lanes need the room more; a heat map shows no names, so it keeps the legend
-    m_legend->setVisible(heatMap || height() >= kLowPage);
+    m_legend->setVisible(heatMap || m_tables->isFolded() || height() >= kLowPage);
 }
 
 void TimelinePage::present() {
@@ -244,6 +303,7 @@ void TimelinePage::present() {
         const bool same = m_shownRun == recording().summary.run.id && !m_canvas->view().empty();
         const TimeRange before = m_canvas->view();
         m_shownRun = recording().summary.run.id;
+        if (!same) m_tablesWanted.reset();
         m_minimap->setRecording(shared);
         askForDensity();
         m_canvas->setRecording(shared);
@@ -267,6 +327,7 @@ void TimelinePage::present() {
     presentLegend();
     m_rows->setTooFar(tooFar);
     m_rows->setSelection(current);
+    giveRoom();
     if (isVisible()) m_rows->ask();
 }
 
@@ -314,8 +375,26 @@ void TimelinePage::resizeEvent(QResizeEvent* event) {
 }
 
 void TimelinePage::giveRoom() {
-    m_panel->setVisible(width() >= kSlimPage || m_canvas->selectedSlice());
+    m_panel->setVisible(m_canvas->selectedSlice().has_value());
     m_tables->setVisible(height() >= kFlatPage);
+    const bool wanted = m_tablesWanted.value_or(selection().current().cutsTime());
+    foldTables(!wanted);
+}
+
+void TimelinePage::foldTables(bool folded) {
+    if (folded == m_tables->isFolded()) return;
+    if (folded) {
+        m_tables->fold(m_legend);
+        return;
+    }
+    m_pictures->addWidget(m_legend);
+    m_tables->unfold();
+    m_rows->ask();
+}
+
+void TimelinePage::wantTables(bool wanted) {
+    m_tablesWanted = wanted;
+    giveRoom();
 }
 
 bool readNested(const QString& file) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+class QVBoxLayout;
+
 namespace shardscope::desktop {
 
 class FindBar;
@@ -52,9 +54,13 @@ protected:
 private:
     QWidget* buildContent();
     void connectCanvas();
-    /// Details and tables take room only where there is some; details, where they have something to
-    /// say.
+    /// Details and tables take room only where there is some, and where they have something to say.
     void giveRoom();
+    /// To the next mark, failure or slow step, or the one before.
+    void jump(bool forward);
+    void centre(Timestamp at);
+    void foldTables(bool folded);
+    void wantTables(bool wanted);
     void presentSlice();
     void showSliceMenu(const TimelineHit& hit, QPoint at);
     void askForHeadline(bool tooFar);
@@ -81,6 +87,13 @@ private:
     TablePanel* m_tables = nullptr;
     TimelineTables* m_rows = nullptr;
     MarkList* m_marks = nullptr;
+    struct Jump {
+        Timestamp time;
+        TimeRange view;  ///< after it; another one: the user has moved since
+    };
+    std::optional<Jump> m_jumped;
+    QVBoxLayout* m_pictures = nullptr;
+    std::optional<bool> m_tablesWanted;      ///< by the user; else where a range is selected
     const OpenRecording* m_shown = nullptr;  ///< what the canvas was set up for
     std::string m_shownRun;                  ///< its id, the same of one that has grown
 };

@@ -51,12 +51,14 @@ void TimelineCanvas::setRecording(const RecordingPtr& recording) {
         m_filter->clear();  // lanes of another run have other names
         m_orderedBy.clear();
     }
+    const bool isOther = run != m_run;
     m_run = run;
     m_picks = {};
     m_seeksChosen = false;
     m_shown.setOrigin(std::nullopt);
     m_shown.setRecording(recording);
     lanesChanged();
+    if (isOther) verticalScrollBar()->setValue(0);
     // the caller sets the view next: only that picture is requested
     if (recording) m_shown.setView(recording->bounds());
     describeSlice();
@@ -104,6 +106,17 @@ void TimelineCanvas::selectSlice(LaneAddress key, const SliceView& slice) {
     describeSlice();
     viewport()->update();
     Q_EMIT sliceSelected();
+}
+
+void TimelineCanvas::showSlice(LaneAddress key, const SliceView& slice) {
+    constexpr std::int64_t kMostOfView = 50, kAround = 10;
+    const Duration own{std::max<std::int64_t>(slice.range.duration().ns, 100)};
+    if (view().duration().ns / kMostOfView > own.ns) {
+        const Timestamp centre{slice.range.begin.ns + slice.range.duration().ns / 2};
+        const Duration half{own.ns * kAround / 2};
+        changeView({centre - half, centre + half});
+    }
+    selectSlice(key, slice);
 }
 
 /// As the panel of details says it.
@@ -268,8 +281,19 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
         painter.fillRect(QRectF(0, kRulerHeight, 2, viewport()->height() - kRulerHeight),
                          Theme::of(this).accent);
     }
+    if (lanes().rows.empty() && !m_filter->text().isEmpty()) paintNoLane(painter);
     if (m_frame) paintHighlight(painter, m_shown, *m_frame, m_picks.highlighted, Theme::of(this));
     paintOverlay(painter, m_shown, m_frame.get(), m_picks, m_pointer, Theme::of(this));
+}
+
+void TimelineCanvas::paintNoLane(QPainter& painter) const {
+    painter.setPen(Theme::of(this).quietText);
+    painter.setFont(textFont(kTextPixels));
+    painter.drawText(viewport()->rect().adjusted(kGapPage, kRulerHeight, -kGapPage, 0),
+                     Qt::AlignHCenter | Qt::AlignVCenter | Qt::TextWordWrap,
+                     tr("No lane has “%1” in its name, its group or its rank. Esc in the filter "
+                        "shows all.")
+                         .arg(m_filter->text()));
 }
 
 void TimelineCanvas::focusInEvent(QFocusEvent* event) {

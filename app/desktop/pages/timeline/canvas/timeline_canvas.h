@@ -80,6 +80,8 @@ public:
     /// The shared selection; nullopt: none.
     void setSelectedRange(std::optional<TimeRange> range);
     void selectSlice(LaneAddress key, const SliceView& slice);
+    /// The same, zoomed so that it can be seen and something of what lies beside it.
+    void showSlice(LaneAddress key, const SliceView& slice);
     void clearSlice();
     /// Slices of this name stand out; empty: none.
     void highlight(const QString& name);
@@ -152,6 +154,7 @@ private:
     void lanesChanged();
     /// Changes which lanes there are, and keeps what one looks at where it is.
     void relayOut(const std::function<bool()>& change);
+    void paintNoLane(QPainter& painter) const;
     void describeView();
     void describeSlice();
     void placeFilter();

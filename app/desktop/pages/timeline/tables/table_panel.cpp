@@ -11,7 +11,9 @@
 #include <QLineEdit>
 #include <QSignalBlocker>
 #include <QTabBar>
+#include <QToolButton>
 #include <QVBoxLayout>
+#include <initializer_list>
 
 namespace shardscope::desktop {
 namespace {
@@ -19,6 +21,8 @@ namespace {
 using namespace Qt::StringLiterals;
 
 constexpr int kFilterWidth = 120;
+constexpr int kHintWidth = 1100;
+constexpr int kLeastTable = 84;  ///< tabs and two rows
 /// Of tabs that are no RangeKind.
 constexpr int kFirstOther = 100;
 
@@ -34,13 +38,17 @@ QString nameOf(TableTab tab) {
 
 TablePanel::TablePanel(QWidget* parent)
     : QWidget(parent),
+      m_bar(new QHBoxLayout),
+      m_fold(new QToolButton(this)),
       m_tabs(new QTabBar(this)),
+      m_hint(quietLabel(tr("click: details · drag: add up a range · ?: all keys"), this)),
       m_caption(quietLabel({}, this)),
       m_filter(new QLineEdit(this)),
       m_table(new DataTable(tr("Events of the selected range by name"), this)) {
     m_tabs->setDrawBase(false);
     m_tabs->setExpanding(false);
     m_tabs->setAccessibleName(tr("Kinds of events"));
+    m_hint->setWordWrap(false);
     m_caption->setWordWrap(false);
     m_caption->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_caption->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -51,18 +59,57 @@ TablePanel::TablePanel(QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGap / 2);
-    auto* top = new QHBoxLayout;
-    top->setSpacing(kGapGroup);
-    top->addWidget(m_tabs);
-    top->addWidget(m_caption, 1);
-    top->addWidget(m_filter);
-    layout->addLayout(top);
+    m_fold->setAutoRaise(true);
+    m_fold->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    connect(m_fold, &QToolButton::clicked, this, [this] { Q_EMIT foldRequested(!m_isFolded); });
+    m_bar->setSpacing(kGapGroup);
+    m_bar->addWidget(m_fold);
+    m_bar->addWidget(m_tabs);
+    m_bar->addWidget(m_caption, 1);
+    m_bar->addWidget(m_filter);
+    m_bar->addWidget(m_hint);
+    layout->addLayout(m_bar);
     layout->addWidget(m_table, 1);
     connect(m_tabs, &QTabBar::currentChanged, this, &TablePanel::changeTab);
     connect(m_filter, &QLineEdit::textChanged, m_table->table(), &TableModel::setFilter);
+    presentFold();
 }
 
-void TablePanel::setKinds(const std::vector<RangeKind>& kinds) {
+void TablePanel::presentFold() {
+    m_fold->setArrowType(m_isFolded ? Qt::RightArrow : Qt::DownArrow);
+    m_fold->setText(m_isFolded ? tr("Tables") : QString());
+    m_fold->setAccessibleName(m_isFolded ? tr("Show the tables") : tr("Hide the tables"));
+    m_fold->setToolTip(m_isFolded ? tr("What events add up to, by name, in the selected range (B)")
+                                  : tr("Gives the lanes the room (B)"));
+    for (QWidget* each : std::initializer_list<QWidget*>{m_tabs, m_caption, m_filter, m_table})
+        each->setVisible(!m_isFolded);
+    giveHint();
+    setMinimumHeight(m_isFolded ? m_bar->sizeHint().height() : kLeastTable);
+    setMaximumHeight(m_isFolded ? minimumHeight() : QWIDGETSIZE_MAX);
+}
+
+/// Where there is room for it.
+void TablePanel::giveHint() {
+    m_hint->setVisible(m_isFolded && width() >= kHintWidth);
+}
+
+void TablePanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    giveHint();
+}
+
+void TablePanel::fold(QWidget* beside) {
+    m_isFolded = true;
+    m_bar->insertWidget(m_bar->indexOf(m_hint), beside, 1);
+    presentFold();
+}
+
+void TablePanel::unfold() {
+    m_isFolded = false;
+    presentFold();
+}
+
+void TablePanel::setKinds(const std::vector<RangeKind>& kinds, bool keeps) {
     const QSignalBlocker quiet(m_tabs);
     std::vector<TableTab> others;
     for (TableTab tab : {TableTab::kFound, TableTab::kMarks})
@@ -72,7 +119,7 @@ void TablePanel::setKinds(const std::vector<RangeKind>& kinds) {
     for (RangeKind kind : kinds) {
         const int at = m_tabs->addTab(rangeKindName(kind));
         m_tabs->setTabData(at, static_cast<int>(kind));
-        if (kind == m_kind) current = at;
+        if (keeps && kind == m_kind) current = at;
     }
     for (TableTab tab : others) addTab(tab);
     if (kinds.empty()) return;

@@ -1,5 +1,6 @@
 // The tables below the lanes: one tab a kind of event, what was found, marks; a caption that says
-// what the table is of, a filter. Decides nothing. GUI thread.
+// what the table is of, a filter. Folded they are a bar that unfolds them, with room for something
+// else. Decides nothing. GUI thread.
 #pragma once
 
 #include "app/desktop/models/table_model.h"
@@ -8,9 +9,11 @@
 #include <QWidget>
 #include <vector>
 
+class QHBoxLayout;
 class QLabel;
 class QLineEdit;
 class QTabBar;
+class QToolButton;
 
 namespace shardscope::desktop {
 
@@ -24,8 +27,12 @@ class TablePanel : public QWidget {
 
 public:
     explicit TablePanel(QWidget* parent = nullptr);
-    /// The first is shown unless the one that was shown is there too.
-    void setKinds(const std::vector<RangeKind>& kinds);
+    /// `beside`: what the bar shows then, and is the caller's again once it is unfolded.
+    void fold(QWidget* beside);
+    void unfold();
+    [[nodiscard]] bool isFolded() const { return m_isFolded; }
+    /// The first is shown, unless `keeps` and the one that was shown is there too.
+    void setKinds(const std::vector<RangeKind>& kinds, bool keeps);
     /// The tab of a kind, where there is one.
     void showKind(RangeKind kind);
     void setCaption(const QString& caption);
@@ -46,21 +53,30 @@ public:
 Q_SIGNALS:
     /// Another tab: its table is wanted.
     void tabChanged();
+    /// The user wants it folded, or unfolded.
+    void foldRequested(bool folded);
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
+    void presentFold();
+    void giveHint();
     void fitCaption();
     void changeTab(int index);
     [[nodiscard]] int indexOf(TableTab tab) const;
 
+    QHBoxLayout* m_bar;
+    QToolButton* m_fold;
     QTabBar* m_tabs;
+    QLabel* m_hint;
     QLabel* m_caption;
     QString m_captionText;
     QLineEdit* m_filter;
     DataTable* m_table;
     RangeKind m_kind = RangeKind::kKernels;
+    bool m_isFolded = false;
 };
 
 }  // namespace shardscope::desktop

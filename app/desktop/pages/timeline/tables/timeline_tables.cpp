@@ -50,10 +50,11 @@ TimelineTables::TimelineTables(RecordingLoader& loader, TablePanel& panel, FindB
 }
 
 void TimelineTables::setRecording(const RecordingPtr& recording) {
+    const bool isSame = m_recording && m_recording->summary.run.id == recording->summary.run.id;
     m_recording = recording;
     m_range.reset();
     m_wanted.clear();
-    m_panel.setKinds(rangeKinds(recording->summary));
+    m_panel.setKinds(rangeKinds(recording->summary), isSame);
     startSearch();
 }
 
@@ -64,7 +65,7 @@ void TimelineTables::setSelection(const Selection& selection) {
 }
 
 void TimelineTables::ask() {
-    if (!m_recording) return;
+    if (!m_recording || m_panel.isFolded()) return;
     if (m_panel.tab() == TableTab::kFound) showFound();
     if (m_panel.tab() == TableTab::kRange) askForRange();
 }
@@ -157,6 +158,7 @@ void TimelineTables::find(const QString& text) {
 }
 
 void TimelineTables::filterTo(const LaneFacts& lane, const QString& name) {
+    Q_EMIT tablesWanted();
     if (const auto kind = rangeKind(lane)) m_panel.showKind(*kind);
     m_panel.setFilter(name);
 }
@@ -191,7 +193,10 @@ void TimelineTables::searchOn() {
             m_found = found;
             m_bar.showResult(*found, m_hit);
             if (more) Q_EMIT hitsChanged(found->moments);
-            if (isFirst) m_panel.showTab(TableTab::kFound);
+            if (isFirst) {
+                Q_EMIT tablesWanted();
+                m_panel.showTab(TableTab::kFound);
+            }
             if (more && m_panel.tab() == TableTab::kFound) showFound();
             if (!found->isComplete()) searchOn();
         });
@@ -215,10 +220,23 @@ void TimelineTables::showFound() {
     m_panel.table().setTable(foundColumns(), foundRows(m_recording->summary, *m_found));
 }
 
+/// From what is in sight on; round the end.
+int TimelineTables::firstHit(int step) const {
+    const auto& hits = m_found->hits;
+    const auto isBefore = [](const SearchHit& hit, Timestamp time) {
+        return hit.span.start < time;
+    };
+    const Timestamp from = step < 0 ? m_view.end : m_view.begin;
+    const auto next = std::lower_bound(hits.begin(), hits.end(), from, isBefore);
+    const auto all = static_cast<int>(hits.size());
+    const auto place = static_cast<int>(next - hits.begin());
+    return step < 0 ? (place == 0 ? all - 1 : place - 1) : place % all;
+}
+
 void TimelineTables::goToHit(int step) {
     if (!m_found || m_found->hits.empty()) return;
     const auto all = static_cast<int>(m_found->hits.size());
-    m_hit = m_hit < 0 ? (step < 0 ? all - 1 : 0) : ((m_hit + step) % all + all) % all;
+    m_hit = m_hit < 0 ? firstHit(step) : ((m_hit + step) % all + all) % all;
     m_bar.showResult(*m_found, m_hit);
     if (m_panel.tab() == TableTab::kFound) m_panel.table().selectSource(m_hit);
     goTo(m_found->hits[static_cast<std::size_t>(m_hit)]);
@@ -229,7 +247,7 @@ void TimelineTables::goTo(const SearchHit& hit) {
         [hit](auto& reader, const auto& recording, const auto&) {
             return loadSlice(reader, recording, hit.key, hit.span);
         },
-        [this, key = hit.key](const SliceView& slice) { Q_EMIT sliceRequested(key, slice); });
+        [this, key = hit.key](const SliceView& slice) { Q_EMIT hitRequested(key, slice); });
 }
 
 }  // namespace shardscope::desktop

@@ -28,7 +28,9 @@ public:
     void setSelection(const Selection& selection);
     /// Too many events would have to come from another host.
     void setTooFar(bool tooFar) { m_tooFar = tooFar; }
-    /// The table that is shown is wanted again.
+    /// Where the search begins.
+    void setView(TimeRange view) { m_view = view; }
+    /// The table that is shown is wanted again, if it is seen.
     void ask();
     /// Selects the row of a slice that was clicked.
     void showSlice(const LaneFacts& lane, const SliceView& slice);
@@ -43,9 +45,13 @@ Q_SIGNALS:
     /// Slices of this name are to stand out; empty: none.
     void nameHighlighted(const QString& name);
     void sliceRequested(shardscope::LaneAddress key, const shardscope::desktop::SliceView& slice);
+    /// The same of a match: so large that it can be seen.
+    void hitRequested(shardscope::LaneAddress key, const shardscope::desktop::SliceView& slice);
     /// Where matches are, for the minimap.
     void hitsChanged(const std::vector<shardscope::Timestamp>& moments);
     void findClosed();
+    /// The tables have something that was asked for.
+    void tablesWanted();
 
 private:
     void askForRange();
@@ -53,6 +59,7 @@ private:
     void startSearch();
     void searchOn();
     void showFound();
+    [[nodiscard]] int firstHit(int step) const;
     [[nodiscard]] int placeIn(const SearchResult& result) const;
     void pick(int row);
     void activate(int row);
@@ -66,6 +73,7 @@ private:
     RecordingPtr m_recording;
     Selection m_selection;
     bool m_tooFar = false;
+    TimeRange m_view{};
     RangeTablePtr m_range;
     QString m_wanted;  ///< name of the row to be selected
     std::shared_ptr<Search> m_search;
