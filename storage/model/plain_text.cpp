@@ -1,15 +1,32 @@
 #include "storage/model/plain_text.h"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 namespace shardscope {
 namespace {
+
+/// Names that refer to what they have said twice each double what they stand for: the demangler
+/// would write without end.
+bool mayExplode(std::string_view mangled) {
+    constexpr std::size_t kLongest = 2000;
+    constexpr std::ptrdiff_t kMostReferences = 32;
+    return mangled.size() > kLongest ||
+           std::count_if(mangled.begin(), mangled.end(), [&](const char& c) {
+               const char* next = &c + 1;
+               if ((c != 'S' && c != 'T') || next == mangled.data() + mangled.size()) return false;
+               const auto after = static_cast<unsigned char>(*next);
+               return after == '_' || std::isdigit(after) != 0 || std::isupper(after) != 0;
+           }) > kMostReferences;
+}
 
 /// Of a sequence by its first byte: how long it is, and which values need no fewer bytes.
 struct Lead {
@@ -267,6 +284,15 @@ std::string bytesOfUtf8(std::string_view text) {
         text.remove_prefix(size);
     }
     return bytes;
+}
+
+std::string demangled(std::string_view mangled) {
+    // The demangler also reads plain words, as types: "f" would become "float".
+    if (!mangled.starts_with("_Z") || mayExplode(mangled)) return std::string(mangled);
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> text(
+        abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), &std::free);
+    return status == 0 && text != nullptr ? std::string(text.get()) : std::string(mangled);
 }
 
 }  // namespace shardscope

@@ -50,4 +50,8 @@ namespace shardscope {
 [[nodiscard]] std::string utf8OfBytes(std::string_view bytes);
 [[nodiscard]] std::string bytesOfUtf8(std::string_view text);
 
+/// "_Z3addi" -> "add(int)"; what is not mangled, or cannot be demangled, unchanged; so are
+/// very long ones, and those that may stand for far more than they are.
+[[nodiscard]] std::string demangled(std::string_view mangled);
+
 }  // namespace shardscope

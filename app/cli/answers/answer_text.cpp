@@ -38,7 +38,7 @@ std::string shortened(const std::string& text) {
 }
 
 std::string cellText(const Cell& cell, Unit unit) {
-    if (const auto* text = cell.text()) return shortened(printableLine(*text));
+    if (const auto* text = cell.text()) return shortened(printableLine(demangled(*text)));
     if (const auto* number = cell.real()) return quantityText(*number, unit).joined();
     const auto* whole = cell.integer();
     if (whole == nullptr) return "-";

@@ -51,7 +51,7 @@ int widthOf(std::string_view key, const QString& title, bool numeric) {
 }  // namespace
 
 QString cellText(const Cell& cell, Unit unit) {
-    if (const auto* text = cell.text()) return fromUtf8(*text);
+    if (const auto* text = cell.text()) return wholeName(fromUtf8(*text));
     if (const auto* real = cell.real()) return formatQuantity(*real, unit);
     const auto* whole = cell.integer();
     if (whole == nullptr) return unknownText();

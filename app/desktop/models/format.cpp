@@ -1,5 +1,7 @@
 #include "app/desktop/models/format.h"
 
+#include "storage/model/plain_text.h"
+
 #include <QLocale>
 #include <cmath>
 
@@ -116,6 +118,10 @@ QString formatLayer(LayerIndex layer) {
     if (layer == kNoLayer) return unknownText();
     if (layer == kRootLayer) return u"embedding and head"_s;
     return u"block %1"_s.arg(layer.value);
+}
+
+QString wholeName(const QString& name) {
+    return name.startsWith(u"_Z"_s) ? fromUtf8(demangled(name.toStdString())) : name;
 }
 
 QString unknownText() {

@@ -51,6 +51,8 @@ struct ValueText {
 [[nodiscard]] QString formatInstant(Timestamp time, Duration resolution);
 /// "block 3", "embedding and head", "–"
 [[nodiscard]] QString formatLayer(LayerIndex layer);
+/// Of a mangled name of C++ what it stands for; others as they are.
+[[nodiscard]] QString wholeName(const QString& name);
 /// An unknown value.
 [[nodiscard]] QString unknownText();
 [[nodiscard]] QString fromUtf8(std::string_view text);

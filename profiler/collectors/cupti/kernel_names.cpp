@@ -1,12 +1,10 @@
 #include "profiler/collectors/cupti/kernel_names.h"
 
-#include <cxxabi.h>
+#include "storage/model/plain_text.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
-#include <memory>
 
 namespace shardscope::collectors::cupti {
 namespace {
@@ -76,15 +74,6 @@ std::string withoutDeepArguments(std::string_view text) {
 }
 
 }  // namespace
-
-std::string demangled(std::string_view mangled) {
-    // The demangler also reads plain words, as types: "f" would become "float".
-    if (!mangled.starts_with("_Z")) return std::string(mangled);
-    int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> text(
-        abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), &std::free);
-    return status == 0 && text != nullptr ? std::string(text.get()) : std::string(mangled);
-}
 
 std::string displayName(std::string_view demangled) {
     const std::string plain = withoutAnonymous(demangled);

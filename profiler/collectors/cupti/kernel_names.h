@@ -35,9 +35,6 @@ private:
     std::deque<KernelName> m_names;
 };
 
-/// "_Z3addi" -> "add(int)"; what is not mangled, or cannot be demangled, unchanged.
-[[nodiscard]] std::string demangled(std::string_view mangled);
-
 /// Without return type, parameters and namespaces, with template arguments two levels deep:
 /// "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>,
 /// std::array<char*, 3ul> >(int, ...)" -> "vectorized_elementwise_kernel<4,

@@ -1,5 +1,6 @@
 #include "storage/model/plain_text.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -124,6 +125,25 @@ TEST(PlainText, WhatIsMadePrintableStaysAsItIs) {
         const std::string text = printable(drawn(random));
         EXPECT_EQ(printable(text), text);
     }
+}
+
+TEST(Demangled, LeavesPlainNamesAlone) {
+    EXPECT_EQ(demangled("_Z3addi"), "add(int)");
+    EXPECT_EQ(demangled("_ZN2at6native4copyEPf"), "at::native::copy(float*)");
+    EXPECT_EQ(demangled("f"), "f") << "not the type float";
+    EXPECT_EQ(demangled("sm90_xmma_gemm_f32f32_tf32"), "sm90_xmma_gemm_f32f32_tf32");
+    EXPECT_EQ(demangled("_Zbroken"), "_Zbroken");
+    EXPECT_EQ(demangled("_Z"), "_Z");
+}
+
+TEST(Demangled, NamesThatDoubleThemselvesStayAsTheyAre) {
+    std::string name = "_Z1fI1pI1aS0_E";
+    for (int i = 1; i < 60; ++i)
+        name += fmt::format("1pIS{0}_S{0}_E", static_cast<char>('A' + i % 26));
+    name += "Evv";
+    EXPECT_EQ(demangled(name), name);
+    const std::string longName = "_Z" + std::string("3000") + std::string(3000, 'k') + "v";
+    EXPECT_EQ(demangled(longName), longName);
 }
 
 }  // namespace

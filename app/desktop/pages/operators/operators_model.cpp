@@ -148,7 +148,8 @@ QString workHeadline(const WorkFrame& frame) {
     const KernelTime time = kernelTime(frame);
     const std::int64_t self = whole(*table, 0, "self_ns");
     const std::int64_t all = kernels && time.copies > 0 ? time.all : sumOf(*table, "self_ns");
-    const QString name = shortName(fromUtf8(*table->rows[0][table->columnAt("name")].text()));
+    const QString name =
+        shortName(wholeName(fromUtf8(*table->rows[0][table->columnAt("name")].text())));
     const QString ofWhat = !kernels          ? QObject::tr("the operators' self time")
                            : time.copies > 0 ? QObject::tr("the time of kernels and copies")
                                              : QObject::tr("all kernels' time");

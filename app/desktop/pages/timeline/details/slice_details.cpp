@@ -97,9 +97,9 @@ Meaning meaningOfKernel(const SliceView& slice) {
 
 QString titleOf(LaneRole role, const SliceView& slice) {
     if (slice.count > 1) {
-        return u"%1 events, mostly %2"_s.arg(formatCount(slice.count), slice.name);
+        return u"%1 events, mostly %2"_s.arg(formatCount(slice.count), wholeName(slice.name));
     }
-    if (slice.onDevice) return slice.name;
+    if (slice.onDevice) return wholeName(slice.name);
     if (role != LaneRole::kHost && slice.layer != kNoLayer &&
         !slice.name.contains(formatLayer(slice.layer))) {
         return u"%1 · %2"_s.arg(slice.name, formatLayer(slice.layer));

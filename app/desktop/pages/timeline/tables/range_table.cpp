@@ -135,10 +135,11 @@ TableRows rangeRows(const RangeTable& table) {
         const double share = whole > 0 ? static_cast<double>(row.self.ns) / whole : 0;
         const QString lanes =
             row.lane.isEmpty() ? counted(row.lanes, rangeKindLane(table.kind)) : row.lane;
-        rows.push_back(
-            {TableCell::ofText(row.name, meaningOfRow(row)), TableCell::ofCount(row.count),
-             TableCell::of(row.self), TableCell::of(Share{share}), TableCell::of(row.total),
-             TableCell::of(row.median), TableCell::of(row.maximum), TableCell::ofText(lanes)});
+        rows.push_back({TableCell::ofText(wholeName(row.name), meaningOfRow(row)),
+                        TableCell::ofCount(row.count), TableCell::of(row.self),
+                        TableCell::of(Share{share}), TableCell::of(row.total),
+                        TableCell::of(row.median), TableCell::of(row.maximum),
+                        TableCell::ofText(lanes)});
     }
     return rows;
 }

@@ -1,5 +1,7 @@
 #include "app/desktop/pages/timeline/tracks/column_strip.h"
 
+#include "app/desktop/models/format.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -135,7 +137,8 @@ void ColumnStrip::paintTraces(QPainter& painter, const QRectF& area) const {
     paintRow(painter, area, faintOnly);
 }
 
-QString shortName(const QString& name) {
+QString shortName(const QString& given) {
+    const QString name = wholeName(given);
     if (const QString python = pythonName(name); !python.isEmpty()) return python;
     if (name.startsWith(u'<') || name.contains(": "_L1)) return name;
     // a sentence is not a signature
@@ -152,9 +155,9 @@ QString shortName(const QString& name) {
 }
 
 std::vector<QString> namesLongestFirst(const QString& name) {
-    const QString brief = shortName(name);
-    if (brief == name) return {name};
-    return {name, brief};
+    const QString whole = wholeName(name), brief = shortName(whole);
+    if (brief == whole) return {whole};
+    return {whole, brief};
 }
 
 }  // namespace shardscope::desktop
