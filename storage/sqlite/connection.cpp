@@ -192,6 +192,15 @@ void Connection::refuseWrites() {
     sqlite3_set_authorizer(handle(), readsOnly, nullptr);
 }
 
+void Connection::stopWhen(std::function<bool()> wanted) {
+    constexpr int kOperationsACheck = 4000;
+    m_stop = std::make_unique<std::function<bool()>>(std::move(wanted));
+    sqlite3_progress_handler(
+        handle(), kOperationsACheck,
+        [](void* stop) { return (*static_cast<std::function<bool()>*>(stop))() ? 1 : 0; },
+        m_stop.get());
+}
+
 void Connection::leaveLog() {
     sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }

@@ -5,6 +5,7 @@
 #include "storage/sqlite/statement.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,6 +62,10 @@ public:
     /// changes something.
     void refuseWrites();
 
+    /// Asked every few thousand operations, on the connection's thread: what runs ends as an error
+    /// once it says so.
+    void stopWhen(std::function<bool()> wanted);
+
     /// Closing it neither checkpoints nor removes the log: another file may have its name.
     void leaveLog();
 
@@ -76,6 +81,7 @@ private:
         : m_database(database, Closer{owned}),
           m_path(std::make_shared<const std::string>(std::move(path))) {}
 
+    std::unique_ptr<std::function<bool()>> m_stop;  ///< before what asks it, which ends first
     std::unique_ptr<sqlite3, Closer> m_database;
     std::shared_ptr<const std::string> m_path;
 };

@@ -57,6 +57,7 @@ inline constexpr QLatin1StringView kEfficiency{"efficiency"};
 inline constexpr QLatin1StringView kDashboard{"dashboard"};
 inline constexpr QLatin1StringView kCompare{"compare"};
 inline constexpr QLatin1StringView kProblems{"problems"};
+inline constexpr QLatin1StringView kSql{"sql"};
 }  // namespace page_ids
 
 class Page : public QWidget {

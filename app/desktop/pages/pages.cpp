@@ -11,6 +11,7 @@
 #include "app/desktop/pages/overview/overview_page.h"
 #include "app/desktop/pages/plan/plan_page.h"
 #include "app/desktop/pages/problems/problems_page.h"
+#include "app/desktop/pages/sql/sql_page.h"
 #include "app/desktop/pages/start/start_page.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/pages/training/training_page.h"
@@ -22,7 +23,7 @@ std::vector<PageEntry> allPages() {
             OverviewPage::entry(),      TimelinePage::entry(),  MemoryPage::entry(),
             CommunicationPage::entry(), OperatorsPage::entry(), TrainingPage::entry(),
             EfficiencyPage::entry(),    ComparePage::entry(),   ProblemsPage::entry(),
-            DashboardPage::entry(),     PlanPage::entry()};
+            DashboardPage::entry(),     PlanPage::entry(),      SqlPage::entry()};
 }
 
 QStringList pageIds() {

@@ -317,7 +317,7 @@ private:
 Result<void> LocalReader::answer(const AnyRequest& request) {
     const auto find = [&]<class Asked>(const Asked& asked) -> Result<typename Asked::Answer> {
         if constexpr (std::is_same_v<Asked, SqlQuery>)
-            return runQuery(asked.sql);
+            return runQuery(asked);
         else {
             Visit visit(*this);
             if (auto begun = visit.begin(); !begun) return failure(begun);

@@ -51,7 +51,7 @@ private:
     /// Of questions that take more than a few lines.
     Result<RankEvents> eventsOfRank(Connection& connection, RankId rank, TimeRange range);
     Result<std::vector<MemoryEvent>> memoryAt(Connection& connection, RankId rank, Timestamp time);
-    Result<TableResult> runQuery(const std::string& sql);
+    Result<TableResult> runQuery(const SqlQuery& asked);
     /// Makes tables of packed rows for this connection, once. Before strings and collectives are
     /// read; of a file that grows only then.
     Result<void> unpack(Connection& connection);

@@ -53,7 +53,7 @@ TableResult::CellType cellType(const Statement& row, int column) {
 
 }  // namespace
 
-Result<TableResult> LocalReader::runQuery(const std::string& sql) {
+Result<TableResult> LocalReader::runQuery(const SqlQuery& asked) {
     // A connection of its own: the authorizer and the views are nothing for other calls.
     auto connection = openReadingConnection(m_path);
     if (!connection) return failure(connection);
@@ -62,12 +62,15 @@ Result<TableResult> LocalReader::runQuery(const std::string& sql) {
     if (auto refreshed = m_events.refresh(*connection); !refreshed) return failure(refreshed);
     if (auto added = addEventsTable(*connection, m_events); !added) return failure(added);
     connection->refuseWrites();
+    connection->stopWhen([generation = asked.generation] { return generation.superseded(); });
     const auto explained = [&](const Error& error) {
+        if (asked.generation.superseded())
+            return failure(ErrorCode::kCancelled, "the query was cancelled");
         if (const auto fault = connection->sqlFault())
             return failure(ErrorCode::kUsage, "SQL: " + *fault);
         return failure(error.code, "SQL: " + error.message);
     };
-    auto statement = connection->prepare(sql);
+    auto statement = connection->prepare(asked.sql);
     if (!statement) return explained(statement.error());
     TableResult table;
     for (int column = 0; column < statement->columnCount(); ++column)
@@ -76,6 +79,8 @@ Result<TableResult> LocalReader::runQuery(const std::string& sql) {
         auto row = statement->step();
         if (!row) return explained(row.error());
         if (!*row) return table;
+        table.cut = asked.mostRows > 0 && table.rows.size() == asked.mostRows;
+        if (table.cut) return table;
         auto& cells = table.rows.emplace_back();
         auto& types = table.types.emplace_back();
         for (int column = 0; column < statement->columnCount(); ++column) {

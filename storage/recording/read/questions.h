@@ -80,6 +80,8 @@ struct ArrowsOfSpan {
 struct SqlQuery {
     using Answer = TableResult;
     std::string sql;
+    std::uint64_t mostRows = 0;  ///< 0: all
+    Generation generation = {};  ///< kCancelled soon after it was superseded
 };
 
 /// The order is their number between machines: a change of it is a new remote::kVersion.

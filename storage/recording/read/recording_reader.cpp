@@ -75,8 +75,9 @@ Result<std::vector<FlowArrow>> RecordingReader::arrowsOf(RankId rank, LaneId lan
                                                          std::uint8_t depth) {
     return ask(*this, ArrowsOfSpan{rank, lane, start, depth});
 }
-Result<TableResult> RecordingReader::query(const std::string& sql) {
-    return ask(*this, SqlQuery{sql});
+Result<TableResult> RecordingReader::query(const std::string& sql, std::uint64_t mostRows,
+                                           const Generation& generation) {
+    return ask(*this, SqlQuery{sql, mostRows, generation});
 }
 
 Result<RankStrings> readStrings(RecordingReader& reader, RankId rank) {

@@ -58,6 +58,7 @@ struct TableResult {
     std::vector<std::string> columns;
     std::vector<std::vector<std::optional<std::string>>> rows;
     std::vector<std::vector<CellType>> types;  ///< of the cells of `rows`
+    bool cut = false;                          ///< there are more rows than were asked for
 };
 constexpr auto wordsOf(TableResult::CellType) {
     using Type = TableResult::CellType;
@@ -128,7 +129,8 @@ public:
                                             std::uint8_t depth);
 
     /// A read-only SQL statement, with the virtual table `events` and the views on it.
-    Result<TableResult> query(const std::string& sql);
+    Result<TableResult> query(const std::string& sql, std::uint64_t mostRows = 0,
+                              const Generation& generation = {});
 
     /// What all of the others ask (questions.h). Leaves the answer's place as it was on errors.
     virtual Result<void> answer(const AnyRequest& request) = 0;

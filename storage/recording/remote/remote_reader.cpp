@@ -39,6 +39,8 @@ template <class Asked>
 Generation generationOf(const Asked& asked) {
     if constexpr (requires { asked.view; })
         return asked.view.generation;
+    else if constexpr (requires { asked.generation; })
+        return asked.generation;
     else
         return {};
 }

@@ -4,10 +4,10 @@
 // Functions stand beside their types, where storage/model/shape.h finds them.
 #pragma once
 
+#include "storage/columns/wire.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/recording_tables.h"
 #include "storage/recording/read/questions.h"
-#include "storage/columns/wire.h"
 
 #include <algorithm>
 #include <charconv>
@@ -125,7 +125,10 @@ requires requires(const Asked& asked, typename Asked::Answer) {
 [[nodiscard]] constexpr bool isSound(const LiveMemory& asked) {
     return isNear(asked.time.ns);
 }
-/// Its generation stays: each side has its own.
+/// Its generation stays, as the next one's: each side has its own.
+[[nodiscard]] inline FieldsOf<SqlQuery> fieldsOf(Of<SqlQuery>) {
+    return {{"sql", &SqlQuery::sql}, {"mostRows", &SqlQuery::mostRows}};
+}
 [[nodiscard]] inline FieldsOf<View> fieldsOf(Of<View>) {
     return {{"range", &View::range}, {"resolution", &View::resolution}};
 }

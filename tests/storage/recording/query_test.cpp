@@ -48,6 +48,29 @@ TEST_F(Query, WritesBlobsAsSqlDoes) {
     EXPECT_EQ(cell("SELECT x''"), "x''");
 }
 
+TEST_F(Query, StopsAtTheRowsThatAreWanted) {
+    const std::string sql = "SELECT start_ns FROM events";
+    const auto all = m_reader.value()->query(sql);
+    const auto some = m_reader.value()->query(sql, 10);
+    ASSERT_THAT(some, IsOk());
+    EXPECT_EQ(some->rows.size(), 10u);
+    EXPECT_TRUE(some->cut);
+    EXPECT_FALSE(all->cut);
+    const auto exactly = m_reader.value()->query(sql, all->rows.size());
+    EXPECT_FALSE(exactly->cut) << "there is no other row";
+}
+
+TEST_F(Query, EndsOnceItIsSuperseded) {
+    Generations generations;
+    const Generation old = generations.next();
+    generations.supersede();
+    const auto endless = m_reader.value()->query(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n", 0,
+        old);
+    EXPECT_THAT(endless, FailsAs(ErrorCode::kCancelled));
+    EXPECT_EQ(cell("SELECT 1"), "1") << "the next one is answered";
+}
+
 TEST_F(Query, CountsEventsAsTheSummaryDoes) {
     const auto summary = m_reader.value()->summary();
     const auto& events = summary->events;
