@@ -33,6 +33,7 @@ using namespace Qt::StringLiterals;
 
 constexpr int kEditorHeight = 200, kLeastEditor = 112, kCurveHeight = 208;
 constexpr int kFirstCompletion = 2;  ///< letters
+const QString kFirstQuery = QStringLiteral("Time of each step");
 enum Form { kLine, kPoints };
 
 const QStringList& sqlWords() {
@@ -159,8 +160,8 @@ SqlPage::SqlPage(PageContext& context, QWidget* parent)
              "steps, operators, kernels, collectives, memory and metrics."),
           {{0, 0, 1, 0.22}, {0, 0.28, 1, 0.7}}, false);
     setFocusProxy(m_editor);
-    offerQueries({});
-    choose(0);
+    offerQueries(kFirstQuery);
+    choose(m_queries->currentIndex());
 }
 
 QWidget* SqlPage::buildContent() {
@@ -275,6 +276,8 @@ void SqlPage::present() {
             return readSchema(cancellable);
         },
         [this](const std::vector<SchemaTable>& tables) { m_editor->setSchema(tables); });
+    // what costs next to nothing is answered at once; what the user has written waits for them
+    if (m_editor->toPlainText() == exampleQueries().at(kFirstQuery)) run();
 }
 
 void SqlPage::run() {
