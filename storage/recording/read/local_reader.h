@@ -7,6 +7,7 @@
 #include "storage/recording/read/collective_rows.h"
 #include "storage/recording/read/event_source.h"
 #include "storage/recording/read/pyramid_source.h"
+#include "storage/recording/read/questions.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <memory>

@@ -20,6 +20,7 @@
 #include <QScrollBar>
 #include <QSignalBlocker>
 #include <QStringListModel>
+#include <QTextBlock>
 #include <QTextCursor>
 #include <algorithm>
 #include <cmath>

@@ -223,6 +223,7 @@ void TimelinePage::jump(bool forward) {
 }
 
 std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
+    auto* self = const_cast<TimelinePage*>(this);
     const auto runs = [canvas = m_canvas](TimelineCommand command) {
         return [canvas, command] { canvas->run(command); };
     };
@@ -241,10 +242,11 @@ std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
              tr("back and forward along an arrow: launch, kernel, backward")},
             {tr("Ctrl+F  /"), tr("find in names and arguments"), [this] { m_rows->openFind(); }},
             {tr("F3  Shift+F3"), tr("next, previous match")},
-            {tr("B"), tr("show or hide the tables"), [this] { wantTables(m_tables->isFolded()); }},
+            {tr("B"), tr("show or hide the tables"),
+             [self] { self->wantTables(self->m_tables->isFolded()); }},
             {tr("M"), tr("mark this moment"), runs(kMark)},
-            {tr("J"), tr("next mark, failure or slow step"), [this] { jump(true); }},
-            {tr("Shift+J"), tr("the one before"), [this] { jump(false); }},
+            {tr("J"), tr("next mark, failure or slow step"), [self] { self->jump(true); }},
+            {tr("Shift+J"), tr("the one before"), [self] { self->jump(false); }},
             {tr("E"), tr("all levels of a lane, or the first")},
             {tr("Shift+C"), tr("fold all ranks"), runs(kFoldAll)},
             {tr("Shift+E"), tr("unfold all ranks"), runs(kUnfoldAll)},
