@@ -30,9 +30,8 @@ ZSTD_DCtx* decompressor() {
 }
 
 tl::unexpected<Error> damaged(const char* what, const char* how) {
-    return failure(ErrorCode::kUnreadable, std::string(what) + " " + how +
-                                               "; the file is damaged there, record again or "
-                                               "restore it from a copy");
+    return failure(ErrorCode::kUnreadable,
+                   std::string(what) + " " + how + "; the file is damaged there");
 }
 
 /// Of everything but itself.
@@ -68,8 +67,7 @@ Result<std::vector<std::byte>> unseal(std::span<const std::byte> blob, std::size
     const auto packed = blob.subspan(front + kSizesBytes);
     if (packed.size() != packedBytes) return damaged(what, "has the wrong length");
     if (rawBytes > std::min(maxRaw, kMaxRawBytes)) return damaged(what, "claims an absurd size");
-    if (checksumOf(blob, front) != checksum)
-        return damaged(what, "fails its checksum");
+    if (checksumOf(blob, front) != checksum) return damaged(what, "fails its checksum");
     std::vector<std::byte> raw(rawBytes);
     const std::size_t got =
         ZSTD_decompressDCtx(decompressor(), raw.data(), raw.size(), packed.data(), packed.size());

@@ -3,6 +3,7 @@
 #include "app/cli/record/control_socket.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -73,17 +74,24 @@ void SignalRequests::attach(launch::RunControl& run, std::function<void(const st
 
 void attachControlInput(launch::RunControl& run, const CaptureWish& capture,
                         std::function<void(const std::string&)> say) {
-    const auto handle = [commands = ControlCommands(run, capture),
-                         say = std::move(say)](const std::string& line) {
+    // Who let it go will close our input, and wants it to go on.
+    const auto detached = std::make_shared<bool>(false);
+    const auto handle = [commands = ControlCommands(run, capture), say = std::move(say),
+                         detached](const std::string& line) {
+        const auto json = nlohmann::json::parse(line, nullptr, false);
+        if (json.is_object() && json.value("command", nlohmann::json()) == "detach") {
+            *detached = true;
+            return;
+        }
         const auto done = commands.apply(line);
         say(done ? *done : done.error().message);
     };
-    run.watch(STDIN_FILENO, [&run, handle, pending = std::string()]() mutable {
+    run.watch(STDIN_FILENO, [&run, handle, detached, pending = std::string()]() mutable {
         std::array<char, 4096> buffer;
         const ssize_t count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
         if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;
         if (count <= 0) {
-            run.requestStop();
+            if (!*detached) run.requestStop();
             return false;
         }
         pending.append(buffer.data(), static_cast<std::size_t>(count));

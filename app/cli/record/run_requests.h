@@ -36,7 +36,8 @@ private:
 /// is prepared does not end it.
 void holdHangups();
 
-/// Lines of commands on standard input (docs/control_protocol.md); its end means stop.
+/// Lines of commands on standard input (docs/control_protocol.md); its end means stop, unless
+/// `detach` came before it.
 void attachControlInput(launch::RunControl& run, const CaptureWish& capture,
                         std::function<void(const std::string&)> say);
 

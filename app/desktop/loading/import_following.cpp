@@ -28,7 +28,7 @@ void RecordingLoader::connectImport() {
         };
         if (std::exchange(m_opensPart, false)) forgetOpening();
         if (showsImport())
-            return leaveImport([this, address = m_import.address(), message] {
+            return goBack([this, address = m_import.address(), message] {
                 Q_EMIT openFailed(
                     address, u"The import failed; its partial results were removed: "_s + message);
             });
@@ -89,12 +89,12 @@ void RecordingLoader::adopt(const ImportedTrace& made, Duration later) {
         });
     };
     submit(m_growth, read, [this, address = m_import.address()](const QString& message) {
-        leaveImport([this, address, message] { Q_EMIT openFailed(address, message); });
+        goBack([this, address, message] { Q_EMIT openFailed(address, message); });
     });
 }
 
 /// Nothing stays half open: what was open before is opened again, or nothing is.
-void RecordingLoader::leaveImport(const std::function<void()>& tell) {
+void RecordingLoader::goBack(const std::function<void()>& tell) {
     const std::optional<Place> before = std::exchange(m_before, {});
     close();
     Q_EMIT closed(before.has_value());

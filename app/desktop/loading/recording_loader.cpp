@@ -147,7 +147,7 @@ void RecordingLoader::cancelOpening() {
     m_import.cancel();
     const auto tell = [this] { Q_EMIT openCancelled(); };
     if (wasShown)
-        leaveImport(tell);
+        goBack(tell);
     else
         tell();
     if (isIdle()) Q_EMIT idle();
@@ -203,12 +203,11 @@ void RecordingLoader::showSketch(const RecordingPtr& sketch, bool remote) {
     supersedeAll();
     m_again.stop();
     m_opensPart = false;
-    if (!sketch->isImporting()) {
-        m_import.cancel();
-        m_before.reset();
-    } else if (m_recording && m_recording->analysed && !m_recording->isImporting()) {
+    if (!sketch->isImporting()) m_import.cancel();
+    if (m_recording && m_recording->analysed && !m_recording->isImporting())
         m_before = Place{m_recording->path, m_recording->source, m_recording->importFacts, {}};
-    }
+    else if (!sketch->isImporting())
+        m_before.reset();
     m_isRemote = remote;
     m_recording = sketch;
     Q_EMIT sketched(sketch);
@@ -247,8 +246,8 @@ void RecordingLoader::completeSketch(const RecordingPtr& sketch,
     };
     submit(m_growth, withLoss(m_growth, add),
            [this, path = sketch->address()](const QString& message) {
-               m_recording.reset();  // rows without a report are not a recording
-               Q_EMIT openFailed(path, message);
+               // rows without a report are not a recording: what was open before is
+               goBack([this, path, message] { Q_EMIT openFailed(path, message); });
            });
 }
 
@@ -260,6 +259,7 @@ void RecordingLoader::present(const RecordingPtr& recording) {
         Q_EMIT grown(recording);
     else
         Q_EMIT opened(recording);
+    if (!recording->isImporting()) m_before.reset();
     if (const auto tell = std::exchange(m_unknown, nullptr)) tell();
     if (!recording->isImporting()) importNext();
     if (!recording->summary.complete)

@@ -123,7 +123,7 @@ private:
     void openPart(const QString& part, const QString& recording);
     void endImport(const ImportedTrace& made, std::optional<Duration> later);
     void adopt(const ImportedTrace& made, Duration later);
-    void leaveImport(const std::function<void()>& tell);
+    void goBack(const std::function<void()>& tell);
     void close();
     void forgetOpening();
     [[nodiscard]] Fail loudly();
@@ -148,7 +148,7 @@ private:
     TraceImport m_import;
     bool m_opensPart = false;         ///< what is imported is being opened
     QStringList m_next;               ///< to import then
-    std::optional<Place> m_before;    ///< what was open before what is imported
+    std::optional<Place> m_before;    ///< what was open before what is imported, or being opened
     std::function<void()> m_unknown;  ///< once that is open again
 };
 

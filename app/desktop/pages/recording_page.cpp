@@ -7,6 +7,7 @@
 #include <QPainter>
 #include <QPicture>
 #include <QPushButton>
+#include <QTableView>
 #include <QVBoxLayout>
 #include <utility>
 
@@ -112,8 +113,19 @@ void RecordingPage::showError(const QString& message) {
 void RecordingPage::showRecording(const RecordingPtr& recording) {
     m_recording = recording;
     m_frame->showState(PageFrame::State::kFull);
+    if (std::exchange(m_shownId, recording->summary.run.id) != recording->summary.run.id)
+        beginAtTheTop();
     showLimits();
     presentOnceSeen();
+}
+
+/// Where one was in another recording says nothing about this one.
+void RecordingPage::beginAtTheTop() {
+    m_frame->scrollToTop();
+    for (auto* table : findChildren<QTableView*>()) {
+        table->clearSelection();
+        table->scrollToTop();
+    }
 }
 
 void RecordingPage::showLimits() {

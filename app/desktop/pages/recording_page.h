@@ -8,6 +8,7 @@
 #include "app/desktop/pages/page.h"
 #include "app/desktop/widgets/page_frame.h"
 
+#include <string>
 #include <vector>
 
 namespace shardscope::desktop {
@@ -51,6 +52,7 @@ private:
     void showLoading(const QString& path);
     void showError(const QString& message);
     void showRecording(const RecordingPtr& recording);
+    void beginAtTheTop();
     void showLimits();
     void presentOnceSeen();
 
@@ -58,6 +60,7 @@ private:
     PartLoader& m_part;
     PageFrame* m_frame = nullptr;
     RecordingPtr m_recording;
+    std::string m_shownId;  ///< of the run that was shown last
     double m_imported = 0;  ///< share, of what is being imported
     bool m_isDue = false;   ///< something changed since it was last seen
 };

@@ -16,22 +16,27 @@ using namespace Qt::StringLiterals;
 
 constexpr int kLastWords = 4000;
 constexpr int kKillDelayMs = 2000;
+constexpr int kDetachMs = 500;
 constexpr qsizetype kLongestLine = 4000;
 constexpr qsizetype kMostLinesAtOnce = 2000;
 
 }  // namespace
 
-RecorderSession::RecorderSession(QObject* parent) : QObject(parent), m_process(this) {
-    connect(&m_process, &QProcess::readyReadStandardOutput, this, &RecorderSession::readEvents);
-    connect(&m_process, &QProcess::readyReadStandardError, this, &RecorderSession::readErrors);
-    connect(&m_process, &QProcess::finished, this, &RecorderSession::processEnded);
-    connect(&m_process, &QProcess::errorOccurred, this, &RecorderSession::processFailed);
+RecorderSession::RecorderSession(QObject* parent) : QObject(parent), m_process(makeProcess()) {}
+
+std::unique_ptr<QProcess> RecorderSession::makeProcess() {
+    auto process = std::make_unique<QProcess>();
+    connect(process.get(), &QProcess::readyReadStandardOutput, this, &RecorderSession::readEvents);
+    connect(process.get(), &QProcess::readyReadStandardError, this, &RecorderSession::readErrors);
+    connect(process.get(), &QProcess::finished, this, &RecorderSession::processEnded);
+    connect(process.get(), &QProcess::errorOccurred, this, &RecorderSession::processFailed);
+    return process;
 }
 
 RecorderSession::~RecorderSession() {
-    m_process.disconnect(this);
+    m_process->disconnect(this);
     // the window closes after the run has ended; this is for a window that is torn down early
-    if (m_process.state() != QProcess::NotRunning) m_process.kill();
+    if (m_process->state() != QProcess::NotRunning) m_process->kill();
 }
 
 bool RecorderSession::isGoing() const {
@@ -63,7 +68,7 @@ void RecorderSession::start(const QString& program, const QStringList& arguments
                  .toStdString()});
         return;
     }
-    m_process.start(program, QStringList{u"record"_s, u"--control"_s, u"stdio"_s} + arguments);
+    m_process->start(program, QStringList{u"record"_s, u"--control"_s, u"stdio"_s} + arguments);
 }
 
 void RecorderSession::stop() {
@@ -77,20 +82,35 @@ void RecorderSession::kill() {
     m_killed = true;
     send("kill");
     setState(State::kStopping);
-    QTimer::singleShot(kKillDelayMs, this, [this, pid = m_process.processId()] {
-        if (m_process.processId() == pid) m_process.kill();
+    QTimer::singleShot(kKillDelayMs, this, [this, pid = m_process->processId()] {
+        if (m_process->processId() == pid) m_process->kill();
     });
+}
+
+bool RecorderSession::canDetach() const {
+    return m_state == State::kRunning && m_run.command.empty();
+}
+
+void RecorderSession::detach() {
+    if (!canDetach()) return;
+    send("detach");
+    m_process->waitForBytesWritten(kDetachMs);
+    m_process->disconnect(this);
+    // never destroyed: its end would be the run's
+    static_cast<void>(m_process.release());
+    m_process = makeProcess();
+    setState(State::kIdle);
 }
 
 void RecorderSession::capture(const QString& level) {
     if (m_state != State::kStarting && m_state != State::kRunning) return;
     QByteArray command = R"({"command":"capture")";
     if (!level.isEmpty()) command += R"(,"level":")" + level.toLatin1() + '"';
-    m_process.write(command + "}\n");
+    m_process->write(command + "}\n");
 }
 
 void RecorderSession::send(const char* command) {
-    m_process.write(QByteArray(R"({"command":")") + command + "\"}\n");
+    m_process->write(QByteArray(R"({"command":")") + command + "\"}\n");
 }
 
 void RecorderSession::setState(State state) {
@@ -100,8 +120,8 @@ void RecorderSession::setState(State state) {
 }
 
 void RecorderSession::readEvents() {
-    while (m_process.canReadLine()) {
-        const QByteArray line = m_process.readLine().trimmed();
+    while (m_process->canReadLine()) {
+        const QByteArray line = m_process->readLine().trimmed();
         if (line.isEmpty()) continue;
         const auto event = run::decodeProgress(line.toStdString());
         if (!event) {
@@ -113,7 +133,7 @@ void RecorderSession::readEvents() {
 }
 
 void RecorderSession::readErrors() {
-    const QByteArray text = m_process.readAllStandardError();
+    const QByteArray text = m_process->readAllStandardError();
     m_lastWords = (m_lastWords + text).right(kLastWords);
     m_errorLine += text;
     logErrors(false);
@@ -194,7 +214,7 @@ void RecorderSession::processFailed(QProcess::ProcessError error) {
          {},
          4,
          tr("%1 could not be started: %2.")
-             .arg(m_process.program(), m_process.errorString())
+             .arg(m_process->program(), m_process->errorString())
              .toStdString()});
 }
 

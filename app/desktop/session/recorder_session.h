@@ -15,6 +15,8 @@
 #include <QStringList>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 
 namespace shardscope::desktop {
@@ -40,6 +42,12 @@ public:
     /// What is captured from some step on: a level, or empty for the run's own schedule.
     void capture(const QString& level);
 
+    /// A run of Shardscope's own that has begun; a program's output needs its reader.
+    [[nodiscard]] bool canDetach() const;
+    /// Leaves the run to itself: it goes on, and this session is idle. `shardscope control` ends
+    /// it.
+    void detach();
+
     [[nodiscard]] State state() const { return m_state; }
     [[nodiscard]] bool isGoing() const;
     [[nodiscard]] const run::RunStarted& run() const { return m_run; }
@@ -59,6 +67,7 @@ Q_SIGNALS:
     void finished(const shardscope::run::RunFinished& outcome);
 
 private:
+    std::unique_ptr<QProcess> makeProcess();
     void setState(State state);
     void readEvents();
     void readErrors();
@@ -70,7 +79,7 @@ private:
     void end(run::RunFinished outcome);
     void send(const char* command);
 
-    QProcess m_process;
+    std::unique_ptr<QProcess> m_process;
     State m_state = State::kIdle;
     run::RunStarted m_run;
     std::optional<run::RunFinished> m_outcome;         ///< said by the recorder before it exits

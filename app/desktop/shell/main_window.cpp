@@ -23,7 +23,10 @@
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QMenu>
+#include <QMessageBox>
 #include <QMimeData>
+#include <QProcess>
+#include <QScreen>
 #include <QUrl>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -53,7 +56,8 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
       m_connection(new ConnectionBar(this)),
       m_export(m_loader, m_selection, this) {
     setWindowTitle(tr("Shardscope"));
-    setMinimumSize(800, 560);
+    // a small screen, or a large scale factor, has less
+    setMinimumSize(QSize(800, 560).boundedTo(screen()->availableSize()));
     setAcceptDrops(true);
     buildPages();
     layOut();
@@ -181,8 +185,9 @@ void MainWindow::addWindowCommands() {
                    [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
     m_commands.add(u"quit"_s, window, tr("Close"), {QKeySequence::Quit}, [this] { close(); });
     m_commands.add(u"run.stop"_s, tr("Run"), tr("Stop after this step"), {},
-                   [this] { m_session.stop(); });
-    m_commands.add(u"run.kill"_s, tr("Run"), tr("Kill at once"), {}, [this] { m_session.kill(); });
+                   [this] { endOpenRun(u"stop"_s); });
+    m_commands.add(u"run.kill"_s, tr("Run"), tr("Kill at once"), {},
+                   [this] { endOpenRun(u"kill"_s); });
 }
 
 void MainWindow::addStepCommands() {
@@ -274,7 +279,27 @@ void MainWindow::connectViews() {
 
 void MainWindow::presentSession() {
     for (const QString& id : {u"run.stop"_s, u"run.kill"_s})
-        m_commands.find(id)->setEnabled(m_session.isGoing());
+        m_commands.find(id)->setEnabled(m_session.isGoing() || isOpenRunGoing());
+}
+
+/// One that this window, or another, has let go.
+bool MainWindow::isOpenRunGoing() const {
+    const RecordingPtr recording = m_loader.recording();
+    return recording && recording->isRunning() && !recording->isImporting() &&
+           !storage::remote::isRemote(recording->path.toStdString());
+}
+
+void MainWindow::endOpenRun(const QString& how) {
+    if (m_session.isGoing()) return how == u"kill" ? m_session.kill() : m_session.stop();
+    if (!isOpenRunGoing()) return;
+    auto* control = new QProcess(this);
+    connect(control, &QProcess::finished, this, [this, control] {
+        const QByteArray said = control->readAllStandardOutput() + control->readAllStandardError();
+        m_status->setMessage(QString::fromUtf8(said).trimmed());
+        control->deleteLater();
+    });
+    control->start(m_recorder.isEmpty() ? findRecorder() : m_recorder,
+                   {u"control"_s, m_loader.recording()->path, how});
 }
 
 void MainWindow::endRun(const run::RunFinished& outcome) {
@@ -441,6 +466,7 @@ void MainWindow::presentRecording(const RecordingPtr& recording) {
     m_area->setRecordingName(recording->label());
     m_topBar->setProblems(analysis::problemCount(analysis::notices(recording->report)));
     presentFacts(*recording);
+    presentSession();
     m_status->setMessage(QString(recording->address()).replace(u'\n', u", "_s));
     presentSelection();
 }
@@ -535,12 +561,47 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         m_session.kill();
         return;
     }
+    if (runs) return askBeforeClosing();
     m_closing = true;
-    if (!runs) {
-        m_status->setMessage(
-            tr("The window closes when the file is saved. Close again to cancel it."));
+    m_status->setMessage(tr("The window closes when the file is saved. Close again to cancel it."));
+}
+
+/// Of a run that goes on nothing is lost either way.
+void MainWindow::askBeforeClosing() {
+    auto* question =
+        new QMessageBox(QMessageBox::Question, tr("A run is going on"),
+                        tr("A run is going on in this window."), QMessageBox::NoButton, this);
+    question->setAttribute(Qt::WA_DeleteOnClose);
+    const bool canDetach = m_session.canDetach();
+    const QString output = fromUtf8(m_session.run().output);
+    question->setInformativeText(
+        canDetach ? tr("It can go on without the window: its recording, %1, stays open to look at, "
+                       "and Start lists it.")
+                        .arg(output)
+                  : tr("What it prints goes to this window, so it ends with it; its recording is "
+                       "finished first."));
+    auto* stop = question->addButton(tr("Stop the run"), QMessageBox::DestructiveRole);
+    auto* letGo =
+        canDetach ? question->addButton(tr("Let it go on"), QMessageBox::AcceptRole) : nullptr;
+    auto* stay = question->addButton(QMessageBox::Cancel);
+    question->setDefaultButton(stay);
+    question->setEscapeButton(stay);
+    connect(question, &QMessageBox::buttonClicked, this, [=, this](QAbstractButton* chosen) {
+        if (chosen == stop) stopAndClose();
+        if (letGo != nullptr && chosen == letGo) {
+            m_session.detach();
+            close();
+        }
+    });
+    question->open();
+}
+
+void MainWindow::stopAndClose() {
+    if (!m_session.isGoing()) {  // it has ended meanwhile
+        close();
         return;
     }
+    m_closing = true;
     m_session.stop();
     showPage(page_ids::kLive);
     m_status->setMessage(

@@ -86,6 +86,11 @@ private:
     void connectExport();
     void giveAccess();
     void presentSession();
+    void askBeforeClosing();
+    void stopAndClose();
+    [[nodiscard]] bool isOpenRunGoing() const;
+    /// `how`: stop or kill.
+    void endOpenRun(const QString& how);
     void endRun(const run::RunFinished& outcome);
     void chooseFile();
     void chooseRemote();

@@ -16,6 +16,7 @@
 #include <QCursor>
 #include <QFileInfo>
 #include <QPixmap>
+#include <QScreen>
 #include <QSettings>
 #include <QTimer>
 #include <cstdio>
@@ -87,6 +88,12 @@ int drawAndEnd(MainWindow& window, const AppOptions& options) {
     return QApplication::exec();
 }
 
+/// On its screen, with a frame round it.
+QSize room(const MainWindow& window) {
+    constexpr QSize kFrame{16, 48};
+    return window.screen()->availableSize() - kFrame;
+}
+
 constexpr int kRoundMs = 30;
 /// Layout, resize and their questions take a few turns of the event loop.
 constexpr int kQuietRounds = 4;
@@ -136,7 +143,7 @@ int runDesktop(int argc, char** argv) {
     if (!shows) return drawAndEnd(window, options);
     QObject::connect(&window, &MainWindow::themeChanged, &window,
                      [&](bool chosen) { settings.setValue(u"dark"_s, chosen); });
-    window.resize(options.size);
+    window.resize(options.sizeGiven ? options.size : options.size.boundedTo(room(window)));
     if (!options.sizeGiven) window.restoreGeometry(settings.value(u"geometry"_s).toByteArray());
     window.show();
     layOut(window, options);

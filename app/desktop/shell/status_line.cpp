@@ -5,6 +5,7 @@
 #include "app/desktop/widgets/theme.h"
 
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QPainter>
 #include <QProgressBar>
@@ -120,13 +121,19 @@ void StatusLine::paintEvent(QPaintEvent*) {
 }
 
 ConnectionBar::ConnectionBar(QWidget* parent)
-    : QWidget(parent), m_banner(new Banner(this)), m_button(new QPushButton(this)) {
+    : QWidget(parent),
+      m_banner(new Banner(this)),
+      m_button(new QPushButton(this)),
+      m_close(new QPushButton(tr("Dismiss"), this)) {
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(kGapPage, kGap, kGapPage, 0);
     layout->setSpacing(kGap);
     layout->addWidget(m_banner, 1);
     layout->addWidget(m_button);
+    layout->addWidget(m_close);
+    m_close->setToolTip(tr("Esc"));
     m_button->setAccessibleName(tr("Reconnect"));
+    connect(m_close, &QPushButton::clicked, this, &QWidget::hide);
     connect(m_button, &QPushButton::clicked, this, &ConnectionBar::reconnectRequested);
     hide();
 }
@@ -136,6 +143,11 @@ void ConnectionBar::showLoss(const QString& message, const QString& action) {
     m_button->setText(action);
     m_button->setAccessibleName(action);
     show();
+}
+
+void ConnectionBar::keyPressEvent(QKeyEvent* event) {
+    if (event->key() != Qt::Key_Escape) return QWidget::keyPressEvent(event);
+    hide();
 }
 
 QString ConnectionBar::text() const {

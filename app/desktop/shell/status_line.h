@@ -68,9 +68,13 @@ public:
 Q_SIGNALS:
     void reconnectRequested();
 
+protected:
+    void keyPressEvent(QKeyEvent* event) override;
+
 private:
     Banner* m_banner;
     QPushButton* m_button;
+    QPushButton* m_close;
 };
 
 }  // namespace shardscope::desktop

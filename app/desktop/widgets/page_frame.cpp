@@ -117,6 +117,11 @@ void PageFrame::showState(State state) {
     m_stack->setCurrentWidget(m_pages[static_cast<int>(state)]);
 }
 
+void PageFrame::scrollToTop() {
+    if (auto* area = qobject_cast<QScrollArea*>(m_pages[static_cast<int>(State::kFull)]))
+        area->verticalScrollBar()->setValue(0);
+}
+
 void PageFrame::showError(const QString& title, const QString& message) {
     m_error->setText(title, message);
     m_error->setAccessibleDescription(title + u'\n' + message);

@@ -29,6 +29,7 @@ public:
     void setHeadline(const QString& headline, const QString& subline);
     void setBanner(const QString& text);
     void showState(State state);
+    void scrollToTop();
     void showError(const QString& title, const QString& message);
     /// Why there is nothing of its kind in the recording, and how to get it.
     void showNothing(const QString& title, const QString& text);

@@ -314,6 +314,21 @@ private:
     }
 };
 
+namespace {
+
+/// Who finds a damaged piece does not know the file.
+Error withRemedy(Error error, const std::string& path) {
+    const bool isPiece = error.code == ErrorCode::kUnreadable &&
+                         error.message.find("damaged there") != std::string::npos &&
+                         error.message.find("`shardscope repair ") == std::string::npos;
+    if (isPiece)
+        error.message =
+            path + ": " + error.message + "; keep what is sound of it with " + repairCommand(path);
+    return error;
+}
+
+}  // namespace
+
 Result<void> LocalReader::answer(const AnyRequest& request) {
     const auto find = [&]<class Asked>(const Asked& asked) -> Result<typename Asked::Answer> {
         if constexpr (std::is_same_v<Asked, SqlQuery>)
@@ -327,7 +342,7 @@ Result<void> LocalReader::answer(const AnyRequest& request) {
     return std::visit(
         [&](const auto& each) -> Result<void> {
             auto found = find(each.asked);
-            if (!found) return failure(found);
+            if (!found) return failure(withRemedy(found.error(), m_path));
             each.answer = std::move(*found);
             return {};
         },

@@ -89,7 +89,8 @@ protected:
         painter.setFont(textFont(kSmallPixels));
         QStringList facts{m_file.title};
         if (!m_file.throughput.isEmpty()) facts << m_file.throughput;
-        facts << tr("opened %1").arg(whenText(m_file.opened));
+        facts << (m_file.recorded.isEmpty() ? tr("opened %1").arg(whenText(m_file.opened))
+                                            : tr("recorded %1").arg(whenText(m_file.recorded)));
         const QString line = m_exists
                                  ? facts.join(u" · "_s)
                                  : tr("Not found any more: moved or deleted. Click to locate it…");
@@ -116,11 +117,9 @@ constexpr std::size_t kMostFiles = 10;
 constexpr int kTrendPoints = 64;
 
 RecentFile fromJson(const QJsonObject& object) {
-    RecentFile file{object.value("path"_L1).toString(),
-                    object.value("title"_L1).toString(),
-                    object.value("throughput"_L1).toString(),
-                    object.value("opened"_L1).toString(),
-                    {}};
+    RecentFile file{object.value("path"_L1).toString(),       object.value("title"_L1).toString(),
+                    object.value("throughput"_L1).toString(), object.value("opened"_L1).toString(),
+                    object.value("recorded"_L1).toString(),   {}};
     const QJsonArray loss = object.value("loss"_L1).toArray();
     for (const auto& value : loss) {
         file.loss.push_back({static_cast<double>(file.loss.size()), value.toDouble()});
@@ -135,6 +134,7 @@ QJsonObject toJson(const RecentFile& file) {
             {u"title"_s, file.title},
             {u"throughput"_s, file.throughput},
             {u"opened"_s, file.opened},
+            {u"recorded"_s, file.recorded},
             {u"loss"_s, loss}};
 }
 
@@ -213,6 +213,8 @@ void RecentFiles::add(const OpenRecording& recording, const QString& now) {
             ValueText{formatNumber(*recording.report.tokensPerSecond), u"tok/s"_s}.joined();
     }
     file.opened = now;
+    if (const auto started = recording.summary.run.startedUnixNs; started > 0)
+        file.recorded = QDateTime::fromMSecsSinceEpoch(started / 1'000'000).toString(Qt::ISODate);
     for (const MetricPoint& point : recording.summary.metrics) {
         if (point.name == "loss")
             file.loss.push_back({static_cast<double>(point.step.value), point.value});

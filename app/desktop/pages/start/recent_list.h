@@ -24,6 +24,7 @@ struct RecentFile {
     QString title;       ///< "shakespeare · zero3 × 2"
     QString throughput;  ///< "2,074 tok/s"
     QString opened;      ///< ISO 8601, local
+    QString recorded;    ///< the same, when its run began; empty: unknown
     QVector<QPointF> loss;
 };
 

@@ -21,6 +21,7 @@
 #include <QHBoxLayout>
 #include <QLineEdit>
 #include <QMenu>
+#include <QPushButton>
 #include <QSettings>
 #include <QShortcut>
 #include <QVBoxLayout>
@@ -143,8 +144,20 @@ void TimelinePage::connectCanvas() {
     connect(m_canvas, &TimelineCanvas::pictureRequested, this, &TimelinePage::askForPicture);
     connect(m_canvas, &TimelineCanvas::depthsRequested, this, &TimelinePage::askForDepths);
     connect(m_canvas, &TimelineCanvas::viewChanged, m_minimap, &Minimap::setView);
-    connect(m_canvas, &TimelineCanvas::viewChanged, this,
-            [this](TimeRange view) { m_rows->setView(view); });
+    connect(m_canvas, &TimelineCanvas::viewChanged, this, [this](TimeRange view) {
+        m_rows->setView(view);
+        if (!m_moves) m_follow->setChecked(false);
+    });
+    m_follow = new QPushButton(tr("Follow"), this);
+    m_follow->setCheckable(true);
+    m_follow->setChecked(true);
+    m_follow->setToolTip(tr("Keeps the newest of the run in sight, until you move"));
+    connect(m_follow, &QPushButton::clicked, this, [this](bool follows) {
+        if (follows && hasRecording()) moveTo(newest(m_canvas->view()));
+        m_follow->setChecked(follows);
+    });
+    pageFrame().addHeaderWidget(m_follow);
+    m_follow->hide();
     connect(m_minimap, &Minimap::viewRequested, m_canvas, &TimelineCanvas::setView);
     connect(m_canvas, &TimelineCanvas::rangeSelected, this,
             [this](TimeRange range) { this->selection().selectRange(range); });
@@ -192,6 +205,18 @@ void TimelinePage::connectTables() {
     auto* slash = new QShortcut(Qt::Key_Slash, m_canvas);
     slash->setContext(Qt::WidgetShortcut);
     connect(slash, &QShortcut::activated, this, [this] { m_rows->openFind(); });
+}
+
+void TimelinePage::moveTo(TimeRange view) {
+    m_moves = true;
+    m_canvas->setView(view);
+    m_moves = false;
+}
+
+TimeRange TimelinePage::newest(TimeRange seen) const {
+    const TimeRange all = recording().bounds();
+    const Duration length = std::min(seen.duration(), all.duration());
+    return {all.end - length, all.end};
 }
 
 void TimelinePage::centre(Timestamp at) {
@@ -312,9 +337,15 @@ void TimelinePage::present() {
         m_rows->setRecording(shared);
         m_marks->setRecording(shared);
         const Duration later = recording().later;  // than it was shown before
-        m_canvas->setView(same                 ? TimeRange{before.begin + later, before.end + later}
-                          : current.cutsTime() ? recording().timeOf(current)
-                                               : firstView(recording()));
+        const bool runs = recording().isRunning() && !recording().isImporting();
+        if (!same) m_follow->setChecked(runs);
+        m_follow->setVisible(runs);
+        const TimeRange kept{before.begin + later, before.end + later};
+        moveTo(same && !(runs && m_follow->isChecked()) ? kept
+               : same                                   ? newest(kept)
+               : current.cutsTime()                     ? recording().timeOf(current)
+               : runs                                   ? newest(firstView(recording()))
+                                                        : firstView(recording()));
         m_panel->showNothing();
         // a field that one writes in keeps the keys
         if (isVisible() && qobject_cast<QLineEdit*>(QApplication::focusWidget()) == nullptr)
@@ -364,7 +395,7 @@ void TimelinePage::showEvent(QShowEvent* event) {
     RecordingPage::showEvent(event);
     if (!hasRecording()) return;
     m_canvas->setFocus();  // its keys work from the first moment
-    m_canvas->setView(m_canvas->view());
+    moveTo(m_canvas->view());
     m_rows->ask();
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+class QPushButton;
 class QVBoxLayout;
 
 namespace shardscope::desktop {
@@ -56,6 +57,10 @@ private:
     void connectCanvas();
     /// Details and tables take room only where there is some, and where they have something to say.
     void giveRoom();
+    /// As the page wants it: a run is still followed after it.
+    void moveTo(TimeRange view);
+    /// As much as was in sight, up to the newest.
+    [[nodiscard]] TimeRange newest(TimeRange seen) const;
     /// To the next mark, failure or slow step, or the one before.
     void jump(bool forward);
     void centre(Timestamp at);
@@ -87,6 +92,8 @@ private:
     TablePanel* m_tables = nullptr;
     TimelineTables* m_rows = nullptr;
     MarkList* m_marks = nullptr;
+    QPushButton* m_follow = nullptr;  ///< of a run that goes on
+    bool m_moves = false;             ///< the page changes the view, not the user
     struct Jump {
         Timestamp time;
         TimeRange view;  ///< after it; another one: the user has moved since
