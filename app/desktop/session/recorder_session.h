@@ -44,6 +44,7 @@ public:
 
     /// A run of Shardscope's own that has begun; a program's output needs its reader.
     [[nodiscard]] bool canDetach() const;
+    [[nodiscard]] qint64 processId() const { return m_process->processId(); }
     /// Leaves the run to itself: it goes on, and this session is idle. `shardscope control` ends
     /// it.
     void detach();

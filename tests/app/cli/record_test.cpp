@@ -416,6 +416,16 @@ TEST_F(Record, StopsWhenStandardInputEnds) {
     EXPECT_EQ(recorded().run.status, RunStatus::kStopped);
 }
 
+TEST_F(Record, GoesOnWithoutItsInputOnceItIsDetached) {
+    const auto program = startRecord({"--control", "stdio", "--steps", "40"}, true);
+    ASSERT_TRUE(hasSteps(*program, 1));
+    program->type("{\"command\":\"detach\"}\n");
+    program->closeInput();
+    EXPECT_EQ(program->wait(), 0) << program->err();
+    EXPECT_EQ(recorded().run.status, RunStatus::kFinished);
+    EXPECT_EQ(events(*program, "step").size(), 40u);
+}
+
 TEST_F(Record, KillsWhenAskedOnStandardInput) {
     environment["FAKE_RANK_MODE"] = "hang";
     const auto program = startLong();

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,8 +24,17 @@ std::string command(int timeoutMs) {
     if (poll(&input, 1, timeoutMs) <= 0) return {};
     char text[256];
     const ssize_t got = read(STDIN_FILENO, text, sizeof text - 1);
-    if (got <= 0) return "stop";
+    static bool s_detached = false;
+    if (got <= 0) {
+        if (!s_detached) return "stop";
+        usleep(static_cast<useconds_t>(timeoutMs) * 1000);
+        return {};
+    }
     text[got] = '\0';
+    if (std::strstr(text, "\"detach\"") != nullptr) {
+        s_detached = true;
+        return {};
+    }
     if (std::strstr(text, "\"kill\"") != nullptr) return "kill";
     if (std::strstr(text, "\"stop\"") != nullptr) return "stop";
     // Without its marks, as a log line that tests see.
@@ -66,7 +76,7 @@ int main(int argc, char** argv) {
     std::string mode = "steps";
     std::string output;
     int steps = 5;
-    constexpr int kEndless = 200;
+    constexpr int kEndless = 200, kMostRounds = 30'000;
     for (int i = 1; i < argc; ++i) {
         say(std::string(R"({"event":"log","level":"info","text":"argument )") + argv[i] + "\"}");
         if (i + 1 == argc) break;
@@ -74,6 +84,7 @@ int main(int argc, char** argv) {
         if (std::strcmp(argv[i], "--output") == 0) output = argv[i + 1];
         if (std::strcmp(argv[i], "--steps") == 0) steps = std::atoi(argv[i + 1]);
     }
+    std::signal(SIGPIPE, SIG_IGN);  // as the real one
     if (mode == "crash") std::abort();
     if (mode == "fail") {
         std::fputs("data file is empty\n", stderr);
@@ -87,6 +98,8 @@ int main(int argc, char** argv) {
     say(R"({"event":"rank","rank":0,"state":"running","pid":100})");
     say(R"({"event":"rank","rank":1,"state":"running","pid":101})");
     for (int i = 0; mode == "endless" || i < steps; ++i) {
+        // nothing that a test started outlives it for long
+        if (i > kMostRounds) return 1;
         step(i, mode == "endless" ? kEndless : steps);
         for (const int rank : {0, 1}) figures(rank, i);
         if (i == 1) {

@@ -2,6 +2,7 @@
 #include "app/desktop/session/recorder_session.h"
 
 #include <gmock/gmock.h>
+#include <signal.h>
 
 #include <QSignalSpy>
 #include <QTest>
@@ -90,6 +91,22 @@ TEST_F(SessionTest, StopEndsTheRunAfterItsStep) {
     EXPECT_EQ(m_session.state(), State::kStopping);
     ASSERT_TRUE(waitForEnd());
     EXPECT_EQ(m_outcome->status, "stopped");
+}
+
+TEST_F(SessionTest, ARunThatIsLetGoIsNotEnded) {
+    start("endless");
+    EXPECT_FALSE(m_session.canDetach()) << "it has not begun";
+    ASSERT_TRUE(QTest::qWaitFor([this] { return m_steps.size() > 1; }, 10'000));
+    ASSERT_TRUE(m_session.canDetach());
+    const auto pid = static_cast<pid_t>(m_session.processId());
+    m_session.detach();
+    EXPECT_EQ(m_session.state(), State::kIdle);
+    EXPECT_FALSE(m_outcome) << "it goes on";
+    EXPECT_EQ(::kill(pid, 0), 0);
+    start("steps");
+    EXPECT_TRUE(waitForEnd()) << "the session is free for another run";
+    EXPECT_EQ(::kill(pid, 0), 0);
+    ::kill(pid, SIGKILL);
 }
 
 TEST_F(SessionTest, CaptureChangesWhileTheRunGoesOn) {

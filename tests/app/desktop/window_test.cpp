@@ -16,6 +16,7 @@
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>
+#include <signal.h>
 
 #include <QAbstractButton>
 #include <QAbstractItemView>
@@ -28,6 +29,7 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
+#include <QMessageBox>
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QUrl>
@@ -49,6 +51,15 @@ int colours(const QImage& image) {
         for (int x = 0; x < image.width(); x += 7) seen.insert(image.pixel(x, y));
     }
     return static_cast<int>(seen.size());
+}
+
+/// Of the message box that is open.
+void answerQuestion(const QString& button) {
+    auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+    ASSERT_NE(box, nullptr);
+    for (QAbstractButton* each : box->buttons())
+        if (each->text().remove(u'&') == button) return each->click();
+    FAIL() << "no button " << button.toStdString();
 }
 
 TEST_F(WindowTest, EveryPageIsEmptyInWordsWithoutARecording) {
@@ -336,8 +347,30 @@ TEST_F(WindowTest, ClosingStopsTheRunFirst) {
         60'000));
     m_window->close();
     EXPECT_TRUE(m_window->isVisible());
+    answerQuestion(u"Cancel"_s);
+    EXPECT_TRUE(m_window->session().isGoing()) << "nothing was chosen";
+    m_window->close();
+    answerQuestion(u"Stop the run"_s);
     ASSERT_TRUE(QTest::qWaitFor([this] { return !m_window->isVisible(); }, 60'000));
     EXPECT_FALSE(m_window->session().isGoing());
+}
+
+TEST_F(WindowTest, ClosingCanLetTheRunGoOn) {
+    m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
+    run::RunConfig config;
+    config.data = "endless";
+    config.output = m_folder.filePath(u"never.sscope"_s).toStdString();
+    m_window->startRun(config);
+    ASSERT_TRUE(QTest::qWaitFor(
+        [this] { return m_window->session().state() == RecorderSession::State::kRunning; },
+        60'000));
+    const auto pid = static_cast<pid_t>(m_window->session().processId());
+    m_window->close();
+    answerQuestion(u"Let it go on"_s);
+    EXPECT_FALSE(m_window->isVisible());
+    m_window.reset();
+    EXPECT_EQ(::kill(pid, 0), 0) << "it goes on";
+    ::kill(pid, SIGKILL);
 }
 
 TEST_F(WindowTest, AScreenshotWaitsForThePageAndIsWritten) {
