@@ -16,6 +16,7 @@
 #include "profiler/analysis/rules/notices.h"
 #include "storage/recording/remote/remote_address.h"
 
+#include <QAbstractButton>
 #include <QApplication>
 #include <QCloseEvent>
 #include <QDir>
@@ -26,6 +27,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QProcess>
+#include <QPushButton>
 #include <QScreen>
 #include <QUrl>
 #include <QVBoxLayout>
@@ -580,10 +582,10 @@ void MainWindow::askBeforeClosing() {
                         .arg(output)
                   : tr("What it prints goes to this window, so it ends with it; its recording is "
                        "finished first."));
-    auto* stop = question->addButton(tr("Stop the run"), QMessageBox::DestructiveRole);
-    auto* letGo =
+    QAbstractButton* stop = question->addButton(tr("Stop the run"), QMessageBox::DestructiveRole);
+    QAbstractButton* letGo =
         canDetach ? question->addButton(tr("Let it go on"), QMessageBox::AcceptRole) : nullptr;
-    auto* stay = question->addButton(QMessageBox::Cancel);
+    QPushButton* stay = question->addButton(QMessageBox::Cancel);
     question->setDefaultButton(stay);
     question->setEscapeButton(stay);
     connect(question, &QMessageBox::buttonClicked, this, [=, this](QAbstractButton* chosen) {

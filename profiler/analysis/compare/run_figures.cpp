@@ -11,6 +11,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace shardscope::analysis {
@@ -185,6 +186,32 @@ std::vector<RunFigure> runFigures(const RecordingSummary& summary,
     addLoss(summary, figures);
     addMemory(report, figures);
     return figures;
+}
+
+std::string figureTitle(std::string_view key) {
+    constexpr std::pair<std::string_view, std::string_view> kTitles[] = {
+        {"step.time_ns", "step time"},
+        {"throughput.tokens_per_s", "throughput"},
+        {"communication.time_ns", "communication"},
+        {"communication.exposed_ns", "communication, exposed"},
+        {"loss.last_quarter", "loss, last quarter of the steps"},
+        {"memory.peak_bytes", "peak memory"}};
+    for (const auto& [known, title] : kTitles)
+        if (key == known) return std::string(title);
+    constexpr std::string_view kLedger = "ledger.", kMemory = "memory.", kBytes = "_bytes";
+    if (key.starts_with(kLedger)) {
+        const std::string_view part = key.substr(kLedger.size());
+        if (part == kReductionKey) return "ledger: blocked in reductions";
+        for (const LedgerPart each : kAll<LedgerPart>)
+            if (part == toKey(each)) return std::string("ledger: ") + toWord(each);
+    }
+    if (key.starts_with(kMemory) && key.ends_with(kBytes)) {
+        std::string category(key.substr(kMemory.size()));
+        category.resize(category.size() - kBytes.size());
+        std::replace(category.begin(), category.end(), '_', ' ');
+        return "memory at the peak: " + category;
+    }
+    return std::string(key);
 }
 
 const RunFigure* findFigure(const std::vector<RunFigure>& figures, std::string_view key) {

@@ -33,6 +33,10 @@ struct RunFigure {
                                                 const std::vector<RankEvents>& ranks,
                                                 const Report& report);
 
+/// What people call the figure of a key: "step time", "ledger: waiting for the slowest"; a key that
+/// is not known is its own.
+[[nodiscard]] std::string figureTitle(std::string_view key);
+
 /// By key; null: there is none.
 [[nodiscard]] const RunFigure* findFigure(const std::vector<RunFigure>& figures,
                                           std::string_view key);

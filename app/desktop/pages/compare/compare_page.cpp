@@ -249,10 +249,7 @@ void ComparePage::presentSides() {
         const bool isOpen = files[i] == recording().path;
         const QString name =
             nameIn(m_comparison, files[i], isOpen ? recording().address() : files[i]);
-        const bool two = files.size() == 2, last = i + 1 == files.size();
-        const QString role = last  ? two ? tr("judged (second)") : tr("judged")
-                              : two ? tr("baseline (first)")
-                                   : tr("baseline");
+        const QString role = i + 1 == files.size() ? tr("judged") : tr("baseline");
         auto* label = new QLabel(tr("%1  %2 · %3%4")
                                      .arg(letterOf(static_cast<std::size_t>(i)), name, role,
                                           isOpen ? tr(", open") : QString()),

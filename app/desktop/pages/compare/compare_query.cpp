@@ -2,6 +2,8 @@
 
 #include "app/desktop/loading/part_loader.h"
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/compare/compare_model.h"
+#include "profiler/analysis/compare/run_figures.h"
 #include "profiler/questions/compare.h"
 #include "storage/model/plain_text.h"
 #include "storage/model/run_label.h"
@@ -14,7 +16,7 @@
 namespace shardscope::desktop {
 namespace {
 
-/// "ledger.blocked_reduce_scatter_ns" and "37,113 tok/s" have room.
+/// "ledger: blocked in reduce-scatters" and "37,113 tok/s" have room.
 constexpr int kFigureWidth = 264, kRateWidth = 108;
 
 void add(const std::vector<std::string>& more, std::vector<std::string>& sentences) {
@@ -42,6 +44,31 @@ QStringList namesOf(const std::vector<RecordingSummary>& summaries, const QStrin
     QStringList all;
     for (const std::string& name : names) all << fromUtf8(printableLine(name));
     return all.isEmpty() ? files : all;
+}
+
+/// In people's words and the letters of the recordings; the key of a gate's rule on hover.
+void nameFigures(std::size_t recordings, AnswerTable& table) {
+    const QString before = recordings == 2 ? letterOf(0) : QObject::tr("baselines");
+    const QString after = letterOf(recordings - 1);
+    int spreads = 0;
+    std::size_t unit = table.columns.size();
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        QString& title = table.columns[i].title;
+        if (title == QObject::tr("first")) title = before;
+        if (title == QObject::tr("second")) title = after;
+        if (title == QObject::tr("spread"))
+            title = QObject::tr("spread of %1").arg(spreads++ == 0 ? before : after);
+        if (title == QObject::tr("unit")) unit = i;
+    }
+    for (auto& row : table.rows) {
+        row.front().tip = row.front().text;
+        row.front().text = fromUtf8(analysis::figureTitle(row.front().text.toStdString()));
+        // each value has its own
+        if (unit < row.size()) row.erase(row.begin() + static_cast<std::ptrdiff_t>(unit));
+    }
+    if (unit < table.columns.size())
+        table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(unit));
+    table.columns.front().minimumWidth = kFigureWidth;
 }
 
 }  // namespace
@@ -81,7 +108,7 @@ Result<ComparisonPtr> readComparison(const OtherRecordings::Readers& readers,
             made->tables.emplace(table.key, answerTable(table));
     for (TableColumn& column : made->tables.at("figures").columns)
         if (column.numeric) column.minimumWidth = std::max(column.minimumWidth, kRateWidth);
-    made->tables.at("figures").columns.front().minimumWidth = kFigureWidth;
+    nameFigures(made->recordings.size(), made->tables.at("figures"));
     return ComparisonPtr(std::move(made));
 }
 

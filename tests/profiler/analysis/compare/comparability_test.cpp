@@ -229,6 +229,15 @@ TEST(Gate, DoesNotBreakByNoise) {
     EXPECT_EQ(results->front().state, GateState::kUnknown);
 }
 
+TEST(RunFigures, HaveWordsForPeople) {
+    EXPECT_EQ(figureTitle("step.time_ns"), "step time");
+    EXPECT_EQ(figureTitle("ledger.waiting_ns"), "ledger: waiting for the slowest");
+    EXPECT_EQ(figureTitle(std::string("ledger.") + kReductionKey), "ledger: blocked in reductions");
+    EXPECT_EQ(figureTitle("memory.communication_buffers_bytes"),
+              "memory at the peak: communication buffers");
+    EXPECT_EQ(figureTitle("something.else"), "something.else");
+}
+
 TEST(Gate, NamesTheFiguresThatThereAre) {
     const auto results =
         checkGate({*parseGateRule("y <= 1%")}, {steps("x", Better::kLower, 1)}, {});
