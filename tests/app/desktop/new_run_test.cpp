@@ -270,6 +270,26 @@ TEST_F(NewRunTest, NumbersAreWrittenAsPeopleWriteThem) {
         EXPECT_EQ(unescaped(escaped(text)), text);
 }
 
+TEST_F(NewRunTest, ASettingIsFoundByItsNameItsFlagAndWhatItIs) {
+    QLineEdit* find = m_page->finder();
+    const auto shown = [this] {
+        std::set<QString> keys;
+        for (const FoldSection* section : m_page->sections())
+            for (const BoundField* field : section->fields())
+                if (field->isVisible())
+                    keys.insert(QString::fromUtf8(field->key().data(), std::ssize(field->key())));
+        return keys;
+    };
+    const std::set<QString> before = shown();
+    find->setText(u"--steps"_s);
+    EXPECT_TRUE(shown().contains(u"steps"_s));
+    EXPECT_LT(shown().size(), 6U);
+    find->setText(u"dropped from no setting"_s);
+    EXPECT_TRUE(shown().empty());
+    find->clear();
+    EXPECT_EQ(shown(), before) << "folded as it was";
+}
+
 TEST_F(NewRunTest, RarelyUsedSectionsAreFoldedAndSumUpWhatIsInThem) {
     std::set<QString> folded;
     for (const FoldSection* section : m_page->sections())

@@ -35,6 +35,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QShortcut>
 #include <QSpinBox>
 #include <QTabBar>
 #include <QVBoxLayout>
@@ -45,6 +46,8 @@ namespace {
 
 using namespace Qt::StringLiterals;
 using run::RunConfig;
+
+constexpr int kFindWidth = 200;
 
 /// A proper part of the ranks where there is one: what people mean by groups.
 int suggestedGroup(int ranks) {
@@ -101,6 +104,27 @@ QLayout* NewRunPage::buildTabs() {
     row->addWidget(headlineLabel(tr("New run"), this));
     row->addWidget(m_tabs);
     row->addStretch();
+    m_notFound = quietLabel({}, this);
+    m_notFound->setWordWrap(false);
+    row->addWidget(m_notFound);
+    m_find = new QLineEdit(this);
+    m_find->setPlaceholderText(tr("Find a setting"));
+    m_find->setAccessibleName(tr("Find a setting"));
+    m_find->setClearButtonEnabled(true);
+    m_find->setMaximumWidth(kFindWidth);
+    row->addWidget(m_find);
+    connect(m_find, &QLineEdit::textChanged, this, &NewRunPage::find);
+    connect(m_tabs, &QTabBar::currentChanged, m_find, [this](int tab) {
+        m_find->setVisible(tab == 0);
+        m_notFound->setVisible(tab == 0);
+    });
+    auto* key = new QShortcut(QKeySequence::Find, this);
+    key->setContext(Qt::WidgetWithChildrenShortcut);
+    connect(key, &QShortcut::activated, this, [this] {
+        m_tabs->setCurrentIndex(0);
+        m_find->setFocus();
+        m_find->selectAll();
+    });
     return row;
 }
 
@@ -121,6 +145,17 @@ QWidget* NewRunPage::buildTraining() {
     layout->addWidget(hairline(this));
     layout->addLayout(buildActions());
     return training;
+}
+
+void NewRunPage::find(const QString& text) {
+    bool any = false;
+    for (FoldSection* section : m_sections) any = section->find(text) || any;
+    const bool none = !any && !text.trimmed().isEmpty();
+    m_notFound->setText(none ? tr("No setting is about “%1”.").arg(text.trimmed()) : QString());
+}
+
+std::vector<Page::KeyNote> NewRunPage::keyNotes() const {
+    return {{tr("Ctrl+F"), tr("find a setting")}};
 }
 
 void NewRunPage::fillIn(const RunConfig& config) {

@@ -53,8 +53,12 @@ public:
     [[nodiscard]] NamedInput* name() const { return m_name; }
     [[nodiscard]] HostsPanel* hosts() const { return m_hosts; }
     /// The tabs: a training of ours, and any program.
+    /// Shows only the settings that have the text; empty: all.
+    [[nodiscard]] QLineEdit* finder() const { return m_find; }
     [[nodiscard]] QTabBar* tabs() const { return m_tabs; }
     [[nodiscard]] ProgramTab* program() const { return m_program; }
+
+    [[nodiscard]] std::vector<KeyNote> keyNotes() const override;
 
 protected:
     void showEvent(QShowEvent* event) override;
@@ -72,6 +76,7 @@ private:
     QWidget* buildPrediction(QWidget* parent);
     QLayout* buildActions();
 
+    void find(const QString& text);
     void choosePreset();
     void chooseStrategy();
     void takeCheckpoint();
@@ -98,6 +103,8 @@ private:
     bool m_filling = true;  ///< by us, until the first config stands
 
     QTabBar* m_tabs = nullptr;
+    QLineEdit* m_find = nullptr;
+    QLabel* m_notFound = nullptr;
     QStackedWidget* m_kinds = nullptr;
     ProgramTab* m_program = nullptr;
     std::vector<FoldSection*> m_sections;

@@ -18,6 +18,7 @@
 #include <QStyle>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace shardscope::desktop {
@@ -224,6 +225,13 @@ QString BoundField::summary(const RunConfig& config) const {
                                ? realText(std::get<double>(value))
                                : formatCount(std::get<std::int64_t>(value));
     return u"%1 %2 %3"_s.arg(nameOf(m_option), number, optionText(m_option.unit)).trimmed();
+}
+
+bool BoundField::isAbout(const QString& text) const {
+    const char* said[] = {m_option.name, m_option.flag, m_option.key, m_option.help};
+    return std::any_of(std::begin(said), std::end(said), [&](const char* each) {
+        return QString::fromUtf8(each).contains(text, Qt::CaseInsensitive);
+    });
 }
 
 QPushButton* BoundField::addButton(const QString& name, const QString& accessibleName,

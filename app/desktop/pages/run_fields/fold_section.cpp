@@ -10,6 +10,7 @@
 #include <QLabel>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <utility>
 
 namespace shardscope::desktop {
 
@@ -66,6 +67,29 @@ bool FoldSection::isOpen() const {
 
 void FoldSection::setOpen(bool open) {
     m_heading->setChecked(open);
+}
+
+bool FoldSection::find(const QString& text) {
+    const QString wanted = text.trimmed();
+    const bool looks = !wanted.isEmpty();
+    if (looks && !m_openBefore) m_openBefore = isOpen();
+    for (QWidget* widget : std::exchange(m_passedOver, {})) widget->show();
+    bool any = false;
+    for (QWidget* widget : m_body->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly)) {
+        // others may have hidden it for reasons of their own
+        if (!looks || widget->isHidden()) continue;
+        const auto* field = qobject_cast<BoundField*>(widget);
+        if (field != nullptr && field->isAbout(wanted)) {
+            any = true;
+            continue;
+        }
+        widget->hide();
+        m_passedOver.push_back(widget);
+    }
+    setVisible(!looks || any);
+    if (looks) setOpen(true);
+    if (!looks && m_openBefore) setOpen(*std::exchange(m_openBefore, {}));
+    return any;
 }
 
 void FoldSection::setSummary(const QString& summary) {

@@ -4,6 +4,7 @@
 
 #include <QString>
 #include <QWidget>
+#include <optional>
 #include <vector>
 
 class QGridLayout;
@@ -28,6 +29,9 @@ public:
 
     [[nodiscard]] bool isOpen() const;
     void setOpen(bool open);
+    /// Shows only fields whose name, flag, key or help has the text, unfolded, or nothing; empty:
+    /// all of it, folded as it was. Whether a field is there.
+    bool find(const QString& text);
     /// Shown while folded.
     void setSummary(const QString& summary);
     [[nodiscard]] QString summary() const;
@@ -45,6 +49,8 @@ private:
     QWidget* m_body;
     QGridLayout* m_grid;
     std::vector<BoundField*> m_fields;
+    std::vector<QWidget*> m_passedOver;  ///< hidden while something is looked for
+    std::optional<bool> m_openBefore;    ///< while something is looked for
     int m_row = 0, m_column = 0;
 };
 
