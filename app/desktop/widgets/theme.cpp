@@ -41,6 +41,7 @@ Fill plainFill(Meaning meaning, const Theme& theme) {
         case Meaning::kReduction:
             return {QColor(0xD5, 0x5E, 0x00)};
         case Meaning::kAllReduce:
+            return {QColor(0x98, 0x4D, 0x77)};
         case Meaning::kOtherCollective:
             return {QColor(0xCC, 0x79, 0xA7)};
         case Meaning::kCopy:

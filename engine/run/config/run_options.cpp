@@ -402,7 +402,7 @@ std::vector<RunOption> ofDevice() {
             .within(1, 1e9)
             .seldom(),
         option<&C::precisionReport>("precision_report", "--precision-report", "", S::kDevice,
-                                    "Report data types",
+                                    "List data types",
                                     "list the data types that parameters, activations and "
                                     "gradients really had")
             .seldom()};
@@ -546,7 +546,7 @@ std::vector<RunOption> ofRecording() {
                               "time matrix products before the first step, for MFU")
             .seldom(),
         option<&C::alternateCapture>("alternate_capture", "--alternate-capture", "", S::kRecording,
-                                     "Every other step only",
+                                     "Trace every other step",
                                      "trace every other step only, to measure the cost of tracing")
             .seldom(),
         option<&C::maxSize>("max_size", "--max-size", "SIZE", S::kRecording, "Largest recording",
@@ -563,13 +563,14 @@ std::vector<RunOption> ofRecording() {
             .withNote("empty: all; or like 10-20,500-520")
             .seldom(),
         option<&C::captureEvery>("capture_every", "--capture-every", "N", S::kRecording,
-                                 "Detail of every", "trace only every N-th step in detail; 0: all")
+                                 "Detail of every N-th of the",
+                                 "trace only every N-th step in detail; 0: all")
             .withUnit("steps")
             .withNote("0: all")
             .within(0, kManySteps)
             .seldom(),
         option<&C::captureSlow>("capture_slow", "--capture-slow", "X", S::kRecording,
-                                "Detail of slow steps",
+                                "Detail of steps that take",
                                 "keep detail only of steps that take X times the median, and "
                                 "beside them; 0: all")
             .withUnit("x median")

@@ -43,13 +43,17 @@ QString waitingText(const OpenRecording& recording, const analysis::Communicatio
     if (!recording.report.waitingKnown)
         return u"The other ranks are not recorded: how much of it is waiting is unknown."_s;
     if (sum.longestWait.ns == 0) return u"No rank waits for a peer in this range."_s;
+    const QString hidden =
+        u" Compute goes on meanwhile where it can: what steps wait for is on "
+        "Overview."_s;
     const QString validation =
         sum.waitingInValidation.ns > 0
             ? u" Of the waiting %1 is in validation passes, which Overview and report leave out."_s
                   .arg(formatDuration(sum.waitingInValidation))
             : QString();
-    return u"Longest single wait: %1, on rank %2.%3"_s.arg(
-        formatDuration(sum.longestWait), QString::number(sum.waitingRank.value), validation);
+    return u"Longest single wait: %1, on rank %2.%3%4"_s.arg(
+        formatDuration(sum.longestWait), QString::number(sum.waitingRank.value), validation,
+        recording.isOwn() ? hidden : QString());
 }
 
 /// Of the selected steps, those that hold no collectives whatever there was.
@@ -137,7 +141,7 @@ RangeTexts rangeTexts(const OpenRecording& recording, const Selection& selection
                     .arg(where, length),
                 reason};
     if (recording.summary.run.worldSize == 1)
-        return {u"%1: one rank, no peer to communicate with in %2."_s.arg(where, length), {}};
+        return {u"%1: %2 on one rank."_s.arg(where, length), {}};
     return {u"%1: no collective in %2."_s.arg(where, length), {}};
 }
 
