@@ -100,10 +100,13 @@ TEST_F(DashboardTest, AnImportSaysWhatItsTraceDoesNotSay) {
     settle();
     DashboardPage& page = show();
     ASSERT_TRUE(page.dashboard());
-    EXPECT_THAT(page.dashboard()->tiles, SizeIs(kTiles));
-    EXPECT_THAT(tile<AbsentTile>(*page.dashboard(), u"Parameters"_s).why.toStdString(),
-                HasSubstr("unknown"));
-    EXPECT_TRUE(tile<ChartTile>(*page.dashboard(), u"Loss"_s).lines.empty());
+    EXPECT_LT(page.dashboard()->tiles.size(), kTiles) << "what it does not say makes room";
+    EXPECT_FALSE(page.dashboard()->tiles.empty());
+    for (const DashboardTile& each : page.dashboard()->tiles)
+        EXPECT_FALSE(std::holds_alternative<AbsentTile>(each.content)) << each.title.toStdString();
+    const std::string notes = page.dashboard()->notes.toStdString();
+    EXPECT_THAT(notes, HasSubstr("Parameters of the model: unknown"));
+    EXPECT_THAT(notes, HasSubstr("Loss"));
 }
 
 TEST_F(DashboardTest, IsTheSameCompositionInEveryKindOfFile) {
@@ -124,8 +127,10 @@ TEST_F(DashboardTest, WhatWasNotRecordedIsNotNone) {
     test::SampleOptions options;
     options.memory = false;
     const DashboardPage& page = open(options);
-    EXPECT_THAT(tile<AbsentTile>(*page.dashboard(), u"Peak memory"_s).why,
-                testing::Eq(noMemoryText(*m_window->loader().recording())));
+    QString why = noMemoryText(*m_window->loader().recording());
+    if (why.endsWith(u'.')) why.chop(1);
+    EXPECT_THAT(page.dashboard()->notes.toStdString(),
+                HasSubstr("Peak memory by category: " + why.toStdString()));
 }
 
 /// Columns of pixels of a colour in a stretch of the picture.

@@ -246,6 +246,75 @@ DashboardTile flowTile(const SelectedPart& part, const std::optional<FlowOfStep>
             FlowTile{std::move(rows), (flow->step.end - flow->step.start).milliseconds()}};
 }
 
+/// In the time that counts for each: of the steps, or from the first kernel to the last.
+std::optional<DashboardTile> devicesTile(const SelectedPart& part) {
+    BarsTile tile;
+    tile.axis =
+        part.report->withinSteps ? u"ms of the steps"_s : u"ms from the first kernel to the last"_s;
+    for (const analysis::DeviceUse& use : part.report->devices) {
+        if (!use.traced || use.whole().ns == 0) continue;
+        const std::pair<std::pair<const char*, Meaning>, Duration> parts[] = {
+            {{"compute", Meaning::kCompute}, use.compute},
+            {{"communication, not hidden", Meaning::kOtherCollective},
+             use.communication - use.hidden},
+            {{"copies alone", Meaning::kDeviceCopy}, use.copies},
+            {{"idle", Meaning::kIdle}, use.unused()}};
+        StackedBar bar{u"rank %1"_s.arg(use.device.rank.value), {}, {}};
+        for (const auto& [what, time] : parts)
+            if (time.ns > 0)
+                bar.segments.push_back({time.milliseconds(), what.second,
+                                        QString::fromLatin1(what.first), formatDuration(time)});
+        bar.total = formatDuration(use.whole());
+        if (tile.bars.empty())
+            for (const auto& [what, time] : parts)
+                tile.legend.push_back({QString::fromLatin1(what.first), what.second, false});
+        tile.bars.push_back(std::move(bar));
+    }
+    if (tile.bars.empty() || tile.bars.size() > kMostRankBars) return std::nullopt;
+    return DashboardTile{u"What devices did"_s,
+                         u"Kernels as unions: what runs at the same time counts once."_s,
+                         std::move(tile)};
+}
+
+/// Whether there is anything to be seen in it.
+bool isBare(const DashboardTile& tile) {
+    if (std::holds_alternative<AbsentTile>(tile.content)) return true;
+    if (const auto* gauges = std::get_if<GaugesTile>(&tile.content))
+        return std::none_of(gauges->gauges.begin(), gauges->gauges.end(),
+                            [](const Gauge& gauge) { return gauge.share.has_value(); });
+    const auto* chart = std::get_if<ChartTile>(&tile.content);
+    return chart != nullptr && !chart->histogram &&
+           std::all_of(chart->lines.begin(), chart->lines.end(),
+                       [](const LineSeries& line) { return line.points.isEmpty(); });
+}
+
+QString whyBare(const DashboardTile& tile) {
+    if (const auto* absent = std::get_if<AbsentTile>(&tile.content)) return absent->why;
+    const auto* chart = std::get_if<ChartTile>(&tile.content);
+    return chart != nullptr && !chart->absent.isEmpty() ? chart->absent : u"unknown"_s;
+}
+
+/// What is not there makes room, and is named once with its reason; of nothing at all the tiles
+/// say it.
+void makeRoom(Dashboard& made) {
+    std::vector<std::pair<QString, QStringList>> left;  // titles by reason
+    for (const DashboardTile& tile : made.tiles) {
+        if (!isBare(tile)) continue;
+        const QString why = whyBare(tile);
+        auto same = std::find_if(left.begin(), left.end(),
+                                 [&](const auto& each) { return each.first == why; });
+        if (same == left.end()) same = left.insert(left.end(), {why, {}});
+        same->second << tile.title;
+    }
+    const auto bare = std::count_if(made.tiles.begin(), made.tiles.end(), isBare);
+    if (bare == 0 || bare == std::ssize(made.tiles)) return;
+    std::erase_if(made.tiles, isBare);
+    QStringList said;
+    for (const auto& [why, titles] : left)
+        said << u"%1: %2"_s.arg(titles.join(u", "_s), why.endsWith(u'.') ? why.chopped(1) : why);
+    made.notes = (made.notes + u" Left out – "_s + said.join(u"; "_s) + u'.').trimmed();
+}
+
 QString summaryOf(const SelectedPart& part) {
     const auto& report = *part.report;
     QStringList words;
@@ -270,8 +339,7 @@ QString dashboardHeadline(const SelectedPart& part) {
     const auto& report = *part.report;
     if (!part.refusal.isEmpty())
         return u"Nothing to show for this selection: %1."_s.arg(part.refusal);
-    if (!report.stepSecondsMedian)
-        return u"%1 on one sheet; no step's time was recorded."_s.arg(part.recording->label());
+    if (!report.stepSecondsMedian) return u"%1 on one sheet."_s.arg(part.recording->label());
     QString text =
         u"A step takes %1 (median of %2)"_s
             .arg(formatDuration({static_cast<std::int64_t>(*report.stepSecondsMedian * 1e9)}))
@@ -315,6 +383,9 @@ Dashboard dashboardOf(const SelectedPart& part, const Targets& targets,
                   scalingTile(part, config),
                   parametersTile(config),
                   flowTile(part, flow)};
+    if (auto devices = devicesTile(part))
+        made.tiles.insert(made.tiles.begin(), std::move(*devices));
+    makeRoom(made);
     return made;
 }
 

@@ -156,6 +156,10 @@ std::vector<CardContent> importedCards(const SelectedPart& part, const LedgerVie
     }
     cards.push_back(memoryCard(part));
     cards.push_back(contentCard(part));
+    // a trace cannot be recorded again with more in it; what it lacks stands among the findings
+    if (part.recording->isTrace() && !part.recording->isImporting())
+        std::erase_if(cards,
+                      [](const CardContent& card) { return card.value.number == unknownText(); });
     cards.resize(std::min(cards.size(), kMostCards));
     return cards;
 }

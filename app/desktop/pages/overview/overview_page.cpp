@@ -250,7 +250,8 @@ QWidget* OverviewPage::buildSide(QWidget* parent) {
 }
 
 void OverviewPage::placeCards() {
-    const int columns = width() >= kWideCards ? kCards : kCards / 2;
+    const int shown = std::max(1, m_cardCount);
+    const int columns = width() >= kWideCards ? shown : (shown + 1) / 2;
     if (columns == m_cardColumns) return;
     m_cardColumns = columns;
     for (int i = 0; i < kCards; ++i) {
@@ -364,6 +365,8 @@ void OverviewPage::showTrace(const std::vector<AnswerTable>& tables) {
 }
 
 void OverviewPage::presentCards(const std::vector<CardContent>& cards) {
+    m_cardCount = static_cast<int>(std::min(cards.size(), m_cards.size()));
+    placeCards();
     for (std::size_t i = 0; i < m_cards.size(); ++i) {
         m_cards[i]->setVisible(i < cards.size());
         if (i >= cards.size()) continue;

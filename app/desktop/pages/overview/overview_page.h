@@ -61,7 +61,7 @@ private:
     [[nodiscard]] const LedgerView& ledger() const;
 
     QGridLayout* m_cardGrid = nullptr;
-    int m_cardColumns = 0;
+    int m_cardCount = 6, m_cardColumns = 0;
     QWidget *m_stepBlock = nullptr, *m_partsBlock = nullptr;  ///< only where steps have parts
     StackedBars* m_bars = nullptr;
     ColumnChart* m_steps = nullptr;

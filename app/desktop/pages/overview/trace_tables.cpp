@@ -23,8 +23,9 @@ const std::vector<Asking>& askings() {
     static const std::vector<Asking> kAsked{
         {"breakdown", {}, {}},
         {"work",
-         {"kernels", "operators", "collectives", "products", "parts"},
-         {"name", "count", "total_ns", "self_ns", "share_pct", "mean_ns", "longest_ns"}},
+         {"copies", "kernels", "operators", "collectives", "products", "parts"},
+         {"name", "count", "bytes", "total_ns", "self_ns", "share_pct", "bytes_per_s", "mean_ns",
+          "longest_ns"}},
         {"launches", {"idle"}, {}},
         {"memory", {"owners"}, {}}};
     return kAsked;
