@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -52,22 +53,41 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 /// Above every number a child is given, and below the strictest limits of a system.
 constexpr int kFirstSpareDescriptor = 16;
 
+constexpr const char* kShell = "/bin/sh";
+
 /// In the child, between fork and exec: only async-signal-safe calls, no allocation.
 struct ChildSetup {
     const SpawnRequest& request;
     const char* program;
     char* const* arguments;
+    char* const* scriptArguments;  ///< of a shell that runs it
     char* const* environment;
     pid_t parent;
     int errorPipe;
     std::array<int, 8> spares{};
 
     [[noreturn]] void run() {
-        if (prepare()) ::execve(program, arguments, environment);
+        if (prepare()) {
+            ::execve(program, arguments, environment);
+            if (errno == ENOEXEC && request.searchPath && isText())
+                ::execve(kShell, scriptArguments, environment);
+        }
         const int error = errno;
         // Nothing to do when even this fails: the exit status still tells.
         [[maybe_unused]] const auto written = ::write(errorPipe, &error, sizeof error);
         ::_exit(127);
+    }
+
+    /// Scripts without #! are run by every shell, and by nothing else.
+    bool isText() const {
+        std::array<char, 80> start{};
+        const int file = ::open(program, O_RDONLY | O_CLOEXEC);
+        const ssize_t got = file < 0 ? -1 : ::read(file, start.data(), start.size());
+        if (file >= 0) ::close(file);
+        const bool text = got >= 0 && start[0] != '\x7f' &&
+                          std::memchr(start.data(), 0, static_cast<std::size_t>(got)) == nullptr;
+        errno = ENOEXEC;
+        return text;
     }
 
     /// A recorder that takes its signals from a descriptor blocks them; children must not. What
@@ -95,6 +115,7 @@ struct ChildSetup {
             // The parent may have died before prctl.
             if (::getppid() != parent) ::_exit(127);
         }
+        if (request.descriptors.empty()) return true;  // a low limit of open files is no obstacle
         // First out of the way of all target numbers, then into place.
         for (std::size_t i = 0; i < request.descriptors.size(); ++i) {
             const int ours = request.descriptors[i].first;
@@ -146,8 +167,13 @@ Result<pid_t> spawn(const SpawnRequest& request) {
     const std::vector<char*> arguments = pointers(argumentTexts);
     const std::vector<char*> environment = pointers(environmentTexts);
     const std::string program = request.searchPath ? programPath(request.program) : request.program;
-    ChildSetup setup{request,    program.c_str(), arguments.data(), environment.data(),
-                     ::getpid(), writeEnd.get()};
+    std::vector<std::string> scriptTexts = argumentTexts;
+    scriptTexts.front() = program;
+    scriptTexts.insert(scriptTexts.begin(), kShell);
+    const std::vector<char*> scriptArguments = pointers(scriptTexts);
+    ChildSetup setup{
+        request,    program.c_str(), arguments.data(), scriptArguments.data(), environment.data(),
+        ::getpid(), writeEnd.get()};
     const pid_t pid = ::fork();
     if (pid == 0) setup.run();
     if (pid < 0) {

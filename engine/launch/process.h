@@ -24,9 +24,10 @@ struct SpawnRequest {
     std::map<std::string, std::string> environment;  ///< added to ours
     /// {ours, the child's number}; everything else that is close-on-exec is closed.
     std::vector<std::pair<int, int>> descriptors;
-    bool ownGroup = false;            ///< leads a new process group
-    bool dieWithParent = false;       ///< SIGKILL when we end
-    bool searchPath = false;          ///< for a program without a slash
+    bool ownGroup = false;       ///< leads a new process group
+    bool dieWithParent = false;  ///< SIGKILL when we end
+    /// As a shell starts it: from PATH where it has no slash, and text without #! as a script.
+    bool searchPath = false;
     std::vector<int> resetSignals{};  ///< that we ignore, and the program shall not
 };
 

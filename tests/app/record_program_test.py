@@ -98,9 +98,10 @@ class RecordProgram(unittest.TestCase):
         text = self.folder / "text"
         text.write_text("text")
         self.assertEqual(self.record(str(text)).returncode, 126)
+        self.assertFalse(self.output.exists())
         text.chmod(0o755)  # but no program
         text.write_bytes(b"\x7fELF no program")
-        done = self.record(str(text), options=["--force"])
+        done = self.record(str(text))
         self.assertEqual(done.returncode, 126, done.stderr)
 
     def test_torchrun_alone_on_several_hosts_is_refused(self):
@@ -108,6 +109,37 @@ class RecordProgram(unittest.TestCase):
         self.assertEqual(run.returncode, 2)
         self.assertIn(b"--standalone starts ranks on one host only", run.stderr)
         self.assertFalse(self.output.exists())
+
+    def test_a_script_without_an_interpreter_is_the_shells(self):
+        script = self.folder / "script"
+        script.write_text("echo $0 $1; exit 3\n")
+        script.chmod(0o755)
+        done = self.record("./script", "an argument")
+        self.assertEqual((done.returncode, done.stdout), (3, b"./script an argument\n"), done.stderr)
+        script.write_text("")
+        self.assertEqual(self.record("./script", options=["--force"]).returncode, 0)
+
+    def test_what_cannot_be_asked_for_starts_nothing(self):
+        marker = self.folder / "ran"
+        for options, words in ((["--dry-run"], "--dry-run is about"), (["--json"], "--json is about"),
+                               (["--step-range", "("], "( is no regular expression")):
+            with self.subTest(options=options):
+                done = self.record("touch", str(marker), options=options)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(words, done.stderr.decode())
+                self.assertFalse(marker.exists() or self.output.exists())
+
+    def test_a_program_without_dashes_before_it_is_explained(self):
+        done = subprocess.run([PROGRAM, "record", "torchrun", "--nproc-per-node", "2", "train.py"],
+                              stderr=subprocess.PIPE, timeout=SECONDS)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"follows --", done.stderr)
+
+    def test_a_low_limit_of_open_files_is_the_programs(self):
+        limited = ["sh", "-c", 'ulimit -n 16; exec "$@"', "sh", *self.command("sh", "-c", "ulimit -n; exit 3")]
+        done = subprocess.run(limited, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SECONDS)
+        self.assertEqual((done.returncode, done.stdout), (3, b"16\n"), done.stderr)
 
     def test_an_output_that_exists_is_kept(self):
         self.output.write_text("mine")

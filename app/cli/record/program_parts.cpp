@@ -15,6 +15,7 @@
 #include "engine/launch/program/far_program.h"
 #include "engine/launch/program/process_evidence.h"
 #include "engine/launch/program/program_hosts.h"
+#include "engine/launch/program/program_start.h"
 #include "engine/launch/tasks/task_meeting.h"
 #include "engine/launch/tasks/task_member.h"
 #include "engine/run/config/host_list.h"
@@ -90,7 +91,8 @@ private:
 
 /// As a shell's where there is no such program here.
 int statusOfError(const Error& error, const RecordOptions& options) {
-    return launch::programPath(options.program.front()).empty() ? kNotFound : exitStatus(error);
+    const auto obstacle = launch::startObstacle(options.program.front());
+    return obstacle ? obstacle->status : exitStatus(error);
 }
 
 /// In the child: the status to end with.

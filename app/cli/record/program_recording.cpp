@@ -7,6 +7,7 @@
 #include "app/cli/version.h"
 #include "engine/launch/process.h"
 #include "engine/launch/program/program_environment.h"
+#include "engine/launch/program/program_start.h"
 #include "engine/run/config/program_run.h"
 #include "storage/model/host_clock.h"
 #include "storage/model/quantity_text.h"
@@ -179,7 +180,7 @@ void ProgramRecording::describe(const launch::ProgramOutcome& outcome) {
 RunEnd ProgramRecording::conclude(const launch::ProgramOutcome& outcome) {
     if (outcome.notStarted) {
         RunEnd end = m_recorder->conclude({*outcome.notStarted, {}, {}, false, false});
-        end.exitStatus = kNotExecutable;
+        end.exitStatus = launch::kNotExecutable;
         return end;
     }
     describe(outcome);

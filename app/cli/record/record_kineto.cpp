@@ -4,8 +4,8 @@
 #include "app/cli/record/kineto_run.h"
 #include "app/cli/record/passed_signals.h"
 #include "app/cli/record/record_modes.h"
-#include "engine/launch/process.h"
 #include "engine/launch/program/program_environment.h"
+#include "engine/launch/program/program_start.h"
 #include "engine/launch/program/program_supervisor.h"
 #include "storage/model/shell_word.h"
 #include "storage/recording/file/output_file.h"
@@ -148,7 +148,7 @@ Result<int> runProgram(const RecordOptions& options) {
     const launch::ProgramOutcome ended = program.run();
     if (ended.notStarted) {
         tellError(ended.notStarted->message);
-        return kNotExecutable;
+        return launch::kNotExecutable;
     }
     const auto made = recorder.finish([&signals] { return signals->askedToStop(); });
     report(made, recorder.outcome(), *output, options.quiet);
@@ -158,9 +158,9 @@ Result<int> runProgram(const RecordOptions& options) {
 }  // namespace
 
 int recordKineto(const RecordOptions& options) {
-    if (launch::programPath(options.program.front()).empty()) {
-        tellError(fmt::format("{}: there is no such program", options.program.front()));
-        return kNotFound;
+    if (const auto obstacle = launch::startObstacle(options.program.front())) {
+        tellError(obstacle->message);
+        return obstacle->status;
     }
     const auto status = runProgram(options);
     if (status) return *status;

@@ -14,11 +14,8 @@ namespace shardscope::cli {
 
 // `shardscope record -o run.sscope -- CMD ARG...`: runs any program and records what it can of it.
 
-/// Statuses of a program that cannot be executed or is not there, as shells have them.
-inline constexpr int kNotExecutable = 126, kNotFound = 127;
-
 /// The program's exit status, or 128 + the signal that ended it; 2 where the command line asks for
-/// something impossible, or one of the two above.
+/// something impossible, or that of a launch::StartObstacle.
 int recordProgram(RecordOptions& options);
 
 // `shardscope record --kineto -o run.sscope -- CMD ARG...`: a window of any PyTorch program, with

@@ -11,6 +11,7 @@
 #include "engine/launch/host_facts.h"
 #include "engine/launch/process.h"
 #include "engine/launch/program/program_environment.h"
+#include "engine/launch/program/program_start.h"
 #include "engine/launch/program/program_supervisor.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/shell_word.h"
@@ -101,11 +102,11 @@ Result<void> enterFolder(const std::string& folder) {
                                                   typedWord(folder), std::strerror(errno)));
 }
 
-RunEnd notFound(const RecordOptions& options) {
+RunEnd notStarted(const launch::StartObstacle& obstacle) {
     RunEnd end;
     end.status = RunStatus::kFailed;
-    end.exitStatus = kNotFound;
-    end.message = fmt::format("{}: there is no such program", options.program.front());
+    end.exitStatus = obstacle.status;
+    end.message = obstacle.message;
     return end;
 }
 
@@ -133,7 +134,8 @@ Result<RunEnd> configureAndRecord(RecordOptions& options, RunProgress& progress)
     const auto config = programConfig(options);
     if (!config) return failure(config);
     if (const auto entered = enterFolder(options.folder); !entered) return failure(entered);
-    if (launch::programPath(options.program.front()).empty()) return notFound(options);
+    if (const auto obstacle = launch::startObstacle(options.program.front()))
+        return notStarted(*obstacle);
     return record(*config, options, progress);
 }
 
