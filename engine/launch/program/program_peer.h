@@ -60,7 +60,8 @@ public:
     std::optional<RankId> rank;
     std::optional<capture::ProcessEnding> ending;
     std::uint64_t steps = 0;
-    bool gone = false;  ///< the process has ended
+    bool gone = false;     ///< the process has ended
+    bool saidAll = false;  ///< and had sent all that it recorded
 
 private:
     Result<void> cut(const Take& take);

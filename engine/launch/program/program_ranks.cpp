@@ -15,6 +15,9 @@
 namespace shardscope::launch {
 namespace {
 
+/// The hook says so before it sends its last events; nothing to be recorded.
+constexpr std::string_view kSaidAll = "said_all";
+
 Severity severityOf(const std::string& level) {
     return level == "info" ? Severity::kNote : Severity::kWarning;
 }
@@ -71,7 +74,8 @@ void ProgramRanks::take(Peer& peer, capture::LinkMessage& message) {
 
 void ProgramRanks::fact(Peer& peer, const capture::ProcessFact& fact) {
     constexpr std::size_t kMostFacts = 1000;
-    if (peer.link.facts.size() >= kMostFacts) return;
+    if (fact.name == kSaidAll) peer.link.saidAll = true;
+    if (fact.name == kSaidAll || peer.link.facts.size() >= kMostFacts) return;
     peer.link.facts[fact.name] = fact.value;
     if (fact.name == "shim" && fact.value.starts_with("none") && !std::exchange(m_saidNoShim, true))
         say(Severity::kWarning, "no-shim", "operators, collectives and memory: " + fact.value,
@@ -240,6 +244,25 @@ void ProgramRanks::claimTheRest() {
             claim(each, static_cast<std::int32_t>(free().value), "its events");
         if (each.link.rank && each.link.gone) noteEnd(each);
     }
+}
+
+/// One that ends by os._exit(), a signal or exec() cannot hand over what waits to be sent.
+void ProgramRanks::sayCutOff() {
+    const auto isCutOff = [](const Peer& each) {
+        return each.link.rank && each.link.gone && !each.link.ending && !each.link.saidAll;
+    };
+    const auto first = std::find_if(m_peers.begin(), m_peers.end(), isCutOff);
+    if (first == m_peers.end()) return;
+    const auto count = std::count_if(m_peers.begin(), m_peers.end(), isCutOff);
+    const std::string name =
+        fmt::format("rank {} (process {})", first->link.rank->value, first->link.pid());
+    say(Severity::kNote, "rank-cut-off",
+        fmt::format("{} ended at once, by a signal, os._exit() or exec(): what {} did in the last "
+                    "0.1 s before may be missing, steps too",
+                    count == 1 ? name : fmt::format("{} processes, such as {},", count, name),
+                    count == 1 ? "it" : "they"),
+        "A program that returns or calls sys.exit() hands over all of it.",
+        count == 1 ? first->link.rank : std::nullopt);
 }
 
 bool ProgramRanks::anyLives() const {

@@ -47,6 +47,8 @@ public:
     void noteEnd(Peer& peer);
     /// The program has ended: without any rank, what trained or computed is one.
     void claimTheRest();
+    /// Then names the ranks whose last events are missing.
+    void sayCutOff();
     /// What it and the attempts before it recorded, and `more` events of ours.
     void finish(const Peer& peer, std::uint64_t more);
 

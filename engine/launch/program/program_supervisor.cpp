@@ -346,6 +346,7 @@ void ProgramSupervisor::conclude() {
     for (ProgramRanks::Peer& each : m_ranks.peers()) m_ranks.receive(each);
     lookAtProcesses();
     m_ranks.claimTheRest();
+    m_ranks.sayCutOff();
     concludePeaks();
     concludeProcesses();
     concludeSamples();

@@ -10,6 +10,7 @@
 #include "tests/support/result_matchers.h"
 #include "tests/support/temporary_folder.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -282,6 +283,38 @@ TEST_F(ProgramSupervisorTest, StacksThatCannotBeHadAreSaidOnce) {
     ASSERT_THAT(m_sink.diagnostics, SizeIs(1));
     EXPECT_EQ(m_sink.diagnostics[0].code, "no-stacks");
     EXPECT_THAT(m_sink.diagnostics[0].message, HasSubstr("no PyFrame_GetCode()"));
+}
+
+/// Python, as the test's own process must live on: it claims a rank, says more and ends.
+std::string saying(const std::vector<capture::LinkMessage>& messages) {
+    std::string bytes;
+    for (const capture::LinkMessage& each : messages)
+        for (const std::byte byte : capture::encodeLink(each))
+            bytes += fmt::format("\\x{:02x}", std::to_integer<int>(byte));
+    return fmt::format(
+        "python3 -c 'import os, socket; s = socket.socket(socket.AF_UNIX); "
+        "s.connect(os.environ[\"{}\"]); s.sendall(b\"{}\")'",
+        capture::kSocketVariable, bytes);
+}
+
+TEST_F(ProgramSupervisorTest, ARankThatEndsWithoutItsLastWordIsSaidToLackEvents) {
+    const auto rank = [](std::int32_t number, capture::LinkMessage last) {
+        return saying({capture::ProcessHello{0, static_cast<std::uint64_t>(number), "test"},
+                       capture::RankClaim{number, "RANK"}, std::move(last)});
+    };
+    const std::string ended = rank(1, capture::ProcessEnding{0, 0, 0});
+    const std::string flushed = rank(2, capture::ProcessFact{"said_all", "yes"});
+    shell(ended + "; " + flushed);
+    EXPECT_THAT(m_sink.diagnostics, IsEmpty());
+    const capture::LinkMessage nothing = capture::ProcessFact{"python", "3"};
+    shell(ended + "; " + rank(3, nothing));
+    ASSERT_THAT(m_sink.diagnostics, SizeIs(1));
+    EXPECT_EQ(m_sink.diagnostics[0].code, "rank-cut-off");
+    EXPECT_EQ(m_sink.diagnostics[0].rank, RankId{3});
+    shell(rank(3, nothing) + "; " + rank(4, nothing));
+    ASSERT_THAT(m_sink.diagnostics, SizeIs(2));
+    EXPECT_THAT(m_sink.diagnostics[1].message, testing::StartsWith("2 processes, such as rank 3"));
+    EXPECT_EQ(m_sink.diagnostics[1].rank, std::nullopt);
 }
 
 /// The first order of the recorder that is there.

@@ -246,6 +246,8 @@ class Process:
         self.guarded("ranks", self.ranks.at_exit)()
         if self.steps is not None:
             self.guarded("optimizers", self.steps.at_exit)()
+        # Children of multiprocessing end by os._exit() now, and then nothing is missing.
+        self.guarded("last word", lambda: self.library.fact("said_all", "yes"))()
         self.guarded("last flush", lambda: self.library.flush(500))()
         self.active = False
 
