@@ -111,7 +111,8 @@ void ProcessSession::run() {
             const std::lock_guard lock(m_mutex);
             asked = m_flushAsked;
         }
-        const bool everything = asked != m_flushDone;
+        const bool alone = collectors::isLastThread();
+        const bool everything = alone || asked != m_flushDone;
         if (!m_ending) sample(nowNs);
         reportProgress(nowNs);
         if (m_spans.stacks().isFull() && !std::exchange(m_saidFull, true))
@@ -120,7 +121,9 @@ void ProcessSession::run() {
         m_settledNs = nowNs - kSettleNs;
         m_capture.drain(nowNs, everything);
         if (!everything) continue;
+        if (alone) post(capture::ProcessEnding{0, m_capture.emitted(), lost()});
         while (!m_link.isLost() && !m_link.isEmpty()) m_link.turn(kTurnMs, [](const auto&) {});
+        if (alone) m_finished = true;
         const std::lock_guard lock(m_mutex);
         m_flushDone = asked;
         m_flushed.notify_all();
@@ -187,7 +190,7 @@ void ProcessSession::finish(int status) {
     constexpr int kMostMs = 2000;
     m_ending = true;  // what is sampled after the account below would be too much
     flush(kMostMs);
-    post(capture::ProcessEnding{status, m_capture.emitted(), m_capture.dropped() + m_lostEvents});
+    post(capture::ProcessEnding{status, m_capture.emitted(), lost()});
     flush(kMostMs);
     m_finished = true;
 }

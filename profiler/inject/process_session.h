@@ -67,6 +67,7 @@ private:
     void sample(std::int64_t nowNs);
     void reportProgress(std::int64_t nowNs);
     void take(const capture::LinkMessage& order);
+    [[nodiscard]] std::uint64_t lost() const { return m_capture.dropped() + m_lostEvents; }
 
     const ProcessOptions m_options;
     RecorderLink m_link;

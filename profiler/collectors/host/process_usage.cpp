@@ -2,10 +2,12 @@
 
 #include "profiler/collectors/host/stolen_time.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <ctime>
+#include <string_view>
 
 namespace shardscope::collectors {
 
@@ -20,6 +22,16 @@ ProcessUsage processUsage() {
     if (const auto pages = numbersIn<2>(KernelFile("/proc/self/statm").read(room)))
         usage.residentSet = {pages->back() * sysconf(_SC_PAGESIZE)};
     return usage;
+}
+
+bool isLastThread() {
+    constexpr nlink_t kOfTwo = 4;  // the first thread is there until the process ends
+    struct stat threads {};
+    if (::stat("/proc/self/task", &threads) != 0 || threads.st_nlink != kOfTwo) return false;
+    std::array<char, 512> room;
+    const std::string_view facts = KernelFile("/proc/self/stat").read(room);
+    const auto name = facts.rfind(')');
+    return name != std::string_view::npos && facts.substr(name).starts_with(") Z");
 }
 
 }  // namespace shardscope::collectors

@@ -15,4 +15,8 @@ struct ProcessUsage {
 /// A few microseconds; any thread.
 [[nodiscard]] ProcessUsage processUsage();
 
+/// All other threads have ended, the first one by pthread_exit(): the process ends with the
+/// caller. Two microseconds.
+[[nodiscard]] bool isLastThread();
+
 }  // namespace shardscope::collectors

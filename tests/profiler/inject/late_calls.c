@@ -1,5 +1,6 @@
 /* A program that is recorded, and calls the library where destructors of other libraries would: as
- * its threads end and as it does. It ends with 7. */
+ * its threads end and as it does. It ends with 7; with the argument `threads` when its last thread has
+ * ended. */
 #include "profiler/inject/inject_api.h"
 
 #include <dlfcn.h>
@@ -57,6 +58,14 @@ static void processEnds(void) {
     if (api != NULL) work();
 }
 
+/* The library's own thread is none that a process lives for. */
+static void leaveByThreads(void) {
+    pthread_t last;
+    pthread_create(&last, NULL, thread, &atThreadsEnd);
+    pthread_detach(last);
+    pthread_exit(NULL);
+}
+
 static void* symbol(void* library, const char* name) {
     void* found = dlsym(library, name);
     if (found == NULL) fprintf(stderr, "%s is missing\n", name);
@@ -64,7 +73,7 @@ static void* symbol(void* library, const char* name) {
     return found;
 }
 
-int main(void) {
+int main(int count, char** words) {
     atexit(processEnds);
     void* library = dlopen(getenv("SHARDSCOPE_INJECT"), RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) return 2;
@@ -83,5 +92,6 @@ int main(void) {
     step("optimizer");
     for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
     dlclose(library); /* it stays */
+    if (count > 1 && strcmp(words[1], "threads") == 0) leaveByThreads();
     exit(7);
 }

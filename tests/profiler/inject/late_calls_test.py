@@ -50,6 +50,12 @@ class LateCalls(unittest.TestCase):
         process, = self.report_of(self.program)["processes"]
         self.assertEqual(process["exit_code"], 7, process)
 
+    def test_a_program_ends_with_its_last_thread(self):
+        report = self.report_of("sh", "-c", "$0 threads; [ $? -eq 0 ] && exit 7", self.program)
+        process, = [each for each in report["processes"] if each["rank"] == 0]
+        self.assertIn(process["exit_code"], (0, None), "as far as the kernel says")
+        self.assertNotIn("rank-cut-off", [each["code"] for each in report["diagnostics"]])
+
     def test_attempts_of_a_rank_are_counted_together(self):
         report = self.report_of("sh", "-c", "$0; $0; exit 7", self.program)
         ranks = [each for each in report["processes"] if each["rank"] == 0]

@@ -17,7 +17,8 @@ class Library:
         number, words, address = ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p
         self._start = self._bind(waits, "start", number)
         self._why = self._bind(short, "why", words)
-        self.flush = self._bind(waits, "flush", None, number)
+        # A sub-interpreter that ends with the program would not get the lock back: its thread is ended.
+        self.flush = self._bind(short, "flush", None, number)
         self.level = self._bind(short, "level", number)
         self.api = self._bind(short, "api", address)
         self.on_level = self._bind(waits, "on_level", None, address)
