@@ -251,6 +251,16 @@ class RecordProgram(unittest.TestCase):
                     if each["command"].startswith("sh -c echo") and each["parent"] in (program["pid"], 1))
         self.assertEqual((program["exit_code"], left["exit_code"], left["ended_ns"]), (6, None, None))
 
+    def test_one_recorder_within_another_is_said_once(self):
+        inner = self.folder / "inner.sscope"
+        done = self.record(PROGRAM, "record", "-o", str(inner), "--", "sh", "-c", "echo $SHARDSCOPE_SOCKET; exit 5")
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertEqual(done.stderr.count(b"another recorder has this program already"), 1, done.stderr)
+        self.assertNotIn(b"is set already", done.stderr)
+        self.expect_sound()
+        self.output = inner
+        self.expect_sound()
+
     # The recording ---------------------------------------------------------------------------
 
     def test_a_recording_without_steps_opens_well(self):

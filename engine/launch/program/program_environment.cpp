@@ -45,6 +45,13 @@ ProgramEnvironment programEnvironment(const ProgramVariables& variables) {
             "{} is missing: processes are recorded, and nothing of what they do", library));
         return environment;
     }
+    if (const auto other = valueOf(environment, capture::kSocketVariable)) {
+        environment.notes.push_back(fmt::format(
+            "another recorder has this program already ({} is {}): here its processes are "
+            "recorded, and there what they do; if that one has ended, unset the variable",
+            capture::kSocketVariable, *other));
+        return environment;
+    }
     add(environment, capture::kSocketVariable, variables.socket);
     add(environment, capture::kCaptureVariable,
         capture::textOf({variables.capture, variables.originNs}));
