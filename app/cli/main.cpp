@@ -120,7 +120,12 @@ int run(int argc, char** argv) {
         const bool unknown = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
         // Not of an unknown one: that was found above.
         const std::string verb = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
-        return usageError(error.what() + (unknown ? flagSuggestion(root, own, argv) : ""), verb);
+        std::string advice = unknown ? flagSuggestion(root, own, argv) : "";
+        if (unknown && advice.empty() && takesProgram && own == argc)
+            advice =
+                "; a program to record follows --: shardscope record -o run.sscope -- python "
+                "train.py";
+        return usageError(error.what() + advice, verb);
     }
     for (const Command& command : commands) {
         if (!command.app->parsed()) continue;

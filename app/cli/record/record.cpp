@@ -328,8 +328,17 @@ std::string kinetoFault(const RecordOptions& options) {
         given.front());
 }
 
+/// What cannot be asked for of a program; empty: nothing.
+std::string programFault(const RecordOptions& options) {
+    const char* given = options.dryRun ? "--dry-run" : options.json ? "--json" : nullptr;
+    if (options.program.empty() || given == nullptr) return kinetoFault(options);
+    return fmt::format(
+        "{} is about Shardscope's own training, and here {} is recorded; leave it out", given,
+        options.program.front());
+}
+
 int runRecord(RecordOptions& options) {
-    if (const std::string fault = kinetoFault(options); !fault.empty()) {
+    if (const std::string fault = programFault(options); !fault.empty()) {
         tellError(fault);
         return static_cast<int>(ErrorCode::kUsage);
     }

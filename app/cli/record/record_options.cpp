@@ -10,7 +10,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <regex.h>
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -55,6 +57,16 @@ Result<void> checkResume(run::RunConfig& config, const std::optional<Checkpoint>
     return {};
 }
 
+/// As the library in the program compiles it; empty: nothing.
+std::string faultOfExpression(const std::string& text) {
+    regex_t expression{};
+    const int error = ::regcomp(&expression, text.c_str(), REG_EXTENDED | REG_NOSUB);
+    std::array<char, 128> why{};
+    if (error != 0) ::regerror(error, &expression, why.data(), why.size());
+    if (error == 0) ::regfree(&expression);
+    return error == 0 ? "" : fmt::format("{} is no regular expression: {}", text, why.data());
+}
+
 }  // namespace
 
 void RecordOptions::addTo(CLI::App& app) {
@@ -90,7 +102,8 @@ void RecordOptions::addTo(CLI::App& app) {
         .secondsWithin(1, 86'400);
     addOption(app, "--step-range", stepRange,
               "of a program after --: ranges (record_function) whose name matches are steps")
-        .takes("REGEX");
+        .takes("REGEX")
+        .checkedBy(faultOfExpression);
     addFlag(app, "--kineto", withKineto,
             "of a program after --: a window by PyTorch's own profiler, nothing of ours in it")
         .under(kKinetoHeading);
