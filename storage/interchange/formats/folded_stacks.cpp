@@ -1,8 +1,8 @@
 #include "storage/interchange/formats/folded_stacks.h"
 
 #include "storage/columns/arguments.h"
+#include "storage/model/frame_text.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -28,14 +28,6 @@ std::string frameOf(std::string_view name) {
     return frame;
 }
 
-/// Without the folder that packages are installed in, as Kineto names them.
-std::string_view shortPath(std::string_view path) {
-    for (const std::string_view folder : {"/site-packages/", "/dist-packages/"})
-        if (const auto at = path.rfind(folder); at != std::string_view::npos)
-            return path.substr(at + folder.size());
-    return path;
-}
-
 /// "train.py(10): main", outermost first.
 std::vector<std::string> framesIn(std::string_view arguments) {
     std::vector<std::string> frames;
@@ -47,9 +39,7 @@ std::vector<std::string> framesIn(std::string_view arguments) {
         for (const auto& frame : json["frames"]) {
             const auto file = frame.value("filename", std::string());
             const auto name = frame.value("name", std::string());
-            frames.push_back(file.empty() ? name
-                                          : fmt::format("{}({}): {}", shortPath(file),
-                                                        frame.value("line", 0), name));
+            frames.push_back(frameText(file, frame.value("line", 0), name));
         }
     } catch (const nlohmann::json::exception&) {
         return {};

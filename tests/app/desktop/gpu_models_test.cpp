@@ -285,6 +285,17 @@ TEST(KernelDetails, NoArgumentIsLost) {
     EXPECT_EQ(valueOf(otherArguments(kernelWith("no object")), u"arguments"_s), u"no object"_s);
 }
 
+TEST(KernelDetails, FramesOfPythonAreAFunctionALine) {
+    const auto rest = otherArguments(kernelWith(
+        R"j({"frames":[{"name":"forward","filename":"/v/site-packages/nn/linear.py","line":134},)j"
+        R"j({"name":"(outer frames are left out)","filename":"","line":0}]})j"));
+    EXPECT_EQ(valueOf(rest, u"frames"_s), u"nn/linear.py(134): forward"_s +
+                                              QChar(QChar::LineSeparator) +
+                                              u"(outer frames are left out)"_s);
+    const auto foreign = otherArguments(kernelWith(R"({"frames":[1,2]})"));
+    EXPECT_EQ(valueOf(foreign, u"frames"_s), u"[1,2]"_s);
+}
+
 TEST_F(GpuRecordingTest, AKernelWithoutALaunchSaysSo) {
     ASSERT_NO_FATAL_FAILURE(open());
     SliceView kernel = firstSlice(test::kKernelLane);

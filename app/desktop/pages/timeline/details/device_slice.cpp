@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "storage/model/argument_words.h"
+#include "storage/model/frame_text.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -61,6 +62,24 @@ QString valueText(const QJsonValue& value) {
     const double number = value.toDouble();
     const bool whole = value.toInteger(0) == value.toInteger(1);
     return whole ? QString::number(value.toInteger()) : QString::number(number, 'g', 12);
+}
+
+/// One function a line, innermost first, as they are recorded; empty: they are none of Python.
+QString framesText(const QJsonValue& frames) {
+    QStringList lines;
+    for (const auto& each : frames.toArray()) {
+        const QJsonObject frame = each.toObject();
+        const QString name = frame[u"name"_s].toString();
+        if (name.isEmpty()) return {};
+        lines << fromUtf8(frameText(frame[u"filename"_s].toString().toStdString(),
+                                    frame[u"line"_s].toInteger(), name.toStdString()));
+    }
+    return lines.join(QChar(QChar::LineSeparator));
+}
+
+QString argumentText(const QString& key, const QJsonValue& value) {
+    const QString frames = key == "frames"_L1 ? framesText(value) : QString();
+    return frames.isEmpty() ? valueText(value) : frames;
 }
 
 /// Takes one value after the other out of the arguments; the rest is unknown.
@@ -171,7 +190,7 @@ Rows otherArguments(const SliceView& slice) {
     (void)knownRows(LaneRole::kHost, slice, all);
     Rows rows;
     for (auto member = all.left().begin(); member != all.left().end(); ++member)
-        rows.emplace_back(member.key(), valueText(member.value()));
+        rows.emplace_back(member.key(), argumentText(member.key(), member.value()));
     // a text that is not an object
     if (rows.empty() && !slice.arguments.isEmpty() && !slice.arguments.startsWith(u'{'))
         rows.emplace_back(u"arguments"_s, slice.arguments);
