@@ -26,19 +26,22 @@ using questions::Unit;
 
 constexpr const char* kIndent = "  ";
 
+/// A line is cut where it gets longer than most screens are wide, and a cell never below kLeast.
+constexpr std::size_t kMostLine = 160, kLeast = 72;
+
 /// Kernels' names can be longer than a screen: beginning and end distinguish most of them.
-std::string shortened(const std::string& text) {
-    constexpr std::size_t kMost = 72, kEnd = 20;
-    if (text.size() <= kMost) return text;
+std::string shortened(const std::string& text, std::size_t most) {
+    const std::size_t end = most / 3;
+    if (text.size() <= most) return text;
     const auto isInside = [&](std::size_t at) { return (text[at] & 0xC0) == 0x80; };
-    std::size_t front = kMost - kEnd - 3, back = text.size() - kEnd;
+    std::size_t front = most - end - 3, back = text.size() - end;
     while (front > 0 && isInside(front)) --front;
     while (back < text.size() && isInside(back)) ++back;
     return text.substr(0, front) + "..." + text.substr(back);
 }
 
 std::string cellText(const Cell& cell, Unit unit) {
-    if (const auto* text = cell.text()) return shortened(printableLine(demangled(*text)));
+    if (const auto* text = cell.text()) return printableLine(demangled(*text));
     if (const auto* number = cell.real()) return quantityText(*number, unit).joined();
     const auto* whole = cell.integer();
     if (whole == nullptr) return "-";
@@ -47,19 +50,48 @@ std::string cellText(const Cell& cell, Unit unit) {
     return quantityText(static_cast<double>(*whole), unit).joined();
 }
 
-/// The header first; of columns that people are to see.
-std::vector<std::vector<std::string>> textsOf(const Table& table, std::size_t rows) {
-    std::vector<std::vector<std::string>> texts(1);
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-        if (!table.shows(c)) continue;
-        texts[0].emplace_back(table.columns[c].title);
+std::string figureText(const questions::Figure& figure) {
+    return shortened(cellText(figure.value, figure.what.unit), kMostLine);
+}
+
+using Texts = std::vector<std::vector<std::string>>;
+
+/// Long cells get what the other columns leave of a line, and share it.
+void shortenCells(Texts& texts) {
+    constexpr std::size_t kGap = 2;
+    std::size_t others = 0, longOnes = 0;
+    for (std::size_t c = 0; c < texts.front().size(); ++c) {
+        std::size_t width = 0;
+        for (const auto& row : texts) width = std::max(width, row[c].size());
+        longOnes += width > kLeast ? 1 : 0;
+        others += kGap + (width > kLeast ? 0 : width);
     }
+    if (longOnes == 0) return;
+    const std::size_t left = kMostLine - std::min(kMostLine, others);
+    const std::size_t room = std::max(kLeast, left / longOnes);
+    for (auto& row : texts)
+        for (std::string& cell : row) cell = shortened(cell, room);
+}
+
+/// Those that people are to see, and of which some row says something.
+std::vector<std::size_t> shownColumns(const Table& table) {
+    std::vector<std::size_t> shown;
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+        if (table.shows(c) && (c == 0 || !table.saysNothing(c))) shown.push_back(c);
+    return shown;
+}
+
+/// The header first.
+Texts textsOf(const Table& table, std::size_t rows) {
+    Texts texts(1);
+    const std::vector<std::size_t> shown = shownColumns(table);
+    for (const std::size_t c : shown) texts[0].emplace_back(table.columns[c].title);
     for (std::size_t i = 0; i < rows; ++i) {
         std::vector<std::string>& row = texts.emplace_back();
-        for (std::size_t c = 0; c < table.columns.size(); ++c)
-            if (table.shows(c))
-                row.push_back(cellText(table.rows[i][c], table.unitOf(table.rows[i], c)));
+        for (const std::size_t c : shown)
+            row.push_back(cellText(table.rows[i][c], table.unitOf(table.rows[i], c)));
     }
+    shortenCells(texts);
     return texts;
 }
 
@@ -114,8 +146,8 @@ std::string sectionText(const std::string& title, const Answer& answer) {
 
 std::string tableMarkdown(const Table& table) {
     std::string text, rule = "|";
-    for (std::size_t c = 0; c < table.columns.size(); ++c)
-        if (table.shows(c)) rule += table.columns[c].unit == Unit::kNone ? "---|" : "---:|";
+    for (const std::size_t c : shownColumns(table))
+        rule += table.columns[c].unit == Unit::kNone ? "---|" : "---:|";
     for (const auto& row : textsOf(table, table.rows.size())) {
         text += "|";
         for (const std::string& cell : row) text += fmt::format(" {} |", markdownText(cell));
@@ -128,9 +160,9 @@ std::string tableMarkdown(const Table& table) {
 std::string answerText(const Answer& answer, std::size_t mostRows) {
     std::string text;
     for (const std::string& sentence : answer.sentences) text += printableLine(sentence) + '\n';
-    for (const auto& [what, value] : answer.figures)
-        if (!value.isNone())
-            text += fmt::format("{}: {}\n", what.title, cellText(value, what.unit));
+    for (const questions::Figure& figure : answer.figures)
+        if (!figure.value.isNone())
+            text += fmt::format("{}: {}\n", figure.what.title, figureText(figure));
     for (const Table& table : answer.tables) {
         if (table.rows.empty()) continue;
         if (!text.empty()) text += '\n';
@@ -159,9 +191,9 @@ std::string answerMarkdown(const Answer& answer) {
     std::string text;
     for (const std::string& sentence : answer.sentences)
         text += markdownSentence(sentence) + "\n\n";
-    for (const auto& [what, value] : answer.figures)
-        if (!value.isNone())
-            text += fmt::format("- {}: {}\n", what.title, markdownText(cellText(value, what.unit)));
+    for (const questions::Figure& figure : answer.figures)
+        if (!figure.value.isNone())
+            text += fmt::format("- {}: {}\n", figure.what.title, markdownText(figureText(figure)));
     for (const Table& table : answer.tables) {
         if (table.rows.empty()) continue;
         text += fmt::format("\n## {}\n\n{}", markdownSentence(table.title), tableMarkdown(table));

@@ -61,17 +61,9 @@ QString cellText(const Cell& cell, Unit unit) {
 
 namespace {
 
-/// Not a layer or phase of anything: of an import, mostly.
 /// Words of answers are the command line's too, which knows no Qt: they are translated here.
 QString answerText(const char* words) {
     return *words == '\0' ? QString() : QCoreApplication::translate("Answer", words);
-}
-
-bool saysNothing(const questions::Table& table, std::size_t column) {
-    return std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-        const QString text = cellText(row[column], table.unitOf(row, column));
-        return text == unknownText() || text == QLatin1StringView(toWord(Phase::kNone));
-    });
 }
 
 bool isSpeed(Unit unit) {
@@ -89,7 +81,7 @@ AnswerTable answerTable(const questions::Table& table, std::size_t mostRows,
         const bool wanted =
             keys.empty() || std::any_of(keys.begin(), keys.end(),
                                         [&](std::string_view key) { return key == column.key; });
-        if (!wanted || !table.shows(c) || (c > 0 && saysNothing(table, c))) continue;
+        if (!wanted || !table.shows(c) || (c > 0 && table.saysNothing(c))) continue;
         columns.push_back(c);
         const bool numeric = isNumeric(table, c);
         const std::string_view key = column.key;

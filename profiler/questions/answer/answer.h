@@ -78,6 +78,8 @@ struct Table {
             return whole == nullptr ? !row[column].isNone() : *whole != 0;
         });
     }
+    /// Whether every row leaves it open or has "none" there: no layer, cause or phase of anything.
+    [[nodiscard]] bool saysNothing(std::size_t column) const;
     /// Of a row's cell; where the row says it, what it says.
     [[nodiscard]] Unit unitOf(const std::vector<Cell>& row, std::size_t column) const;
     /// Place of the column with that key, which there is.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,13 @@ Unit Table::unitOf(const std::vector<Cell>& row, std::size_t column) const {
     for (const auto& [word, unit] : kNames)
         if (name != nullptr && *name == word) return unit;
     return Unit::kNone;
+}
+
+bool Table::saysNothing(std::size_t column) const {
+    return std::all_of(rows.begin(), rows.end(), [column](const std::vector<Cell>& row) {
+        const std::string* text = row[column].text();
+        return row[column].isNone() || (text != nullptr && *text == toWord(Phase::kNone));
+    });
 }
 
 double numberOf(const Cell& cell) {

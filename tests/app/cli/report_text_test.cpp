@@ -1,6 +1,7 @@
 // The report for people, of few ranks and of many.
 #include "app/cli/answers/report_text.h"
 
+#include "app/cli/answers/answer_text.h"
 #include "app/cli/answers/report_of.h"
 #include "app/cli/console.h"
 #include "app/cli/kept_text.h"
@@ -64,6 +65,20 @@ TEST(ReportText, NamesTheRangeOfMfuBySteps) {
     report.mfu.steps = {{{4}, 0.25, 0.3}, {{7}, 0.125, 0.15}, {{9}, 0.2, 0.24}};
     EXPECT_THAT(reportText(report, "run.sscope"),
                 HasSubstr("12.5 % (step 7) to 25.0 % (step 4), of the 3 that were looked at"));
+}
+
+/// Only what makes a line longer than a screen loses its middle.
+TEST(AnswerText, ShortensWhatIsTooLongForALine) {
+    const std::string command(110, 'c'), kernel(300, 'k');
+    questions::Table table{"t", "", {{"name", "name"}, {"n", "n"}, {"why", "why"}}, {}};
+    table.rows = {{command, std::int64_t{1}, "none"}};
+    EXPECT_EQ(tableText(table), "\n  name" + std::string(108, ' ') + "n\n  " + command + "  1\n")
+        << "and no column of which no row says anything";
+    table.rows = {{kernel, std::int64_t{1}, "late"}};
+    const std::string text = tableText(table);
+    EXPECT_THAT(text, HasSubstr("kkk...kkk"));
+    EXPECT_THAT(text, HasSubstr("  1  late\n"));
+    EXPECT_LE(text.substr(text.rfind("  k")).size(), 162U);
 }
 
 /// A cut trace is no run that finished.

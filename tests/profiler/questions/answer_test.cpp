@@ -72,6 +72,17 @@ TEST(AnswerCsv, SpellsWhatWouldSteerATerminal) {
     EXPECT_EQ(toCsv({answer}), "name\r\na\\x00b\\x1b[31m\\x7f\r\n\tk\xc3\xa4\r\n");
 }
 
+TEST(AnswerTable, AColumnSaysNothingWhereEveryRowLeavesItOpen) {
+    const Table table{"all",
+                      "",
+                      {{"name", "name"}, {"layer", "layer"}, {"cause", "cause"}, {"n", "n"}},
+                      {{"a", Cell(), "none", std::int64_t{0}}, {"b", Cell(), "none", Cell()}}};
+    EXPECT_FALSE(table.saysNothing(0));
+    EXPECT_TRUE(table.saysNothing(1));
+    EXPECT_TRUE(table.saysNothing(2)) << "the word for no cause";
+    EXPECT_FALSE(table.saysNothing(3)) << "nought is a figure";
+}
+
 // Which part of a recording is looked at: ranks, steps and a range, each by itself and together.
 
 using test::drawTimeline;
