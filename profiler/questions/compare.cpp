@@ -88,6 +88,11 @@ std::vector<RunFigure> together(const std::vector<Side>& baselines) {
     return figures;
 }
 
+/// Only these know of steps with validation.
+bool isOwnRun(const Side& side) {
+    return sourceOf(side.summary.run) == RecordingSource::kOwnRun;
+}
+
 Table figureTable() {
     return {"figures",
             "Figures, one sample per step; warm-up and steps with validation left out",
@@ -260,6 +265,8 @@ Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>&
     const analysis::Grounds grounds = groundsOf(baselines, run);
     addVerdict(first, run.figures, grounds, compared.answer);
     addFigures(first, run.figures, grounds, compared);
+    if (!isOwnRun(run) && std::none_of(baselines.begin(), baselines.end(), isOwnRun))
+        compared.answer.tables.back().title = "Figures, one sample per step; warm-up left out";
     addCostTables(baselines.front().costs, run.costs, compared.answer);
     addMemory(baselines.front(), run, compared.answer);
     addLossCurves(baselines.front().summary, run.summary, compared.answer);

@@ -45,7 +45,7 @@ Table variantTable(const std::vector<UtilisationBy>& variants) {
     Table table{"variants",
                 "MFU by every way to count",
                 {{"variant", "variant"},
-                 {"flops_per_token", "FLOPs/token", Unit::kCount,
+                 {"flops_per_token", "FLOPs/token", Unit::kFlop,
                   "Forward and backward, as the variant counts them."},
                  {"flops_per_s", "FLOP/s", Unit::kFlops, "Of all ranks together."},
                  {"mfu_pct", "MFU", Unit::kOfPeak, "FLOP/s / the peak of all ranks."}},
@@ -164,9 +164,12 @@ void addSpeedOfParts(const Asked& asked, const std::vector<RankEvents>& ranks,
 }
 
 std::string whyNoThroughput(const Asked& asked, const analysis::Throughput& throughput) {
-    if (throughput.stepSecondsMedian) return "its steps do not say how many tokens they have";
+    if (throughput.stepSecondsMedian)
+        return analysis::withHow("its steps do not say how many tokens they have", asked.summary,
+                                 analysis::Lack::kTokens);
     return asked.selection.cutsTime() ? "no whole step of all ranks lies in the selection"
-                                      : "no step was finished by all ranks";
+                                      : analysis::withHow("no step was finished by all ranks",
+                                                          asked.summary, analysis::Lack::kSteps);
 }
 
 /// Of a run of our own, whose model is known.
@@ -251,6 +254,15 @@ Cell shareOf(std::optional<double> part, std::optional<double> whole) {
     return part && whole && *whole > 0 ? Cell(100 * *part / *whole) : Cell();
 }
 
+std::string whyNoPeak(const RecordingSummary& summary) {
+    if (analysis::hasNoRank(summary.run, summary.processes))
+        return analysis::howToGet(summary, analysis::Lack::kOperators);
+    const std::string why = sourceOf(summary.run) == RecordingSource::kProgram
+                                ? analysis::peakOfRanks(summary).reason
+                                : std::string();
+    return why.empty() ? "none was measured or is known" : why;
+}
+
 /// Measured beside the vendor's, of ranks of which either is known.
 void addPeaks(const RecordingSummary& summary, Answer& answer) {
     Table table = peakTable();
@@ -267,10 +279,14 @@ void addPeaks(const RecordingSummary& summary, Answer& answer) {
                               device.vendorPeakSource, cell(device.measuredPeak),
                               shareOf(device.measuredPeak, device.vendorPeak)});
     }
-    if (table.rows.empty())
-        answer.unknown.emplace_back("peak unknown: none was measured or is known");
-    else
+    if (!table.rows.empty()) {
         answer.tables.push_back(std::move(table));
+        return;
+    }
+    const std::string why = whyNoPeak(summary);
+    const bool said = std::any_of(answer.unknown.begin(), answer.unknown.end(),
+                                  [&](const std::string& each) { return each.ends_with(why); });
+    if (!said) answer.unknown.push_back("peak unknown: " + why);
 }
 
 /// Joules of all devices together, and of each.

@@ -1,3 +1,4 @@
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/work_tables.h"
@@ -79,9 +80,10 @@ Result<Answer> askFlame(const Asked& asked) {
             fmt::format("Calibration before the training is left out: {} over all lanes.",
                         durationText(leftOut)));
     if (table.rows.empty()) {
-        answer.unknown.emplace_back(
+        answer.unknown.push_back(analysis::withHow(
             "what the time looks like is unknown: no spans are in the recording, or in the "
-            "selection");
+            "selection",
+            asked.summary, analysis::Lack::kPhases));
         return answer;
     }
     const std::size_t self = table.columnAt("self_ns");

@@ -107,6 +107,11 @@ Result<Answer> askLate(const Asked& asked) {
     const auto ranks = asked.events();
     if (!ranks) return failure(ranks);
     Answer answer;
+    if (analysis::hasNoRank(asked.summary.run, asked.summary.processes)) {
+        answer.unknown.push_back("who is slow is unknown: " +
+                                 analysis::howToGet(asked.summary, analysis::Lack::kPhases));
+        return answer;
+    }
     if (asked.summary.run.worldSize == 1 && ranks->size() == 1) {
         answer.sentences.emplace_back("One rank has no other rank to wait for.");
         return answer;

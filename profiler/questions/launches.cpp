@@ -1,5 +1,6 @@
 #include "profiler/analysis/device/launches.h"
 
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/device_work.h"
 #include "profiler/questions/questions.h"
@@ -110,14 +111,20 @@ void addQueues(RankId rank, const DeviceLaunches& device, Table& table) {
     }
 }
 
+void addNone(const std::vector<RankId>& without, const RecordingSummary& summary, Answer& answer) {
+    constexpr const char* kWhy = "no device of it was traced, or none ran in the selection";
+    if (without.size() > 1 && without.size() == summary.ranks.size())
+        return answer.unknown.push_back(analysis::withHow(
+            "how kernels were launched is unknown: no device was traced, or none ran in the "
+            "selection",
+            summary, analysis::Lack::kKernels));
+    for (const RankId rank : without)
+        answer.unknown.push_back(analysis::withHow(
+            fmt::format("how kernels of rank {} were launched is unknown: {}", rank.value, kWhy),
+            summary, analysis::Lack::kKernels));
+}
+
 void addUnknown(RankId rank, const DeviceLaunches& device, Answer& answer) {
-    if (device.all.empty()) {
-        answer.unknown.push_back(fmt::format(
-            "how kernels of rank {} were launched is unknown: no device of it was traced, "
-            "or none ran in the selection",
-            rank.value));
-        return;
-    }
     const auto unknown = std::count_if(device.all.begin(), device.all.end(),
                                        [](const LaunchedWork& each) { return !each.call; });
     if (unknown > 0)
@@ -132,17 +139,22 @@ void addUnknown(RankId rank, const DeviceLaunches& device, Answer& answer) {
 Result<Answer> askLaunches(const Asked& asked) {
     Answer answer;
     Table calls = callTable(), queues = queueTable(), idle = idleTable();
+    std::vector<RankId> without;
     for (const RankFacts& facts : asked.summary.ranks) {
         const auto device = readLaunches(asked, facts.rank);
         if (!device) return failure(device);
+        if (device->all.empty()) {
+            without.push_back(facts.rank);
+            continue;
+        }
         addUnknown(facts.rank, *device, answer);
-        if (device->all.empty()) continue;
         addCalls(facts.rank, *device, calls);
         addQueues(facts.rank, *device, queues);
         addIdle(facts.rank, "device", analysis::idleCauses(device->all), idle);
         for (const auto& [stream, work] : device->streams)
             addIdle(facts.rank, stream, analysis::idleCauses(work), idle);
     }
+    addNone(without, asked.summary, answer);
     for (Table* table : {&idle, &calls, &queues})
         if (!table->rows.empty()) answer.tables.push_back(std::move(*table));
     return answer;

@@ -239,8 +239,8 @@ Table placeTable(const PeakHolders& first, const PeakHolders& second) {
                 "Memory at the peak, of the rank that needs most, by what makes the difference",
                 {{"category", "category"},
                  {"layer", "layer"},
-                 {"first_bytes", "first", Unit::kSignedBytes},
-                 {"second_bytes", "second", Unit::kSignedBytes},
+                 {"first_bytes", "first", Unit::kBytes},
+                 {"second_bytes", "second", Unit::kBytes},
                  {"difference_bytes", "difference", Unit::kSignedBytes, "Second - first."}},
                 {}};
     std::map<MemoryPlace, std::pair<Bytes, Bytes>> places;

@@ -62,7 +62,7 @@ Table emptyTable() {
          {"count", "count", Unit::kCount},
          {"time_ns", "time", Unit::kNanoseconds,
           "Of the kernels that they launched; on CPU ranks of the operators."},
-         {"flops", "FLOPs", Unit::kNone, "Of a single one: 2 x batch x M x N x K."},
+         {"flops", "FLOPs", Unit::kFlop, "Of a single one: 2 x batch x M x N x K."},
          {"least_bytes", "least bytes", Unit::kBytes,
           "Estimated: inputs and output of a single one, each moved once."},
          {"intensity", "intensity", Unit::kNone, "FLOPs / least bytes: estimated, an upper bound."},

@@ -74,7 +74,9 @@ Result<Answer> askTraining(const Asked& asked) {
         part ? none : analysis::withHow(none, asked.summary, analysis::Lack::kLoss);
     judge({"losses", "loss spikes", noLoss.c_str(), health.losses, TrainingHealth::kLeastPoints},
           compared, answer);
-    judge({"gradient norms", "outlying gradient norms", none.c_str(), health.gradientNorms,
+    const std::string noNorm =
+        part ? none : analysis::withHow(none, asked.summary, analysis::Lack::kGradientNorm);
+    judge({"gradient norms", "outlying gradient norms", noNorm.c_str(), health.gradientNorms,
            TrainingHealth::kLeastPoints},
           compared, answer);
     const std::string noSteps = analysis::withHow("no step was finished by all ranks",

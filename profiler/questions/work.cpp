@@ -131,8 +131,9 @@ Result<Answer> askWork(const Asked& asked) {
     const auto copies = readSpanTotals(asked, Counted::kCopies, Outside::kCounts, &types);
     if (!copies) return failure(copies);
     if (kernels->totals.empty())
-        answer.unknown.emplace_back(
-            "kernels unknown: no device was traced, or none ran in the selection");
+        answer.unknown.push_back(
+            analysis::withHow("kernels unknown: no device was traced, or none ran in the selection",
+                              asked.summary, analysis::Lack::kKernels));
     else
         answer.tables.push_back(tableOf("kernels", "Kernels", kernels->totals.sorted()));
     const auto operators = readSpanTotals(asked, Counted::kOperators);

@@ -1,6 +1,7 @@
 #include "profiler/questions/work_tables.h"
 
 #include "profiler/analysis/findings.h"
+#include "profiler/analysis/report/lacks.h"
 #include "profiler/analysis/steps/step_parts.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/device_work.h"
@@ -257,10 +258,11 @@ Result<void> addParts(const Asked& asked, const std::vector<RankEvents>& ranks, 
         }
         const char* from = events.phases.empty() ? "names" : "phases";
         if (!addRows(events.rank, analysis::partTimes(std::move(ranges)), from, table))
-            answer.unknown.push_back(
+            answer.unknown.push_back(analysis::withHow(
                 fmt::format("forward and backward of rank {} cannot be separated: neither phases "
                             "nor names say it",
-                            events.rank.value));
+                            events.rank.value),
+                asked.summary, analysis::Lack::kPhases));
     }
     if (!table.rows.empty()) answer.tables.push_back(std::move(table));
     return {};

@@ -128,8 +128,10 @@ Answer memoryOfMany(const Report& report) {
                         [](const auto& memory) { return memory.managed() != memory.peak; }))
             addSpread(table, "within the allocator", known,
                       [](const RankMemory& memory) { return memory.managed().count; });
-        addSpread(table, "theory", known,
-                  [](const RankMemory& memory) { return memory.theory.count; });
+        if (std::any_of(known.begin(), known.end(),
+                        [](const RankMemory& memory) { return memory.theory.count != 0; }))
+            addSpread(table, "theory", known,
+                      [](const RankMemory& memory) { return memory.theory.count; });
         answer.tables.push_back(std::move(table));
     }
     if (const std::size_t unknown = report.memory.size() - known.size(); unknown > 0)

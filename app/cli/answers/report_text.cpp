@@ -201,8 +201,10 @@ Answer training(const Report& report, bool brief) {
         add(answer, "FLOPs",
             fmt::format("{} over all ranks ({}{})",
                         quantityText(*mfu.flopsPerSecond, Unit::kFlops).joined(), mfu.variant,
-                        mfu.flopsPerStep ? fmt::format(", {:.4g} per step", *mfu.flopsPerStep)
-                                         : std::string()));
+                        mfu.flopsPerStep
+                            ? fmt::format(", {} per step, median",
+                                          quantityText(*mfu.flopsPerStep, Unit::kFlop).joined())
+                            : std::string()));
     add(answer, "MFU",
         mfu.value ? fmt::format(
                         "{:.1f} % ({}{}; peak {} over all ranks{})", *mfu.value * 100, mfu.variant,
@@ -227,8 +229,12 @@ Answer training(const Report& report, bool brief) {
 
 /// What of a rank's time is counted.
 const char* countedTime(const Report& report) {
-    if (!report.basis.whole()) return "within steps that have detail, validation left out";
-    if (report.withinSteps) return "within steps, validation left out";
+    // of validation only our own runs know
+    const bool own = sourceOf(report.run) == RecordingSource::kOwnRun;
+    if (!report.basis.whole())
+        return own ? "within steps that have detail, validation left out"
+                   : "within steps that have detail";
+    if (report.withinSteps) return own ? "within steps, validation left out" : "within steps";
     return sourceOf(report.run) == RecordingSource::kProgram
                ? "from the first collective to the last: no steps are recorded"
                : "from the first kernel to the last: no steps are recorded";

@@ -2,6 +2,7 @@
 
 #include "engine/run/config/program_run.h"
 #include "engine/run/theory/model_theory.h"
+#include "profiler/analysis/report/lacks.h"
 #include "storage/model/detail.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
@@ -188,6 +189,10 @@ ProgramRates programRates(const RecordingSummary& summary, const SteadySteps& st
 Mfu programUtilisation(const RecordingSummary& summary, const ProgramRates& rates) {
     Mfu mfu = peakOfRanks(summary);
     mfu.variant.clear();
+    if (hasNoRank(summary.run, summary.processes)) {
+        mfu.reason = howToGet(summary, Lack::kOperators);
+        return mfu;
+    }
     if (rates.rates.empty()) {
         mfu.reason = fmt::format("FLOPs are not known: {}", fmt::join(rates.missing, "; "));
         return mfu;

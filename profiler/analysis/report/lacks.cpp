@@ -32,8 +32,14 @@ std::string howOf(Lack lack, CaptureLevel recorded) {
             return "no rank called torch.distributed";
         case Lack::kLoss:
             return "shardscope.metric(\"loss\", loss) in the script records it";
+        case Lack::kGradientNorm:
+            return "shardscope.metric(\"gradient_norm\", norm) in the script records it";
         case Lack::kModel:
             return "shardscope.model(model) in the script says it";
+        case Lack::kTokens:
+            return "shardscope.model(model, tokens_per_step=...) in the script says it";
+        case Lack::kKernels:
+            return "of programs kernels are not recorded yet";
     }
     return {};
 }

@@ -18,7 +18,10 @@ enum class Lack : std::uint8_t {
     kOperators,
     kCollectives,
     kLoss,
+    kGradientNorm,
     kModel,
+    kTokens,   ///< how many a step has
+    kKernels,  ///< of devices
 };
 
 /// Whether it is a program none of whose processes was a rank: none loaded PyTorch, as far as the

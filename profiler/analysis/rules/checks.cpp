@@ -1,5 +1,6 @@
 #include "profiler/analysis/rules/checks.h"
 
+#include "profiler/analysis/report/lacks.h"
 #include "storage/model/detail.h"
 #include "storage/model/event_account.h"
 #include "storage/model/host_facts.h"
@@ -95,9 +96,13 @@ Check ranks(const RecordingSummary& summary) {
     const auto all = static_cast<std::size_t>(std::max(summary.run.worldSize, 0));
     const bool whole = here.size() >= all;
     Check check{"ranks", "ranks of the run", whole ? CheckState::kFine : CheckState::kUnknown, {}};
-    check.found = whole ? fmt::format("{} are here", here.size())
-                        : fmt::format("{} of {} are here; what the others did is not known",
-                                      here.size(), all);
+    if (hasNoRank(summary.run, summary.processes))
+        check.found = "there is none: no process was one";
+    else
+        check.found = whole
+                          ? fmt::format("{} {} here", here.size(), here.size() == 1 ? "is" : "are")
+                          : fmt::format("{} of {} are here; what the others did is not known",
+                                        here.size(), all);
     if (const std::string bad = badEnds(summary); !bad.empty()) {
         check.state = CheckState::kProblem;
         check.found += "; " + bad;

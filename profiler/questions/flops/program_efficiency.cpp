@@ -37,8 +37,8 @@ Table rateTable(const std::vector<FlopRate>& rates, const analysis::Throughput& 
         {{"variant", "variant", Unit::kNone,
           "operators: matrix products, attention and convolutions of the steps by their recorded "
           "shapes. 6N: 6 FLOPs a parameter and token."},
-         {"flops_per_token", "FLOPs/token", Unit::kCount, "Forward and backward."},
-         {"flops_per_step", "FLOPs/step", Unit::kCount, "Of all ranks together, median."},
+         {"flops_per_token", "FLOPs/token", Unit::kFlop, "Forward and backward."},
+         {"flops_per_step", "FLOPs/step", Unit::kFlop, "Of all ranks together, median."},
          {"flops_per_s", "FLOP/s", Unit::kFlops, "Of all ranks together, median."},
          {"mfu_pct", "MFU", Unit::kOfPeak, "FLOP/s / the peak of all ranks."}},
         {}};
@@ -53,7 +53,7 @@ Table rateTable(const std::vector<FlopRate>& rates, const analysis::Throughput& 
 
 struct RankSum {
     std::int64_t steps = 0, operators = 0, unknown = 0;
-    double forward = 0, backward = 0, again = 0, other = 0;
+    std::vector<double> forward, backward, again, other;  ///< of each step
 };
 
 Table rankTable(const CountedSteps& counted) {
@@ -63,13 +63,13 @@ Table rankTable(const CountedSteps& counted) {
         {{"rank", "rank"},
          {"steps", "steps", Unit::kCount, "Steady steps whose operators were looked at."},
          {"operators", "operators", Unit::kCount, "That count, in all of these steps."},
-         {"forward_flops", "forward", Unit::kCount, "FLOPs of a step, mean."},
-         {"backward_flops", "backward", Unit::kCount, "FLOPs of a step, mean."},
-         {"again_flops", "computed again", Unit::kCount,
+         {"forward_flops", "forward", Unit::kFlop, "FLOPs of a step, median over these steps."},
+         {"backward_flops", "backward", Unit::kFlop, "FLOPs of a step, median over these steps."},
+         {"again_flops", "computed again", Unit::kFlop,
           "Of backward, what forward had computed: checkpointed blocks, attention's scores. In HFU "
           "and not in MFU.",
           Shown::kWhereAny},
-         {"other_flops", "outside", Unit::kCount,
+         {"other_flops", "outside", Unit::kFlop,
           "In the optimizer or while data is loaded: in neither.", Shown::kWhereAny},
          {"unknown_operators", "not counted", Unit::kCount,
           "Operators that multiply and whose FLOPs are not known.", Shown::kWhereAny}},
@@ -80,18 +80,17 @@ Table rankTable(const CountedSteps& counted) {
         ++sum.steps;
         sum.operators += each.operators;
         sum.unknown += each.unknown;
-        sum.forward += each.forward;
-        sum.backward += each.backward;
-        sum.again += each.again;
-        sum.other += each.other;
+        sum.forward.push_back(each.forward);
+        sum.backward.push_back(each.backward);
+        sum.again.push_back(each.again);
+        sum.other.push_back(each.other);
     }
-    for (const auto& [rank, sum] : sums) {
-        const auto mean = [steps = static_cast<double>(sum.steps)](double all) {
-            return all / steps;
-        };
-        table.rows.push_back({std::int64_t{rank.value}, sum.steps, sum.operators, mean(sum.forward),
-                              mean(sum.backward), mean(sum.again), mean(sum.other), sum.unknown});
-    }
+    for (auto& [rank, sum] : sums)
+        table.rows.push_back({std::int64_t{rank.value}, sum.steps, sum.operators,
+                              analysis::medianOf(std::move(sum.forward)),
+                              analysis::medianOf(std::move(sum.backward)),
+                              analysis::medianOf(std::move(sum.again)),
+                              analysis::medianOf(std::move(sum.other)), sum.unknown});
     return table;
 }
 
@@ -101,7 +100,7 @@ Table stepTable() {
             {{"step", "step"},
              {"time_ns", "time", Unit::kNanoseconds,
               "From the first rank's beginning to the last one's end."},
-             {"flops", "FLOPs", Unit::kCount, "Needed by forward and backward of all ranks."},
+             {"flops", "FLOPs", Unit::kFlop, "Needed by forward and backward of all ranks."},
              {"flops_per_s", "FLOP/s", Unit::kFlops, "The same / time."},
              {"mfu_pct", "MFU", Unit::kOfPeak, "FLOP/s / the peak of all ranks."},
              {"hfu_pct", "HFU", Unit::kOfPeak,

@@ -5,6 +5,7 @@
 #include "app/cli/answers/report_of.h"
 #include "app/cli/console.h"
 #include "app/cli/kept_text.h"
+#include "engine/run/config/program_run.h"
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/part.h"
 #include "storage/recording/beside/kept_results.h"
@@ -65,6 +66,34 @@ TEST(ReportText, NamesTheRangeOfMfuBySteps) {
     report.mfu.steps = {{{4}, 0.25, 0.3}, {{7}, 0.125, 0.15}, {{9}, 0.2, 0.24}};
     EXPECT_THAT(reportText(report, "run.sscope"),
                 HasSubstr("12.5 % (step 7) to 25.0 % (step 4), of the 3 that were looked at"));
+}
+
+TEST(ReportText, SaysFlopsWithAPrefix) {
+    analysis::Report report = reportOf(1);
+    report.mfu.flopsPerSecond = 21.17e9;
+    report.mfu.flopsPerStep = 32'770;
+    report.mfu.variant = "operators";
+    EXPECT_THAT(
+        reportText(report, "run.sscope"),
+        HasSubstr("21.17 GFLOP/s over all ranks (operators, 32.77 kFLOP per step, median)"));
+}
+
+TEST(ReportText, SpeaksOfValidationOnlyOfOwnRuns) {
+    analysis::Report report = reportOf(1);
+    report.withinSteps = true;
+    report.run.configJson = run::toJson(run::ProgramRun{{"train.py"}, "/", CaptureLevel::kFull});
+    EXPECT_THAT(reportText(report, "run.sscope"),
+                HasSubstr("Communication (all ranks, within steps)"));
+    report.run.configJson = run::toJson(run::RunConfig{});
+    report.run.model = "shakespeare";
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("within steps, validation left out)"));
+}
+
+TEST(ReportText, OfManyRanksHasTheoryOnlyWhereItIsKnown) {
+    analysis::Report report = reportOf(kFewRanks + 1);
+    EXPECT_THAT(reportText(report, "run.sscope"), Not(HasSubstr("theory")));
+    report.memory.back().theory = {100};
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("theory"));
 }
 
 /// Only what makes a line longer than a screen loses its middle.

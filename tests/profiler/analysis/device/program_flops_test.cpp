@@ -161,6 +161,12 @@ TEST(ProgramFlops, WhyOperatorsDoNotSay) {
     EXPECT_THAT(utilisation(program(0), {}).reason, HasSubstr("no steps are recorded"));
 }
 
+TEST(ProgramFlops, OfAProgramWithoutRanksAskForNoOption) {
+    RecordingSummary alone = program(0);
+    alone.processes.emplace_back().role = ProcessRole::kProgram;
+    EXPECT_EQ(utilisation(alone, {}).reason, "no process of it was seen to load PyTorch");
+}
+
 TEST(ProgramFlops, ShareNoPeakOfAnotherType) {
     RecordingSummary summary = program(6);
     summary.facts.push_back({"dtype", 0, 0, "bf16"});

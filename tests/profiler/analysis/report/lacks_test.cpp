@@ -37,6 +37,9 @@ TEST(Lacks, NameTheLevelThatRecordsIt) {
     EXPECT_THAT(howToGet(full, rank, Lack::kLoss), HasSubstr("shardscope.metric(\"loss\""));
     EXPECT_THAT(howToGet(full, rank, Lack::kModel), HasSubstr("shardscope.model(model)"));
     EXPECT_THAT(howToGet(full, rank, Lack::kSteps), HasSubstr("shardscope.step()"));
+    EXPECT_THAT(howToGet(full, rank, Lack::kTokens), HasSubstr("tokens_per_step=...)"));
+    EXPECT_THAT(howToGet(full, rank, Lack::kGradientNorm), HasSubstr("\"gradient_norm\""));
+    EXPECT_THAT(howToGet(full, rank, Lack::kKernels), HasSubstr("not recorded yet"));
 }
 
 TEST(Lacks, OfAProgramWithoutRanksAreNoMatterOfLevels) {

@@ -1,5 +1,6 @@
 #include "profiler/analysis/rules/checks.h"
 
+#include "engine/run/config/program_run.h"
 #include "profiler/analysis/rules/notices.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/quantity_text.h"
@@ -99,6 +100,16 @@ TEST(Checks, TellProblemsFromWhatNobodyCouldTell) {
     made.summary.lostRows.push_back({"metrics", 40, 3});
     EXPECT_EQ(find(made.checks(), "rows").state, CheckState::kProblem);
     EXPECT_THAT(find(made.checks(), "rows").found, HasSubstr("3 of 40"));
+}
+
+TEST(Checks, OfAProgramWithoutRanksCountNone) {
+    Read made = read({});
+    made.summary.run.configJson = run::toJson(run::ProgramRun{{"make"}, "/", CaptureLevel::kFull});
+    made.summary.run.model.clear();
+    made.summary.processes.emplace_back().role = ProcessRole::kProgram;
+    const Check check = find(made.checks(), "ranks");
+    EXPECT_EQ(check.state, CheckState::kFine);
+    EXPECT_EQ(check.found, "there is none: no process was one");
 }
 
 TEST(Checks, NameRanksThatDidNotEndWell) {
