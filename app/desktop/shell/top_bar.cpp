@@ -9,6 +9,7 @@
 #include <QPainter>
 #include <QPushButton>
 #include <QToolButton>
+#include <algorithm>
 
 namespace shardscope::desktop {
 
@@ -67,16 +68,18 @@ QToolButton* TopBar::tool(const QString& name) {
 }
 
 void TopBar::setTitle(const QString& title, const QString& tip) {
-    m_title->setText(title);
+    m_titleText = title;
+    fit();
     m_title->setToolTip(tip);
 }
 
 void TopBar::setSelection(const QString& text, bool clearable) {
     m_clearable = clearable;
     m_selection->setVisible(!text.isEmpty());
-    m_selection->setText(text);
+    m_selectionText = text;
     m_selection->setAccessibleName(tr("Selection: %1").arg(text));
     m_selection->setEnabled(clearable);
+    fit();
     retint();
 }
 
@@ -92,10 +95,37 @@ void TopBar::setProblems(int count) {
     if (count == 1) m_problems->setText(tr("1 problem"));
     if (count > 1) m_problems->setText(tr("%1 problems").arg(count));
     m_problems->setAccessibleName(m_problems->text());
+    fit();
 }
 
 QPoint TopBar::menuCorner(QSize menu) const {
     return m_menu->mapToGlobal(QPoint(m_menu->width() - menu.width(), m_menu->height()));
+}
+
+void TopBar::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fit();
+}
+
+void TopBar::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    fit();
+}
+
+void TopBar::fit() {
+    static constexpr int kLeast = 72;
+    m_title->setText(m_titleText);
+    m_selection->setText(m_selectionText);
+    if (!isVisible()) return;
+    const int over = layout()->sizeHint().width() - width();
+    if (over <= 0) return;
+    const auto shorten = [over](const QFont& font, const QString& text) {
+        const QFontMetrics metrics(font);
+        const int room = std::max(kLeast, metrics.horizontalAdvance(text) - (over + 1) / 2);
+        return metrics.elidedText(text, Qt::ElideRight, room);
+    };
+    m_title->setText(shorten(m_title->font(), m_titleText));
+    m_selection->setText(shorten(m_selection->font(), m_selectionText));
 }
 
 void TopBar::changeEvent(QEvent* event) {

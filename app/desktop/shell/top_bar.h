@@ -34,6 +34,8 @@ Q_SIGNALS:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void showEvent(QShowEvent* event) override;
     void changeEvent(QEvent* event) override;
 
 private:
@@ -44,6 +46,10 @@ private:
     QPushButton* m_selection;
     QToolButton *m_open, *m_back, *m_forward, *m_theme, *m_keys, *m_menu;
     QPushButton* m_problems;
+    /// Shortens the title and the selection where the bar has no room for both.
+    void fit();
+
+    QString m_titleText, m_selectionText;
     bool m_clearable = false;
 };
 

@@ -546,7 +546,7 @@ TEST_F(GpuRecordingTest, TheoryIsComparedWithWhatTheAllocatorHolds) {
 TEST_F(GpuRecordingTest, TheOutsideBandHasItsWordAndNoTheory) {
     ASSERT_NO_FATAL_FAILURE(open());
     EXPECT_EQ(stackOrder().back(), MemoryCategory::kOutside) << "above what theory speaks of";
-    const auto legend = memoryLegend(*wholePart(m_recording));
+    const auto legend = memoryLegend(*wholePart(m_recording), {});
     const auto has = [&](const QString& text, Meaning meaning) {
         return std::any_of(legend.begin(), legend.end(), [&](const LegendEntry& entry) {
             return entry.text == text && entry.meaning == meaning;

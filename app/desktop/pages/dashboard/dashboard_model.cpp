@@ -35,7 +35,7 @@ QString withoutPhases(const SelectedPart& part) {
 }
 
 QString notOurs() {
-    return u"unknown: the recording does not name a model"_s;
+    return u"unknown: only own trainings say what their model is made of"_s;
 }
 
 DashboardTile metricTile(const SelectedPart& part, const MetricChart& chart) {
@@ -64,7 +64,7 @@ DashboardTile spreadTile(const Spread& spread) {
     tile.histogram = spread.histogram;
     tile.marks = spread.marks;
     tile.whole = false;
-    tile.absent = u"Fewer than two steps: there is no distribution."_s;
+    tile.absent = u"No distribution: it takes two steps with a value."_s;
     return {spread.title, {}, std::move(tile)};
 }
 

@@ -135,6 +135,8 @@ void EfficiencyPage::presentMfu() {
             : tr("Tokens of all ranks in the step / its time x %1 FLOPs per token / the peak of "
                  "all ranks. Drag to select steps.")
                   .arg(formatSi(chosen->flopsPerToken, {}).trimmed()));
+    if (const std::string& why = part().report->mfu.reason; !why.empty())
+        m_curve->setEmptyText(tr("Unknown: %1.").arg(fromUtf8(why)));
     m_curve->setSeries(line.points.isEmpty() ? std::vector<LineSeries>{}
                                              : std::vector<LineSeries>{line});
     m_curve->setMarks(

@@ -15,8 +15,8 @@ using namespace Qt::StringLiterals;
 
 constexpr std::size_t kFewRanks = 4;
 constexpr std::size_t kMostBars = 16;
+constexpr std::ptrdiff_t kTheoryColumn = 2;  ///< the difference from it comes next
 
-const QString kNoTheory = u"the recording does not say what its configuration implies"_s;
 const QString kOutsideTheory =
     u"theory does not include the CUDA context, NCCL's buffers and libraries"_s;
 
@@ -184,10 +184,12 @@ std::vector<StackedBar> memoryBars(const SelectedPart& part) {
     return bars;
 }
 
-std::vector<LegendEntry> memoryLegend(const SelectedPart& part) {
+std::vector<LegendEntry> memoryLegend(const SelectedPart& part,
+                                      const std::vector<MemoryCategory>& drawn) {
     std::vector<LegendEntry> entries;
     for (MemoryCategory category : stackOrder()) {
-        const bool used = std::any_of(part.report->memory.begin(), part.report->memory.end(),
+        const bool used = std::find(drawn.begin(), drawn.end(), category) != drawn.end() ||
+                          std::any_of(part.report->memory.begin(), part.report->memory.end(),
                                       [&](const auto& memory) {
                                           return memory.byCategory[at(category)].count > 0 ||
                                                  memory.theoryByCategory[at(category)].count > 0;
@@ -207,14 +209,18 @@ std::vector<LegendEntry> memoryLegend(const SelectedPart& part) {
     return entries;
 }
 
-std::vector<TableColumn> memoryColumns() {
-    return {{QObject::tr("category"), {}, false, false, false, 168},
-            {QObject::tr("at peak"), QObject::tr("bytes alive at the moment of the highest sum"),
-             true, false, false, 96},
-            {QObject::tr("theory"), QObject::tr("what the configuration implies at the peak"), true,
-             false, false, 96},
-            {QObject::tr("difference"), QObject::tr("measured − theory"), true, false, false, 104},
-            {QObject::tr("share of peak"), {}, true, false, false, 104}};
+std::vector<TableColumn> memoryColumns(bool theory) {
+    std::vector<TableColumn> columns{
+        {QObject::tr("category"), {}, false, false, false, 168},
+        {QObject::tr("at peak"), QObject::tr("bytes alive at the moment of the highest sum"), true,
+         false, false, 96},
+        {QObject::tr("theory"), QObject::tr("what the configuration implies at the peak"), true,
+         false, false, 96},
+        {QObject::tr("difference"), QObject::tr("measured − theory"), true, false, false, 104},
+        {QObject::tr("share of peak"), {}, true, false, false, 104}};
+    if (!theory)
+        columns.erase(columns.begin() + kTheoryColumn, columns.begin() + kTheoryColumn + 2);
+    return columns;
 }
 
 std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memory) {
@@ -223,8 +229,7 @@ std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memor
         const Bytes measured = memory.byCategory[at(category)];
         const Bytes theory = memory.theoryByCategory[at(category)];
         if (measured.count == 0 && theory.count == 0) continue;
-        const bool unknown = category == MemoryCategory::kOutside || memory.theory.count == 0;
-        const QString& why = memory.theory.count == 0 ? kNoTheory : kOutsideTheory;
+        const bool unknown = category == MemoryCategory::kOutside;
         const Bytes difference = measured - theory;
         const double share = memory.peak.count > 0 ? static_cast<double>(measured.count) /
                                                          static_cast<double>(memory.peak.count)
@@ -233,13 +238,17 @@ std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memor
         signedCell.text = difference.count == 0  ? u"0"_s
                           : difference.count > 0 ? u"+"_s + signedCell.text
                                                  : signedCell.text;
-        rows.push_back(
-            {TableCell::ofText(word(category), meaningOf(category)), TableCell::of(measured),
-             unknown ? TableCell::unknown(why) : TableCell::of(theory),
-             unknown ? TableCell::unknown(why) : signedCell, TableCell::of(Share{share})});
+        rows.push_back({TableCell::ofText(word(category), meaningOf(category)),
+                        TableCell::of(measured),
+                        unknown ? TableCell::unknown(kOutsideTheory) : TableCell::of(theory),
+                        unknown ? TableCell::unknown(kOutsideTheory) : signedCell,
+                        TableCell::of(Share{share})});
     }
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a[1].sortKey > b[1].sortKey; });
+    if (memory.theory.count == 0)
+        for (auto& row : rows)
+            row.erase(row.begin() + kTheoryColumn, row.begin() + kTheoryColumn + 2);
     return rows;
 }
 

@@ -26,8 +26,11 @@ namespace shardscope::desktop {
 /// `moment`: what the rank did at the peak (momentText); empty: not known yet.
 [[nodiscard]] QString memorySubline(const SelectedPart& part, const QString& moment);
 [[nodiscard]] std::vector<StackedBar> memoryBars(const SelectedPart& part);
-[[nodiscard]] std::vector<LegendEntry> memoryLegend(const SelectedPart& part);
-[[nodiscard]] std::vector<TableColumn> memoryColumns();
+/// `drawn`: beside what a peak or theory has, as of pictures over time.
+[[nodiscard]] std::vector<LegendEntry> memoryLegend(const SelectedPart& part,
+                                                    const std::vector<MemoryCategory>& drawn);
+/// `theory`: whether the recording says what theory expects; without it both have less columns.
+[[nodiscard]] std::vector<TableColumn> memoryColumns(bool theory);
 [[nodiscard]] std::vector<std::vector<TableCell>> memoryRows(const analysis::RankMemory& memory);
 /// "step 3, backward of block 2": what a rank did at `time`; `phases`: those around it.
 [[nodiscard]] QString momentText(const RecordingSummary& summary, RankId rank, Timestamp time,

@@ -150,9 +150,10 @@ void MemoryPage::present() {
         pageFrame().showState(PageFrame::State::kFull);
     pageFrame().setHeadline(memoryHeadline(part()), memorySubline(part(), {}));
     if (!(m_chosenIn == part().selection)) m_chosen.reset();
-    m_legend->setEntries(memoryLegend(part()));
+    m_legend->setEntries(
+        memoryLegend(part(), m_frame ? drawnCategories(*m_frame) : std::vector<MemoryCategory>{}));
     m_bars->setBars(memoryBars(part()));
-    m_table->setTable(memoryColumns(), memoryRows(*worst));
+    m_table->setTable(memoryColumns(worst->theory.count != 0), memoryRows(*worst));
     request();
 }
 
@@ -243,6 +244,7 @@ void MemoryPage::showFrame(const MemoryFramePtr& frame) {
     if (!hasRecording() || !hasPart()) return;
     m_frame = frame;
     placePictures(frame->ranks.size());
+    m_legend->setEntries(memoryLegend(part(), drawnCategories(*frame)));
     double highest = 0;
     for (const MemoryColumns& columns : frame->ranks) {
         for (std::size_t i = 0; i < columns.size(); ++i)

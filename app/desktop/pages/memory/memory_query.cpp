@@ -50,6 +50,18 @@ std::vector<MemoryColumns::StepBegin> stepsOf(const OpenRecording& recording, Ra
 
 }  // namespace
 
+std::vector<MemoryCategory> drawnCategories(const MemoryFrame& frame) {
+    std::vector<MemoryCategory> drawn;
+    for (const MemoryCategory category : kAll<MemoryCategory>) {
+        const auto has = [category](const MemoryColumns& columns) {
+            const auto& values = columns.categories[static_cast<std::size_t>(category)];
+            return std::any_of(values.begin(), values.end(), [](double v) { return v > 0; });
+        };
+        if (std::any_of(frame.ranks.begin(), frame.ranks.end(), has)) drawn.push_back(category);
+    }
+    return drawn;
+}
+
 Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRecording& recording,
                                   const MemoryQuery& query, const storage::Generation& generation) {
     auto frame = std::make_shared<MemoryFrame>();

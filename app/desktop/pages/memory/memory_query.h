@@ -46,6 +46,9 @@ struct MemoryFrame {
     std::vector<MemoryColumns> ranks;
 };
 
+/// That some rank has some of, at some time.
+[[nodiscard]] std::vector<MemoryCategory> drawnCategories(const MemoryFrame& frame);
+
 using MemoryFramePtr = std::shared_ptr<const MemoryFrame>;
 
 Result<MemoryFramePtr> loadMemory(storage::RecordingReader& reader, const OpenRecording& recording,

@@ -31,10 +31,9 @@ CardContent shareCard(const QString& title, Duration time, const DeviceSums& sum
                       const SelectedPart& part, const QString& meaning) {
     CardContent card;
     card.title = title;
-    card.definition = u"%1%2. %3"_s.arg(
-        meaning,
-        part.report->withinSteps ? u", of step time, validation left out"_s : basisOf(part),
-        QLatin1String(kKernelSource));
+    card.definition =
+        u"%1%2. %3"_s.arg(meaning, part.report->withinSteps ? u", of step time"_s : basisOf(part),
+                          QLatin1String(kKernelSource));
     if (sums.whole.ns == 0) {
         card.value = {unknownText(), {}};
         card.detail = absent(part, u"no kernels are in this trace"_s);

@@ -97,6 +97,15 @@ QString countingText(const std::string& variant) {
     return u"unknown how many"_s;
 }
 
+/// Short enough for a card, where the reason is long.
+QString mfuLack(const SelectedPart& part) {
+    const auto& mfu = part.report->mfu;
+    const auto program = part.recording->program();
+    const bool level = program && program->capture < CaptureLevel::kFull;
+    return level && !mfu.flopsPerSecond ? lackText(*part.recording, analysis::Lack::kOperators)
+                                        : fromUtf8(mfu.reason);
+}
+
 CardContent mfuCard(const SelectedPart& part, const Targets& targets) {
     const auto& mfu = part.report->mfu;
     CardContent card;
@@ -117,7 +126,8 @@ CardContent mfuCard(const SelectedPart& part, const Targets& targets) {
     }
     if (!mfu.value) {
         card.value = {gpu ? u"n/a"_s : unknownText(), {}};
-        card.detail = fromUtf8(mfu.reason);
+        card.detail = mfuLack(part);
+        card.definition += u"\nUnknown: %1."_s.arg(fromUtf8(mfu.reason));
         if (mfu.flopsPerSecond)
             card.qualifier = u"· %1 (%2)"_s.arg(formatSi(*mfu.flopsPerSecond, u"FLOP/s"_s),
                                                 fromUtf8(mfu.variant));
@@ -141,11 +151,12 @@ CardContent overlapCard(const SelectedPart& part) {
     card.title = u"Overlap"_s;
     card.definition =
         u"Communication time hidden behind compute of the same rank, divided by all "
-        u"communication time. Union of intervals within steps, summed over ranks, "
-        u"validation left out. Exposed is what is not hidden, whether the step thread "
+        u"communication time. Union of intervals within steps, summed over ranks. "
+        u"%1Exposed is what is not hidden, whether the step thread "
         u"is blocked in it or not. Of the limit: of data transfer, without waiting, the "
         u"hidden time divided by what the same schedule would hide if neither compute "
-        u"nor link ever paused.\nSource: collectives and phases."_s;
+        u"nor link ever paused.\nSource: collectives and phases."_s.arg(
+            part.recording->isOwn() ? u"Validation is left out. "_s : QString());
     const auto ratio = overlap.ratio();
     if (!ratio) {
         card.value = {unknownText(), {}};
@@ -223,6 +234,13 @@ CardContent lossCard(const SelectedPart& part) {
     return card;
 }
 
+/// What holds most of a peak that theory says nothing of.
+QString mostOf(const analysis::RankMemory& memory) {
+    const auto most = std::max_element(memory.byCategory.begin(), memory.byCategory.end());
+    const auto category = static_cast<MemoryCategory>(most - memory.byCategory.begin());
+    return u"%1 of it %2"_s.arg(formatBytes(*most), QString::fromLatin1(toWord(category)));
+}
+
 }  // namespace
 
 CardContent memoryCard(const SelectedPart& part) {
@@ -251,7 +269,7 @@ CardContent memoryCard(const SelectedPart& part) {
                 u"libraries): the peak does, the comparison with theory leaves it out."_s;
         }
     } else {
-        card.detail = u"no theory in the recording"_s;
+        card.detail = mostOf(*worst);
     }
     return card;
 }

@@ -122,7 +122,7 @@ QWidget* OverviewPage::buildEvidence(QWidget* parent) {
     trace->setContentsMargins(0, kGap, 0, 0);
     trace->setSpacing(kGap);
     layout->addWidget(m_traceBlock);
-    layout->addStretch();
+    layout->addStretch(1);  // all that a longer side leaves
     return evidence;
 }
 

@@ -285,7 +285,7 @@ void TrainingPage::presentSpreads() {
         spreads(recording(), *part().report, selection().current(), m_rankCurves.get());
     for (std::size_t i = 0; i < m_spreads.size(); ++i) {
         m_spreads[i]->setTitles(all[i].title, tr("steps"), all[i].unit);
-        m_spreads[i]->setEmptyText(tr("Fewer than two steps: there is no distribution."));
+        m_spreads[i]->setEmptyText(tr("No distribution: it takes two steps with a value."));
         m_spreads[i]->setHistogram(all[i].histogram);
         m_spreads[i]->setMarks(all[i].marks);
     }

@@ -2,6 +2,7 @@
 
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/recording_texts.h"
+#include "profiler/analysis/report/lacks.h"
 #include "storage/model/detail.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
@@ -140,6 +141,8 @@ RangeTexts rangeTexts(const OpenRecording& recording, const Selection& selection
                                          : u"%1: %2, collectives not recorded."_s)
                     .arg(where, length),
                 reason};
+    if (analysis::hasNoRank(recording.summary.run, recording.summary.processes))
+        return {u"%1: %2, no process was a rank."_s.arg(where, length), {}};
     if (recording.summary.run.worldSize == 1)
         return {u"%1: %2 on one rank."_s.arg(where, length), {}};
     return {u"%1: no collective in %2."_s.arg(where, length), {}};

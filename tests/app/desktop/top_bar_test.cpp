@@ -1,0 +1,35 @@
+// The bar on top in windows that are too narrow for what it says.
+#include "app/desktop/shell/top_bar.h"
+
+#include <gtest/gtest.h>
+
+#include <QLabel>
+#include <QPushButton>
+
+namespace shardscope::desktop {
+namespace {
+
+using namespace Qt::StringLiterals;
+
+TEST(TopBar, ShortensTitleAndSelectionWhereThereIsNoRoomForBoth) {
+    const QString title = u"run.sscope · torchrun train_gpt.py · 2 ranks"_s;
+    const QString selection = u"steps 0–19 · ranks all · 0.06 s – 22.09 s"_s;
+    TopBar bar;
+    bar.setTitle(title, {});
+    bar.setSelection(selection, false);
+    bar.resize(1600, 44);
+    bar.show();
+    const auto* label = bar.findChild<QLabel*>();
+    const auto* button = bar.findChild<QPushButton*>();
+    EXPECT_EQ(label->text(), title);
+    EXPECT_EQ(button->text(), selection);
+    bar.resize(500, 44);
+    EXPECT_TRUE(label->text().endsWith(u'…')) << label->text().toStdString();
+    EXPECT_TRUE(button->text().startsWith(u"steps"_s) && button->text().endsWith(u'…'));
+    bar.resize(1600, 44);
+    EXPECT_EQ(label->text(), title);
+    EXPECT_EQ(button->text(), selection);
+}
+
+}  // namespace
+}  // namespace shardscope::desktop
