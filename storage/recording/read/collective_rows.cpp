@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -79,23 +78,20 @@ Result<Members> world(Connection& connection) {
     return ranks;
 }
 
-/// The ranks that have rows of a group: others took no part in it. None where all are on one host.
-Result<Members> membersOverHosts(Connection& connection, std::uint32_t group) {
+/// The ranks that have rows of a group: others took no part in it.
+Result<Members> membersOf(Connection& connection, std::uint32_t group) {
     auto select = connection.prepare(
-        "SELECT rank, host FROM ranks WHERE EXISTS (SELECT 1 FROM collectives"
+        "SELECT rank FROM ranks WHERE EXISTS (SELECT 1 FROM collectives"
         " WHERE collectives.rank=ranks.rank AND group_id=?) ORDER BY rank");
     if (!select) return failure(select);
     select->bind(1, std::int64_t{group});
     Members members;
-    std::set<std::int64_t> hosts;
     while (true) {
         auto row = select->step();
         if (!row) return failure(row);
         if (!*row) break;
         members.push_back(select->integer(0));
-        hosts.insert(select->integer(1));
     }
-    if (hosts.size() < 2) members.clear();
     return members;
 }
 
@@ -198,7 +194,7 @@ Result<PeerArrivals::Group*> PeerArrivals::groupOf(Connection& connection, std::
     const auto [found, fresh] = m_groups.try_emplace(number);
     Group& group = found->second;
     if (fresh) {
-        auto members = number == 0 ? world(connection) : membersOverHosts(connection, number);
+        auto members = number == 0 ? world(connection) : membersOf(connection, number);
         if (!members) {
             m_groups.erase(found);
             return failure(members);
