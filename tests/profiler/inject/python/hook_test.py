@@ -119,6 +119,19 @@ TORCH = {
     "multiprocessing/__init__.py": "",
     "multiprocessing/spawn.py": "def _wrap(function, *a): function(*a)\n",
 }
+DEEPSPEED = {
+    "__init__.py": "",
+    "runtime/__init__.py": "",
+    "runtime/zero.py": """
+        class Optimizer:
+            def __init__(self, inner, groups, pieces):
+                self.inner, self.bit16_groups, self.pieces = inner, groups, pieces
+            def step(self):
+                for piece in self.pieces:
+                    self.inner.param_groups = [{"params": [piece], "lr": 0.1}]
+                    self.inner.step()
+    """,
+}
 STEPS = """
     import torch
     o = torch.optim.Optimizer([torch.nn.Parameter(6), torch.nn.Parameter(4)])
@@ -134,6 +147,8 @@ class HookTest(unittest.TestCase):
         cls.place = support.Place()
         for name, text in TORCH.items():
             cls.place.write("packages/torch/" + name, textwrap.dedent(text))
+        for name, text in DEEPSPEED.items():
+            cls.place.write("packages/deepspeed/" + name, textwrap.dedent(text))
         cls.packages = os.path.join(cls.place.folder, "packages")
         cls.place.shim("libshardscope_torch_2_11.so")
         cls.place.shim("libshardscope_torch_2_4_pre.so")
@@ -441,6 +456,8 @@ class HookTest(unittest.TestCase):
             ("roles", "of_command_line is_being_prepared is_multiprocessing_child rank_of_variable words_of"),
             ("tensors", "number blocks address parameters_of tensors_of_state unseen local"),
             ("shims", "load choose name_of"),
+            ("deepspeed", "is_loaded parameters first_of"),
+            ("deepspeed.Round", "is_new ends"),
             ("stacks", "install unfit"),
             ("waits", "install classes Python"),
         )
@@ -562,6 +579,21 @@ class HookTest(unittest.TestCase):
         self.assertTrue(any("was deleted" in t for t in done.texts))
         _, steps = self.steps("for _ in range(4): g.step(); d.step(); d.step()")
         self.assertEqual(steps, 4)
+
+    def test_deepspeed_steps_for_each_group(self):
+        text = """
+            from deepspeed.runtime import zero
+            groups, pieces = [[P(6), P(4)], [P(8)], [P(2)]], [P(5), P(4), P(1)]
+            z = zero.Optimizer(g, groups[:%d], pieces[:%d])
+            for _ in range(4): z.step()
+        """
+        for groups, parameters in ((1, 10), (2, 18), (3, 20)):
+            done, steps = self.steps(text % (groups, groups))
+            self.assertEqual(steps, 4)
+            self.assertIn("fact parameters=%d" % parameters, done.texts)
+            self.assertIn("fact optimizers=G", done.texts)
+        text = "import deepspeed\nfor p in 3 * [P(1)] + 3 * [P(2)]: g.param_groups[0]['params'] = [p]; g.step()"
+        self.assertEqual(self.steps(text)[1], 6)
 
     def test_nested_optimizers(self):
         text = """

@@ -12,6 +12,7 @@ import importlib
 import sys
 import weakref
 
+from . import deepspeed
 from . import library as api
 from . import tensors
 
@@ -47,6 +48,7 @@ class Steps:
 
     def reset(self):
         self.clock = None  # weak reference
+        self.round = deepspeed.Round()  # of the clock
         self.steps = 0  # of the clock
         self.others = {}  # steps of other optimizers since the clock's last
         self.seen = {}  # id: weak reference
@@ -90,11 +92,9 @@ class Steps:
         frame = wrapper_frame()
         if frame is not None and is_nested(frame):
             return
-        known = self.seen.get(id(optimizer))
-        if known is None or known() is not optimizer:
-            self.seen[id(optimizer)] = weakref.ref(optimizer)
-            process.guarded("memory categories", self.meet)(optimizer)
-        if not self.is_clock(optimizer):
+        if self.is_new(optimizer):
+            process.guarded("memory categories", self.meet)(optimizer, frame)
+        if not self.is_clock(optimizer) or not self.round.ends(optimizer):
             return
         self.steps += 1
         self.others.clear()
@@ -103,6 +103,14 @@ class Steps:
             process.guarded("optimizers", self.report)()
         process.guarded("learning rate", self.learning_rate)(optimizer)
         process.library.step(b"optimizer")
+
+    def is_new(self, optimizer):
+        """Or what it has now are parameters of another group."""
+        known = self.seen.get(id(optimizer))
+        if known is None or known() is not optimizer:
+            self.seen[id(optimizer)] = weakref.ref(optimizer)
+            return True
+        return self.clock is not None and self.clock() is optimizer and self.round.is_new(optimizer)
 
     def is_clock(self, optimizer):
         clock = self.clock() if self.clock is not None else None
@@ -119,15 +127,20 @@ class Steps:
             "info", "the optimizer that ended steps %s; from now on %s ends them" % (why, type(optimizer).__name__)
         )
         self.clock = weakref.ref(optimizer)
+        self.round = deepspeed.Round()
         return True
 
-    def meet(self, optimizer):
+    def meet(self, optimizer, frame):
         """After an optimizer's first step: its name, its parameters, and which blocks are whose."""
         process = self.process
         name = type(optimizer).__name__
         if name not in self.names:
             self.names.append(name)
-        parameters = tensors.parameters_of(optimizer)
+        parameters, pieces = deepspeed.parameters(frame), ()
+        if parameters is None:
+            parameters = tensors.parameters_of(optimizer)
+        else:
+            pieces = tensors.parameters_of(optimizer)
         with tensors.unseen(process.torch):
             for parameter in parameters:
                 self.parameters[id(parameter)] = tensors.sizes(parameter)
@@ -136,7 +149,7 @@ class Steps:
             self.kind = kind
         self.unreported = True
         tensors.blocks(process, parameters, b"parameter")
-        tensors.blocks(process, tensors.tensors_of_state(process.torch, optimizer), b"optimizer")
+        tensors.blocks(process, [*pieces, *tensors.tensors_of_state(process.torch, optimizer)], b"optimizer")
 
     def report(self):
         self.unreported = False

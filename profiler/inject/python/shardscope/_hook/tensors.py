@@ -10,8 +10,12 @@ def unseen(torch):
 
 
 def local(tensor):
-    """The tensor with this process's storage: a DTensor's local one, which asks no collective."""
-    return getattr(tensor, "_local_tensor", tensor)
+    """The tensor with this process's storage: a DTensor's local one, which asks no collective, or the piece
+    of a parameter of DeepSpeed's ZeRO-3."""
+    piece = getattr(tensor, "_local_tensor", None)
+    if piece is None:
+        piece = getattr(tensor, "ds_tensor", None)
+    return tensor if piece is None else piece
 
 
 def address(torch, tensor):
@@ -60,10 +64,10 @@ def blocks(process, tensors, category):
 
 def sizes(parameter):
     """(elements, bytes, bytes of this process) of a parameter: whole where it is shared out over ranks, as a
-    DTensor or a flat parameter of FSDP, whose own sizes without the padding behind them. Call it within
-    unseen()."""
+    DTensor, a flat parameter of FSDP, whose own sizes without the padding behind them, or a parameter of
+    DeepSpeed's ZeRO-3. Call it within unseen()."""
     here = local(parameter)
-    whole = parameter.numel()
+    whole = getattr(parameter, "ds_numel", None) or parameter.numel()
     flat = getattr(parameter, "_unpadded_unsharded_size", None)
     if flat is not None:
         whole = flat.numel()
