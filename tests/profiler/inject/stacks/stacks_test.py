@@ -69,8 +69,10 @@ class StacksTest(unittest.TestCase):
         return found
 
     def check(self, expected, numbers):
-        """As many stacks of each place as given, each the one that traceback saw."""
-        found = self.negations()
+        """As many stacks of each place as given, each the one that traceback saw. PyTorch 2.7 negates one
+        number itself where it loads Dynamo."""
+        found = {number: [each for each in stacks if not each or "_dynamo" not in each[0][1]]
+                 for number, stacks in self.negations().items()}
         for number, times in numbers.items():
             frames = expected[str(number)]
             if len(frames) > MOST_FRAMES:
