@@ -68,7 +68,7 @@ def main():
         print(f"skipped: {options.python} has no PyTorch")
         return 77
     version = found.stdout.strip()
-    named = re.search(r"_(\d+)_(\d+)\.so$", options.shim)
+    named = re.search(r"_(\d+)_(\d+)(?:_pre)?\.so$", options.shim)
     if not named or not version.startswith(".".join(named.groups()) + "."):
         print(f"{Path(options.shim).name} is not for PyTorch {version}, which {options.python} has")
         return 1
