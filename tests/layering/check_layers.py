@@ -76,9 +76,9 @@ ONLY_IN = [
      ENGINE_PARTS + ["profiler/collectors", "profiler/inject/torch"]),
     ("a Qt header", r"#include <Q[A-Zt]", ["app/desktop"]),
     ("sqlite3.h", r"#include <sqlite3", ["storage/sqlite"]),
-    # The help of `shardscope query` shows people what to type.
+    # The help of `shardscope query`, and the page for it, show people what to type.
     ("SQL text", r'"\s*(SELECT\s|INSERT\s+(OR|INTO)\s|CREATE\s+(TABLE|INDEX|VIEW)\s|UPDATE\s+\w+\s+SET\s'
-                 r"|DELETE\s+FROM\s|PRAGMA\s)", ["storage", "app/cli/answers/query.cpp"]),
+                 r"|DELETE\s+FROM\s|PRAGMA\s)", ["storage", "app/cli/answers/query.cpp", "app/desktop/pages/sql"]),
 ]
 # One format knows nothing of another; what they share lies beside their folders.
 FORMATS = ["storage/interchange/" + p for p in ("csv", "folded", "kineto", "memory_snapshot", "nsys", "perfetto",

@@ -1,6 +1,5 @@
-#include "app/desktop/pages/sql/sql_model.h"
-
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/sql/sql_page.h"
 
 #include <QRegularExpression>
 #include <QSettings>
