@@ -236,7 +236,8 @@ protected:
                 EXPECT_NE((*reader)->text(lane.rank, own->back().name), "");
             }
         }
-        EXPECT_EQ(spans, summary->events.spans);
+        // the import's own thread may have stored more since the summary was read
+        EXPECT_GE(spans, summary->events.spans);
         EXPECT_GE(spans, seen);
         seen = spans;
         seenRank = summary->ranks[0].rank;
