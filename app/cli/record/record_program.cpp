@@ -46,6 +46,9 @@ public:
     void finished(const RunEnd& end) override {
         if (!end.message.empty()) tellError(end.message);
         if (m_quiet || end.output.empty() || !end.kept) return;
+        if (!end.whole)
+            return tellLine("The recording ends early; what could be written: shardscope info " +
+                            typedWord(end.output));
         tellLine(end.ranks == 0
                      ? fmt::format("Recorded {} and no rank in {}.",
                                    end.processes == 1 ? "1 process"

@@ -24,6 +24,7 @@ struct RunEnd {
     std::string message;         ///< why, in a sentence; empty when all went well
     std::string output;          ///< empty where nothing was recorded
     bool kept = true;            ///< false: the recording is not under that name any more
+    bool whole = true;           ///< false: from some moment on nothing could be written
     std::int32_t stepsDone = 0;  ///< trained
     std::int32_t stepsKept = 0;  ///< counted in the file, like the events
     std::optional<double> lossFirst;

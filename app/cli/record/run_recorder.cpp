@@ -445,6 +445,7 @@ RunEnd RunRecorder::conclude(const launch::RunOutcome& outcome, RunStatus byItse
     const auto finalised = m_writer.finalise(end.status, now());
     if (!finalised && !m_writeError) m_writeError = finalised.error();
     if (m_writeError) noteWriteError(*m_writeError, end);
+    end.whole = !m_writeError;
     end.stepsDone = m_tally.stepsDone();
     end.lossFirst = m_tally.lossFirst();
     end.lossLast = m_tally.lossLast();
