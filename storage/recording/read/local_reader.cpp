@@ -342,7 +342,7 @@ Result<void> LocalReader::answer(const AnyRequest& request) {
     return std::visit(
         [&](const auto& each) -> Result<void> {
             auto found = find(each.asked);
-            if (!found) return failure(withRemedy(found.error(), m_path));
+            if (!found) return tl::unexpected<Error>(withRemedy(found.error(), m_path));
             each.answer = std::move(*found);
             return {};
         },
