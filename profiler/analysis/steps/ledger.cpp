@@ -326,7 +326,8 @@ std::optional<AgainstMedian> againstMedian(const std::vector<LedgerRow>& rows, S
         else if (std::binary_search(among.begin(), among.end(), row.step))
             byRank[row.rank].others.push_back(row);
     }
-    AgainstMedian sum{step};
+    AgainstMedian sum;
+    sum.step = step;
     for (const auto& [rank, of] : byRank) {
         if (of.own == nullptr || of.others.empty()) continue;
         std::vector<Duration> walls;

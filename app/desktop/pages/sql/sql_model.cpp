@@ -15,7 +15,7 @@ using namespace Qt::StringLiterals;
 using storage::TableResult;
 
 constexpr QLatin1StringView kGroup{"queries"};
-constexpr int kNumberWidth = 96, kTextWidth = 160;
+constexpr int kNumberWidth = 144, kTextWidth = 160;
 
 bool isNumber(TableResult::CellType type) {
     return type == TableResult::CellType::kInteger || type == TableResult::CellType::kReal;

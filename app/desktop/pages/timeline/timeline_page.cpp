@@ -401,7 +401,7 @@ void TimelinePage::showEvent(QShowEvent* event) {
 
 void TimelinePage::resizeEvent(QResizeEvent* event) {
     RecordingPage::resizeEvent(event);
-    m_below->setPreferredSize(1, (height() < kLowPage ? 5 : 7) * kRow + 4);
+    m_below->setPreferredSize(1, tableHeight());
     m_beside->setPreferredSize(1, width() < kNarrowPage ? kNarrowDetails : 288);
     giveRoom();
     presentLegend();
@@ -418,11 +418,17 @@ void TimelinePage::foldTables(bool folded) {
     if (folded == m_tables->isFolded()) return;
     if (folded) {
         m_tables->fold(m_legend);
-        return;
+    } else {
+        m_pictures->addWidget(m_legend);
+        m_tables->unfold();
+        m_rows->ask();
     }
-    m_pictures->addWidget(m_legend);
-    m_tables->unfold();
-    m_rows->ask();
+    m_below->setPreferredSize(1, tableHeight());
+}
+
+int TimelinePage::tableHeight() const {
+    if (m_tables->isFolded()) return m_tables->minimumHeight();
+    return (height() < kLowPage ? 5 : 7) * kRow + 4;
 }
 
 void TimelinePage::wantTables(bool wanted) {

@@ -66,6 +66,7 @@ private:
     void centre(Timestamp at);
     void foldTables(bool folded);
     void wantTables(bool wanted);
+    [[nodiscard]] int tableHeight() const;
     void presentSlice();
     void showSliceMenu(const TimelineHit& hit, QPoint at);
     void askForHeadline(bool tooFar);

@@ -42,7 +42,7 @@ int rowHeight(const LaneRow& row) {
         case LaneRole::kCopy:
             return 16 * row.depths;
         case LaneRole::kCounter:
-            return row.key.lane == kMemoryTotalLane ? 48 : 30;
+            return row.key.lane == kMemoryTotalLane ? 42 : 26;
         default:
             return row.depths > 1 ? 16 * row.depths : 24;
     }
