@@ -5,6 +5,8 @@
 #include "app/desktop/pages/recording_page.h"
 #include "app/desktop/pages/start/recent_list.h"
 #include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
+#include "app/desktop/pages/timeline/details/slice_panel.h"
+#include "app/desktop/pages/timeline/tables/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/shell/app_options.h"
 #include "app/desktop/shell/key_sheet.h"
@@ -32,6 +34,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPlainTextEdit>
+#include <QScrollBar>
 #include <QUrl>
 
 namespace shardscope::desktop {
@@ -334,6 +337,47 @@ TEST_F(WindowTest, LiveFollowsARunWhileItGoes) {
     live->refresh();
     EXPECT_FALSE(live->frame().banner().isEmpty());
     keepPicture(u"live-killed"_s);
+}
+
+TEST_F(WindowTest, LanesHaveTheRoomUntilSomethingIsSelected) {
+    m_window->resize(1440, 900);
+    openSample();
+    m_window->showPage(page_ids::kTimeline);
+    settle();
+    auto& page = *qobject_cast<TimelinePage*>(m_window->page(page_ids::kTimeline));
+    EXPECT_TRUE(page.tables().isFolded());
+    EXPECT_TRUE(page.panel().isHidden());
+    EXPECT_EQ(page.canvas().verticalScrollBar()->maximum(), 0) << "two ranks are whole";
+    keepPicture(u"timeline-room"_s);
+    const int folded = page.canvas().height();
+    QTest::keyClick(&page.canvas(), Qt::Key_B);
+    settle();
+    EXPECT_FALSE(page.tables().isFolded());
+    EXPECT_LT(page.canvas().height(), folded);
+    QTest::keyClick(&page.canvas(), Qt::Key_B);
+    EXPECT_TRUE(page.tables().isFolded());
+    QTest::keyClick(&page.canvas(), Qt::Key_Period);
+    settle();
+    EXPECT_TRUE(page.panel().isVisible()) << "an event has details";
+    QTest::keyClick(&page.canvas(), Qt::Key_Escape);
+    EXPECT_TRUE(page.panel().isHidden());
+}
+
+TEST_F(WindowTest, AStepIsSelectedByKeysAndStandsAmongTheOthers) {
+    m_window->resize(1440, 900);
+    openSample();
+    m_window->showPage(page_ids::kOverview);
+    settle();
+    m_window->commands().find(u"step.faster"_s)->trigger();
+    settle();
+    ASSERT_TRUE(m_window->selection().current().steps);
+    const StepIndex slowest = m_window->selection().current().steps->first;
+    keepPicture(u"overview-step"_s);
+    m_window->commands().find(u"step.slower"_s)->trigger();
+    EXPECT_EQ(m_window->selection().current().steps->first, slowest) << "there is no slower one";
+    m_window->commands().find(u"step.next"_s)->trigger();
+    settle();
+    EXPECT_NE(m_window->selection().current().steps->first, slowest);
 }
 
 TEST_F(WindowTest, ClosingStopsTheRunFirst) {
