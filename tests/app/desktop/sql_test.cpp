@@ -52,7 +52,7 @@ TEST_F(SqlPageTest, AnswersAsTableAndCurve) {
 TEST_F(SqlPageTest, SaysWhatIsWrongAndKeepsTheAnswerBefore) {
     ASSERT_NO_FATAL_FAILURE(openPage());
     ask(u"SELECT 1 AS one"_s);
-    ask(u"SELECT nothing FROM nowhere"_s);
+    ask(u"SELECT a FROM nowhere"_s);
     EXPECT_TRUE(says(u"no such table: nowhere"_s));
     EXPECT_EQ(page().table().table()->allRows(), 1);
     ask(u"DELETE FROM steps"_s);

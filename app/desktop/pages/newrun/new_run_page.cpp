@@ -110,7 +110,6 @@ QLayout* NewRunPage::buildTabs() {
     m_find = new QLineEdit(this);
     m_find->setPlaceholderText(tr("Find a setting"));
     m_find->setAccessibleName(tr("Find a setting"));
-    m_find->setClearButtonEnabled(true);
     m_find->setMaximumWidth(kFindWidth);
     row->addWidget(m_find);
     connect(m_find, &QLineEdit::textChanged, this, &NewRunPage::find);
