@@ -152,6 +152,7 @@ public:
             m_names << QString::fromStdString(lane.name);
         for (const RankFacts& rank : recording.summary.ranks)
             m_names << QString::fromStdString(rank.device);
+        m_names << u"step"_s << u"ms"_s;  // of the statement on the SQL page
     }
     [[nodiscard]] bool holds(const QWidget* widget, const QString& text) const {
         return text.isEmpty() || isFigure(text) || m_names.contains(text) ||

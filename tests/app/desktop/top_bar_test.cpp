@@ -14,11 +14,13 @@ using namespace Qt::StringLiterals;
 TEST(TopBar, ShortensTitleAndSelectionWhereThereIsNoRoomForBoth) {
     const QString title = u"run.sscope · torchrun train_gpt.py · 2 ranks"_s;
     const QString selection = u"steps 0–19 · ranks all · 0.06 s – 22.09 s"_s;
-    TopBar bar;
+    QWidget window;  // alone it would never be narrower than what it says
+    TopBar bar(&window);
     bar.setTitle(title, {});
     bar.setSelection(selection, false);
     bar.resize(1600, 44);
-    bar.show();
+    window.resize(1600, 44);
+    window.show();
     const auto* label = bar.findChild<QLabel*>();
     const auto* button = bar.findChild<QPushButton*>();
     EXPECT_EQ(label->text(), title);

@@ -1,6 +1,7 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/sql/sql_page.h"
 
+#include <QObject>
 #include <QRegularExpression>
 #include <QSettings>
 #include <algorithm>
@@ -131,32 +132,35 @@ LineSeries curveOf(const SqlAnswer& answer, int x, int y) {
     return line;
 }
 
-const Queries& exampleQueries() {
-    static const Queries kExamples{
-        {u"Operators by time"_s,
-         u"SELECT name, count(*) AS count, sum(duration_ns) / 1e6 AS total_ms\n"
-         "FROM operators WHERE start_ns >= :begin_ns AND end_ns <= :end_ns\n"
-         "GROUP BY name ORDER BY total_ms DESC LIMIT 50"_s},
-        {u"Time of each step"_s,
-         u"SELECT step, (max(end_ns) - min(start_ns)) / 1e6 AS ms\n"
-         "FROM steps GROUP BY step ORDER BY step"_s},
-        {u"Collectives by rank"_s,
-         u"SELECT rank, operation, count(*) AS count, sum(size_bytes) AS bytes,\n"
-         "       sum(end_ns - start_ns) / 1e6 AS ms\n"
-         "FROM collectives GROUP BY rank, operation ORDER BY ms DESC"_s},
-        {u"Kernels by time"_s,
-         u"SELECT name, count(*) AS count, sum(duration_ns) / 1e6 AS total_ms,\n"
-         "       max(duration_ns) / 1e3 AS longest_us\n"
-         "FROM kernels GROUP BY name ORDER BY total_ms DESC LIMIT 50"_s},
-        {u"Largest allocations"_s,
-         u"SELECT rank, step, phase, category, size_bytes, time_ns\n"
-         "FROM memory_events WHERE action = 'allocate'\n"
-         "ORDER BY size_bytes DESC LIMIT 100"_s},
-        {u"Metrics by step"_s, u"SELECT step, name, value FROM metrics ORDER BY name, step"_s},
-        {u"Events of each lane"_s,
-         u"SELECT rank, lane_name, kind, count(*) AS count\n"
-         "FROM events GROUP BY rank, lane_name, kind ORDER BY count DESC"_s}};
-    return kExamples;
+QString firstQuery() {
+    return QObject::tr("Time of each step");
+}
+
+Queries exampleQueries() {
+    return {{QObject::tr("Operators by time"),
+             u"SELECT name, count(*) AS count, sum(duration_ns) / 1e6 AS total_ms\n"
+             "FROM operators WHERE start_ns >= :begin_ns AND end_ns <= :end_ns\n"
+             "GROUP BY name ORDER BY total_ms DESC LIMIT 50"_s},
+            {firstQuery(),
+             u"SELECT step, (max(end_ns) - min(start_ns)) / 1e6 AS ms\n"
+             "FROM steps GROUP BY step ORDER BY step"_s},
+            {QObject::tr("Collectives by rank"),
+             u"SELECT rank, operation, count(*) AS count, sum(size_bytes) AS bytes,\n"
+             "       sum(end_ns - start_ns) / 1e6 AS ms\n"
+             "FROM collectives GROUP BY rank, operation ORDER BY ms DESC"_s},
+            {QObject::tr("Kernels by time"),
+             u"SELECT name, count(*) AS count, sum(duration_ns) / 1e6 AS total_ms,\n"
+             "       max(duration_ns) / 1e3 AS longest_us\n"
+             "FROM kernels GROUP BY name ORDER BY total_ms DESC LIMIT 50"_s},
+            {QObject::tr("Largest allocations"),
+             u"SELECT rank, step, phase, category, size_bytes, time_ns\n"
+             "FROM memory_events WHERE action = 'allocate'\n"
+             "ORDER BY size_bytes DESC LIMIT 100"_s},
+            {QObject::tr("Metrics by step"),
+             u"SELECT step, name, value FROM metrics ORDER BY name, step"_s},
+            {QObject::tr("Events of each lane"),
+             u"SELECT rank, lane_name, kind, count(*) AS count\n"
+             "FROM events GROUP BY rank, lane_name, kind ORDER BY count DESC"_s}};
 }
 
 Queries keptQueries(const QString& file) {

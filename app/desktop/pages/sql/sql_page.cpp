@@ -34,7 +34,6 @@ using namespace Qt::StringLiterals;
 
 constexpr int kEditorHeight = 200, kLeastEditor = 112, kCurveHeight = 208;
 constexpr int kFirstCompletion = 2;  ///< letters
-const QString kFirstQuery = QStringLiteral("Time of each step");
 enum Form { kLine, kPoints };
 
 const QStringList& sqlWords() {
@@ -161,7 +160,7 @@ SqlPage::SqlPage(PageContext& context, QWidget* parent)
              "steps, operators, kernels, collectives, memory and metrics."),
           {{0, 0, 1, 0.22}, {0, 0.28, 1, 0.7}}, false);
     setFocusProxy(m_editor);
-    offerQueries(kFirstQuery);
+    offerQueries(firstQuery());
     choose(m_queries->currentIndex());
 }
 
@@ -252,6 +251,7 @@ std::vector<Page::KeyNote> SqlPage::keyNotes() const {
 }
 
 std::vector<Page::Text> SqlPage::texts() const {
+    if (!hasRecording()) return {};
     return {{tr("Statement (SQL)"), tr("what the editor holds"), u"sql"_s,
              m_editor->toPlainText() + u'\n'}};
 }
@@ -278,7 +278,7 @@ void SqlPage::present() {
         },
         [this](const std::vector<SchemaTable>& tables) { m_editor->setSchema(tables); });
     // what costs next to nothing is answered at once; what the user has written waits for them
-    if (m_editor->toPlainText() == exampleQueries().at(kFirstQuery)) run();
+    if (m_editor->toPlainText() == exampleQueries().at(firstQuery())) run();
 }
 
 void SqlPage::run() {

@@ -65,7 +65,9 @@ using SqlAnswerPtr = std::shared_ptr<const SqlAnswer>;
 /// By name.
 using Queries = std::map<QString, QString>;
 /// Those that come with the program.
-[[nodiscard]] const Queries& exampleQueries();
+[[nodiscard]] Queries exampleQueries();
+/// Of these the one that is answered at once.
+[[nodiscard]] QString firstQuery();
 /// `file`: an ini file; empty: none are kept.
 [[nodiscard]] Queries keptQueries(const QString& file);
 void keepQueries(const QString& file, const Queries& queries);

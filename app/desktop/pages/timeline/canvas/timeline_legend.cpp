@@ -18,7 +18,8 @@ std::vector<LegendEntry> timelineLegend(const OpenRecording& recording, bool hea
     if (communicates) {
         entries.push_back({QObject::tr("all-gather (AG)"), Meaning::kGather});
         entries.push_back({QObject::tr("reduce-scatter (RS)"), Meaning::kReduction});
-        entries.push_back({QObject::tr("all-reduce (AR), other"), Meaning::kOtherCollective});
+        entries.push_back({QObject::tr("all-reduce (AR)"), Meaning::kAllReduce});
+        entries.push_back({QObject::tr("others"), Meaning::kOtherCollective});
     }
     entries.push_back({QObject::tr("copies"), Meaning::kCopy});
     entries.push_back({QObject::tr("optimizer"), Meaning::kOptimizer});
