@@ -1,5 +1,6 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/table_model.h"
+#include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
 #include "app/desktop/pages/timeline/tables/range_kind.h"
 #include "app/desktop/pages/timeline/tables/range_table.h"
 #include "app/desktop/pages/timeline/tables/table_panel.h"
@@ -382,6 +383,9 @@ TEST_F(RangeTablePage, AnotherTabIsAnotherTable) {
     settle();
     auto* page = m_window->findChild<TimelinePage*>();
     TablePanel& tables = page->tables();
+    EXPECT_EQ(tables.table().table()->rowCount(), 0) << "folded, nothing is added up";
+    QTest::keyClick(&page->canvas(), Qt::Key_B);
+    settle();
     ASSERT_EQ(tables.kind(), RangeKind::kOperators);
     const int operators = tables.table().table()->rowCount();
     EXPECT_GT(operators, 0);

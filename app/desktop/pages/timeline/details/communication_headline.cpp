@@ -53,8 +53,8 @@ QString waitingText(const OpenRecording& recording, const analysis::Communicatio
                   .arg(formatDuration(sum.waitingInValidation))
             : QString();
     return u"Longest single wait: %1, on rank %2.%3%4"_s.arg(
-        formatDuration(sum.longestWait), QString::number(sum.waitingRank.value), validation,
-        recording.isOwn() ? hidden : QString());
+        formatDuration(sum.longestWait), QString::number(sum.waitingRank.value),
+        recording.isOwn() ? hidden : QString(), validation);
 }
 
 /// Of the selected steps, those that hold no collectives whatever there was.
