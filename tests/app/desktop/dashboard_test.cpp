@@ -104,7 +104,7 @@ TEST_F(DashboardTest, AnImportSaysWhatItsTraceDoesNotSay) {
     EXPECT_FALSE(page.dashboard()->tiles.empty());
     for (const DashboardTile& each : page.dashboard()->tiles)
         EXPECT_FALSE(std::holds_alternative<AbsentTile>(each.content)) << each.title.toStdString();
-    const std::string notes = page.dashboard()->notes.toStdString();
+    const std::string notes = page.dashboard()->leftOut.toStdString();
     EXPECT_THAT(notes, HasSubstr("Parameters of the model: unknown"));
     EXPECT_THAT(notes, HasSubstr("Loss"));
 }
@@ -129,7 +129,7 @@ TEST_F(DashboardTest, WhatWasNotRecordedIsNotNone) {
     const DashboardPage& page = open(options);
     QString why = noMemoryText(*m_window->loader().recording());
     if (why.endsWith(u'.')) why.chop(1);
-    EXPECT_THAT(page.dashboard()->notes.toStdString(),
+    EXPECT_THAT(page.dashboard()->leftOut.toStdString(),
                 HasSubstr("Peak memory by category: " + why.toStdString()));
 }
 

@@ -312,7 +312,7 @@ void makeRoom(Dashboard& made) {
     QStringList said;
     for (const auto& [why, titles] : left)
         said << u"%1: %2"_s.arg(titles.join(u", "_s), why.endsWith(u'.') ? why.chopped(1) : why);
-    made.notes = (made.notes + u" Left out – "_s + said.join(u"; "_s) + u'.').trimmed();
+    made.leftOut = u"Left out – "_s + said.join(u"; "_s) + u'.';
 }
 
 QString summaryOf(const SelectedPart& part) {

@@ -69,6 +69,7 @@ struct Dashboard {
     QString title;    ///< what was recorded
     QString summary;  ///< its main figures
     QString notes;    ///< what limits trust in it; empty: nothing
+    QString leftOut;  ///< which pictures, and why; empty: none
     std::vector<DashboardTile> tiles;
 };
 using DashboardPtr = std::shared_ptr<const Dashboard>;

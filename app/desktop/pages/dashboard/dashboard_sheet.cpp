@@ -192,8 +192,11 @@ void DashboardSheet::setDashboard(const DashboardPtr& dashboard) {
     if (!dashboard) return;
     m_title->setText(dashboard->title);
     m_summary->setText(dashboard->summary);
-    m_notes->setText(dashboard->notes);
-    m_notes->setVisible(m_titled && !dashboard->notes.isEmpty());
+    // what a window says of the recording elsewhere is said on paper too
+    const QString notes =
+        (m_titled ? dashboard->notes + u' ' + dashboard->leftOut : dashboard->leftOut).trimmed();
+    m_notes->setText(notes);
+    m_notes->setVisible(!notes.isEmpty());
     for (const DashboardTile& tile : dashboard->tiles) {
         m_tiles.push_back(std::visit(TileMaker(*this, tile), tile.content));
         m_tiles.back()->show();
@@ -203,7 +206,7 @@ void DashboardSheet::setDashboard(const DashboardPtr& dashboard) {
 
 void DashboardSheet::hideTitle() {
     m_titled = false;
-    for (QLabel* line : {m_title, m_summary, m_notes}) line->hide();
+    for (QLabel* line : {m_title, m_summary}) line->hide();
 }
 
 void DashboardSheet::setColumns(int columns) {

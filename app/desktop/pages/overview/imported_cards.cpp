@@ -154,7 +154,7 @@ std::vector<CardContent> importedCards(const SelectedPart& part, const LedgerVie
                                   u"Neither a kernel runs, nor is memory copied or set"_s));
     }
     cards.push_back(memoryCard(part));
-    cards.push_back(contentCard(part));
+    if (sums.kernels == 0) cards.push_back(contentCard(part));
     // a trace cannot be recorded again with more in it; what it lacks stands among the findings
     if (part.recording->isTrace() && !part.recording->isImporting())
         std::erase_if(cards,
