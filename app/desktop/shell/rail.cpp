@@ -14,8 +14,10 @@ using namespace Qt::StringLiterals;
 
 constexpr int kWidth = 84;
 constexpr int kHeight = 60;
-constexpr int kLeastHeight = 41;  ///< in low windows: of 13 pages within 560 pixels
+constexpr int kLeastHeight = 28;  ///< in low windows: of 15 pages within 560 pixels
+constexpr int kNamed = 42;        ///< lower buttons have no room for their names
 constexpr int kDrawn = 40;        ///< of a button: icon and name
+constexpr int kIcon = 20;
 
 class RailButton : public QAbstractButton {
 public:
@@ -55,9 +57,10 @@ protected:
         const QColor colour = isChecked()    ? theme.accent
                               : underMouse() ? theme.text
                                              : theme.quietText;
-        const double top = (height() - kDrawn) / 2.0;
-        painter.drawPixmap(QPointF((width() - 20) / 2.0, top),
-                           iconPixmap(m_icon, colour, 20, devicePixelRatioF()));
+        const bool named = height() >= kNamed;  // else its tool tip says it
+        const double top = (height() - (named ? kDrawn : kIcon)) / 2.0;
+        painter.drawPixmap(QPointF((width() - kIcon) / 2.0, top),
+                           iconPixmap(m_icon, colour, kIcon, devicePixelRatioF()));
         if (m_apart)
             painter.drawPixmap(QPointF(width() - 20, top - 2),
                                iconPixmap(u"apart"_s, colour, 12, devicePixelRatioF()));
@@ -69,7 +72,7 @@ protected:
         };
         while (pixels > 9 && wide() > width() - 6) --pixels;
         painter.setFont(textFont(pixels, weight));
-        painter.drawText(QRectF(0, top + 24, width(), 18), Qt::AlignCenter, text());
+        if (named) painter.drawText(QRectF(0, top + 24, width(), 18), Qt::AlignCenter, text());
         if (hasFocus()) {
             painter.setPen(QPen(theme.accent, 1));
             painter.setBrush(Qt::NoBrush);

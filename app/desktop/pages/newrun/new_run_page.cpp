@@ -100,6 +100,7 @@ QLayout* NewRunPage::buildTabs() {
     m_tabs->setExpanding(false);
     m_tabs->setAccessibleName(tr("What to start"));
     auto* row = new QHBoxLayout;
+    row->setContentsMargins(0, 0, 14, 0);
     row->setSpacing(kGapPage);
     row->addWidget(headlineLabel(tr("New run"), this));
     row->addWidget(m_tabs);

@@ -268,7 +268,7 @@ QString overviewSubline(const SelectedPart& part) {
 
 std::vector<TableColumn> partsColumns(const SelectedPart& part) {
     const LedgerView& ledger = part.figures->ledger;
-    std::vector<TableColumn> columns{{QObject::tr("part"), {}, false, false, false, 192}};
+    std::vector<TableColumn> columns{{QObject::tr("part"), {}, false, false, false, 208}};
     if (ledger.ranks.size() <= kMostRankBars)
         for (RankId rank : ledger.ranks)
             columns.push_back({QObject::tr("rank %1").arg(rank.value),

@@ -33,6 +33,7 @@ namespace {
 using namespace Qt::StringLiterals;
 
 constexpr int kEditorHeight = 200, kLeastEditor = 112, kCurveHeight = 208;
+constexpr int kLeastForCurve = 560;  ///< of the page: the table comes first
 constexpr int kFirstCompletion = 2;  ///< letters
 enum Form { kLine, kPoints };
 
@@ -310,7 +311,7 @@ void SqlPage::showAnswer(const SqlAnswerPtr& answer) {
     m_answer = answer;
     m_table->setTable(answer->columns, answer->rows);
     const std::vector<int> numbers = answer->numbers();
-    m_curveBlock->setVisible(numbers.size() > 1 && answer->rows.size() > 1);
+    giveRoom();
     for (QComboBox* box : {m_across, m_up}) {
         const QSignalBlocker quiet(box);
         const QString before = box->currentText();
@@ -320,6 +321,17 @@ void SqlPage::showAnswer(const SqlAnswerPtr& answer) {
         const int place = box->findText(before);
         box->setCurrentIndex(place >= 0 ? place : box == m_up ? box->count() - 1 : 0);
     }
+    showCurve();
+}
+
+void SqlPage::giveRoom() {
+    const bool any = m_answer && m_answer->numbers().size() > 1 && m_answer->rows.size() > 1;
+    m_curveBlock->setVisible(any && height() >= kLeastForCurve);
+}
+
+void SqlPage::resizeEvent(QResizeEvent* event) {
+    RecordingPage::resizeEvent(event);
+    giveRoom();
     showCurve();
 }
 

@@ -110,6 +110,7 @@ public:
 
 protected:
     void present() override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     QWidget* buildContent();
@@ -117,6 +118,8 @@ private:
     QWidget* buildAnswer(QWidget* parent);
     void cancel();
     void showAnswer(const SqlAnswerPtr& answer);
+    /// The curve, where there is something to draw and room for it.
+    void giveRoom();
     void showCurve();
     void offerQueries(const QString& chosen);
     void choose(int index);
