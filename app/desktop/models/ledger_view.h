@@ -43,7 +43,7 @@ struct LedgerView {
 };
 /// `steps`: all that were recorded; those without a row are columns without parts.
 [[nodiscard]] LedgerView ledgerView(const std::vector<analysis::LedgerRow>& rows,
-                                    const std::vector<StepFacts>& steps = {});
+                                    const std::vector<StepFacts>& steps);
 
 /// part / whole; 0 of nothing.
 [[nodiscard]] double share(Duration part, Duration whole);

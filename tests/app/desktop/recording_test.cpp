@@ -201,7 +201,7 @@ TEST_F(LoaderTest, HeadlinesNameCopiesThatTakeMost) {
     row.parts[analysis::at(analysis::LedgerPart::kCompute)] = {20'000'000};
     row.parts[analysis::at(analysis::LedgerPart::kCopies)] = {60'000'000};
     row.parts[analysis::at(analysis::LedgerPart::kHostBound)] = {20'000'000};
-    const QString headline = overviewHeadline(*wholePart(recording), ledgerView({row}));
+    const QString headline = overviewHeadline(*wholePart(recording), ledgerView({row}, {}));
     EXPECT_TRUE(headline.contains(u"copies alone take 60.0"_s)) << headline.toStdString();
 }
 
