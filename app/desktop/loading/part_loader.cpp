@@ -7,6 +7,8 @@
 #include "storage/model/step_facts.h"
 #include "storage/recording/read/cancellable_reader.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace shardscope::desktop {
@@ -24,9 +26,16 @@ std::vector<StepSums> stepsAround(const OpenRecording& recording,
                                   const std::vector<RankId>& ranks) {
     const auto& rows = recording.report.ledger;
     const auto& steps = recording.summary.steps;
-    if (ranks.empty() || ranks.size() > kMostRankBars) return {sumSteps(rows, steps)};
+    const LedgerView& all = recording.figures->ledger;
+    if (ranks.empty() || ranks.size() > kMostRankBars) return {all.steps};
     std::vector<StepSums> around;
-    for (const RankId rank : ranks) around.push_back(sumSteps(rows, steps, rank));
+    for (const RankId rank : ranks) {
+        const auto place = std::find(all.ranks.begin(), all.ranks.end(), rank) - all.ranks.begin();
+        // of many ranks no sums by rank are kept
+        around.push_back(place < std::ssize(all.byRanks)
+                             ? all.byRanks[static_cast<std::size_t>(place)]
+                             : sumSteps(rows, steps, rank));
+    }
     return around;
 }
 
@@ -52,7 +61,8 @@ Result<PartPtr> readPart(storage::RecordingReader& reader, const RecordingPtr& r
     part->summary = std::make_shared<const RecordingSummary>(read->summary());
     part->report = std::move(report);
     part->figures = stepFigures(*part->summary, part->report->ledger);
-    if (selection.cutsTime()) part->around = stepsAround(*recording, part->figures->ledger.ranks);
+    if (selection.cutsTime() && recording->figures)
+        part->around = stepsAround(*recording, part->figures->ledger.ranks);
     if (const auto step = oneStep(selection))
         part->against = analysis::againstMedian(recording->report.ledger, *step,
                                                 recording->report.steady, selection.ranks);

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -88,17 +87,20 @@ StepSums sumSteps(const std::vector<analysis::LedgerRow>& rows, const std::vecto
                   std::optional<RankId> rank) {
     StepSums sums;
     std::map<StepIndex, StepSums::Column> bySteps;
-    std::set<std::pair<RankId, StepIndex>> detailed;
+    std::vector<std::pair<RankId, StepIndex>> detailed;
     for (const analysis::LedgerRow& row : rows) {
         if (rank && row.rank != *rank) continue;
         StepSums::Column& column = bySteps[row.step];
         add(row.parts, column.parts);
         add(row.parts, sums.all);
         ++column.rows;
-        detailed.emplace(row.rank, row.step);
+        detailed.emplace_back(row.rank, row.step);
     }
+    std::sort(detailed.begin(), detailed.end());
     for (const StepFacts& step : steps) {
-        if ((rank && step.rank != *rank) || detailed.contains({step.rank, step.step})) continue;
+        if (rank && step.rank != *rank) continue;
+        if (std::binary_search(detailed.begin(), detailed.end(), std::pair(step.rank, step.step)))
+            continue;
         StepSums::Column& column = bySteps[step.step];
         column.bare += step.range().duration();
         ++column.bareRows;

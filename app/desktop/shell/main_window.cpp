@@ -300,6 +300,11 @@ void MainWindow::endOpenRun(const QString& how) {
         m_status->setMessage(QString::fromUtf8(said).trimmed());
         control->deleteLater();
     });
+    connect(control, &QProcess::errorOccurred, this, [this, control](QProcess::ProcessError error) {
+        if (error != QProcess::FailedToStart) return;
+        m_status->setMessage(tr("The run could not be reached: %1.").arg(control->errorString()));
+        control->deleteLater();
+    });
     control->start(m_recorder.isEmpty() ? findRecorder() : m_recorder,
                    {u"control"_s, m_loader.recording()->path, how});
 }
@@ -514,6 +519,7 @@ void MainWindow::presentNothing(bool somethingComes) {
     m_topBar->setSelection({}, false);
     m_topBar->setProblems(0);
     m_status->setFacts({});
+    presentSession();
     setWindowTitle(tr("Shardscope"));
     const bool stays = currentPage() == page_ids::kNewRun || currentPage() == page_ids::kLive;
     if (!somethingComes && !stays) showPage(page_ids::kStart);

@@ -381,15 +381,23 @@ TEST_F(WindowTest, AStepIsSelectedByKeysAndStandsAmongTheOthers) {
     EXPECT_NE(m_window->selection().current().steps->first, slowest);
 }
 
-TEST_F(WindowTest, ClosingStopsTheRunFirst) {
-    m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
-    run::RunConfig config;
-    config.data = "endless";
-    config.output = m_folder.filePath(u"never.sscope"_s).toStdString();
-    m_window->startRun(config);
-    ASSERT_TRUE(QTest::qWaitFor(
-        [this] { return m_window->session().state() == RecorderSession::State::kRunning; },
-        60'000));
+class ClosingTest : public WindowTest {
+protected:
+    /// Until it is closed.
+    void startEndless() {
+        m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
+        run::RunConfig config;
+        config.data = "endless";
+        config.output = m_folder.filePath(u"never.sscope"_s).toStdString();
+        m_window->startRun(config);
+        ASSERT_TRUE(QTest::qWaitFor(
+            [this] { return m_window->session().state() == RecorderSession::State::kRunning; },
+            60'000));
+    }
+};
+
+TEST_F(ClosingTest, ClosingStopsTheRunFirst) {
+    ASSERT_NO_FATAL_FAILURE(startEndless());
     m_window->close();
     EXPECT_TRUE(m_window->isVisible());
     answerQuestion(u"Cancel"_s);
@@ -400,15 +408,8 @@ TEST_F(WindowTest, ClosingStopsTheRunFirst) {
     EXPECT_FALSE(m_window->session().isGoing());
 }
 
-TEST_F(WindowTest, ClosingCanLetTheRunGoOn) {
-    m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
-    run::RunConfig config;
-    config.data = "endless";
-    config.output = m_folder.filePath(u"never.sscope"_s).toStdString();
-    m_window->startRun(config);
-    ASSERT_TRUE(QTest::qWaitFor(
-        [this] { return m_window->session().state() == RecorderSession::State::kRunning; },
-        60'000));
+TEST_F(ClosingTest, ClosingCanLetTheRunGoOn) {
+    ASSERT_NO_FATAL_FAILURE(startEndless());
     const auto pid = static_cast<pid_t>(m_window->session().processId());
     m_window->close();
     answerQuestion(u"Let it go on"_s);

@@ -263,9 +263,7 @@ void SqlPage::present() {
                                  : tr(":begin_ns and :end_ns are the time of the whole recording");
     pageFrame().setHeadline(
         tr("Ask the recording in SQL"),
-        tr("SELECT only. Besides the file's tables there are operators, phases, kernels, "
-           "collectives, memory_events, counters, flows, instants and events. %1.")
-            .arg(selected));
+        tr("SELECT only; Ctrl+Space completes tables and columns. %1.").arg(selected));
     if (std::exchange(m_shownRun, recording().summary.run.id) == recording().summary.run.id) return;
     cancel();
     m_answer.reset();
