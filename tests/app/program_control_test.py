@@ -87,6 +87,28 @@ class ProgramControl(unittest.TestCase):
         self.assertEqual(events[-1]["status"], "stopped")
         self.assertTrue(os.path.exists(self.output))
 
+    def test_a_program_that_is_let_go_runs_to_its_end(self):
+        go, printed = self.folder / "go", self.folder / "printed.txt"
+        with open(printed, "ab") as file:
+            recorder = subprocess.Popen(
+                [PROGRAM, "record", "--control", "stdio", "-o", self.output, "--", "sh", "-c",
+                 f"echo ready; while [ ! -e {go} ]; do sleep 0.1; done; echo done; exit 7"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file,
+                env={**os.environ, "XDG_RUNTIME_DIR": str(self.folder)})
+        recorder.stdin.write(b'{"command":"detach"}\n')
+        recorder.stdin.flush()
+        for line in recorder.stdout:
+            if b"goes on when this input ends" in line:
+                break
+        recorder.stdin.close()
+        recorder.stdout.close()
+        go.touch()
+        self.assertEqual(recorder.wait(SECONDS), 7, "its own status: it was not asked to stop")
+        self.assertIn("ready\n", printed.read_text())
+        self.assertIn("done\n", printed.read_text())
+        told = subprocess.run([PROGRAM, "info", "--json", self.output], capture_output=True)
+        self.assertEqual(told.returncode, 0, told.stderr)
+
     def test_the_end_of_input_is_stop(self):
         recorder = self.start("sh", "-c", "echo ready; exec sleep 1000")
         self.await_line(recorder, "ready")

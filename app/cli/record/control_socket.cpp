@@ -212,6 +212,10 @@ Result<std::string> ControlCommands::apply(std::string_view line) const {
             "this run is recorded as a whole; --keep-last makes a flight recorder of it");
     }
     if (command == "capture") return changeCapture(m_run, m_capture, json);
+    if (command == "detach" && m_detach) {
+        m_detach();
+        return std::string("the run goes on when this input ends");
+    }
     return failure(ErrorCode::kUsage, fmt::format("not understood: {}", line));
 }
 

@@ -8,6 +8,7 @@
 #include "storage/model/file_descriptor.h"
 #include "storage/model/result.h"
 
+#include <functional>
 #include <list>
 #include <string>
 #include <string_view>
@@ -19,9 +20,9 @@ namespace shardscope::cli {
 /// program on standard input or by `shardscope control`.
 class ControlCommands {
 public:
-    /// `run` outlives it.
-    ControlCommands(launch::RunControl& run, CaptureWish capture)
-        : m_run(run), m_capture(std::move(capture)) {}
+    /// `run` outlives it. `detach`: what the command of that name does; empty: it is refused.
+    ControlCommands(launch::RunControl& run, CaptureWish capture, std::function<void()> detach = {})
+        : m_run(run), m_capture(std::move(capture)), m_detach(std::move(detach)) {}
 
     /// Does what the line asks for; says what that comes to, or why it changes nothing (kUsage).
     Result<std::string> apply(std::string_view line) const;
@@ -29,6 +30,7 @@ public:
 private:
     launch::RunControl& m_run;
     const CaptureWish m_capture;
+    const std::function<void()> m_detach;
 };
 
 /// The recorder's end. One poll loop; never waits.

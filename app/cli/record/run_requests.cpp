@@ -3,7 +3,6 @@
 #include "app/cli/record/control_socket.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -76,13 +75,8 @@ void attachControlInput(launch::RunControl& run, const CaptureWish& capture,
                         std::function<void(const std::string&)> say) {
     // Who let it go will close our input, and wants it to go on.
     const auto detached = std::make_shared<bool>(false);
-    const auto handle = [commands = ControlCommands(run, capture), say = std::move(say),
-                         detached](const std::string& line) {
-        const auto json = nlohmann::json::parse(line, nullptr, false);
-        if (json.is_object() && json.value("command", nlohmann::json()) == "detach") {
-            *detached = true;
-            return;
-        }
+    const auto handle = [commands = ControlCommands(run, capture, [detached] { *detached = true; }),
+                         say = std::move(say)](const std::string& line) {
         const auto done = commands.apply(line);
         say(done ? *done : done.error().message);
     };

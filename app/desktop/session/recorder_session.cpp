@@ -5,7 +5,6 @@
 #include <QCoreApplication>
 #include <QFileInfo>
 #include <QStandardPaths>
-#include <QTimer>
 #include <algorithm>
 #include <utility>
 
@@ -17,17 +16,24 @@ using namespace Qt::StringLiterals;
 constexpr int kLastWords = 4000;
 constexpr int kKillDelayMs = 2000;
 constexpr int kDetachMs = 500;
+constexpr int kPrintedLookMs = 100;
+constexpr qint64 kMostPrintedAtOnce = 1 << 20;
+constexpr qint64 kMostBehind = 16 * kMostPrintedAtOnce;
 constexpr qsizetype kLongestLine = 4000;
 constexpr qsizetype kMostLinesAtOnce = 2000;
 
 }  // namespace
 
-RecorderSession::RecorderSession(QObject* parent) : QObject(parent), m_process(makeProcess()) {}
+RecorderSession::RecorderSession(QObject* parent) : QObject(parent), m_process(makeProcess()) {
+    m_printedLook.setInterval(kPrintedLookMs);
+    connect(&m_printedLook, &QTimer::timeout, this, &RecorderSession::readPrinted);
+}
 
 std::unique_ptr<QProcess> RecorderSession::makeProcess() {
     auto process = std::make_unique<QProcess>();
     connect(process.get(), &QProcess::readyReadStandardOutput, this, &RecorderSession::readEvents);
-    connect(process.get(), &QProcess::readyReadStandardError, this, &RecorderSession::readErrors);
+    connect(process.get(), &QProcess::readyReadStandardError, this,
+            [this] { takeErrors(m_process->readAllStandardError()); });
     connect(process.get(), &QProcess::finished, this, &RecorderSession::processEnded);
     connect(process.get(), &QProcess::errorOccurred, this, &RecorderSession::processFailed);
     return process;
@@ -50,7 +56,8 @@ void RecorderSession::start(const QString& program, const run::RunConfig& config
     start(program, arguments);
 }
 
-void RecorderSession::start(const QString& program, const QStringList& arguments) {
+void RecorderSession::start(const QString& program, const QStringList& arguments,
+                            const QString& output) {
     if (isGoing()) return;
     m_run = {};
     m_outcome.reset();
@@ -68,7 +75,35 @@ void RecorderSession::start(const QString& program, const QStringList& arguments
                  .toStdString()});
         return;
     }
+    printBeside(output);
     m_process->start(program, QStringList{u"record"_s, u"--control"_s, u"stdio"_s} + arguments);
+}
+
+/// A program that writes to a pipe without a reader is ended by SIGPIPE; one that writes to a file
+/// can be let go.
+void RecorderSession::printBeside(const QString& output) {
+    m_process->setStandardErrorFile({});
+    m_printed.reset();
+    if (output.isEmpty()) return;
+    auto file =
+        std::make_unique<QTemporaryFile>(QFileInfo(output).absoluteFilePath() + u".XXXXXX.txt"_s);
+    if (!file->open()) return;
+    m_process->setStandardErrorFile(file->fileName(), QIODevice::Append);
+    m_printed = std::move(file);
+    m_printedLook.start();
+}
+
+/// A part at a time: a program may write faster than a log can be shown.
+void RecorderSession::readPrinted() {
+    const qint64 behind = m_printed->size() - m_printed->pos();
+    if (behind > kMostBehind) {
+        const qint64 skipped = behind - kMostPrintedAtOnce;
+        m_printed->seek(m_printed->pos() + skipped);
+        Q_EMIT logged({"warning", tr("%1 million bytes that were printed are left out")
+                                      .arg(skipped / 1'000'000)
+                                      .toStdString()});
+    }
+    takeErrors(m_printed->read(kMostPrintedAtOnce));
 }
 
 void RecorderSession::stop() {
@@ -88,7 +123,11 @@ void RecorderSession::kill() {
 }
 
 bool RecorderSession::canDetach() const {
-    return m_state == State::kRunning && m_run.command.empty();
+    return m_state == State::kRunning && (m_run.command.empty() || m_printed);
+}
+
+QString RecorderSession::printedFile() const {
+    return m_printed && !m_run.command.empty() ? m_printed->fileName() : QString();
 }
 
 void RecorderSession::detach() {
@@ -96,6 +135,9 @@ void RecorderSession::detach() {
     send("detach");
     m_process->waitForBytesWritten(kDetachMs);
     m_process->disconnect(this);
+    if (m_printed) m_printed->setAutoRemove(printedFile().isEmpty());
+    m_printedLook.stop();
+    m_printed.reset();
     // never destroyed: its end would be the run's
     static_cast<void>(m_process.release());
     m_process = makeProcess();
@@ -132,8 +174,7 @@ void RecorderSession::readEvents() {
     }
 }
 
-void RecorderSession::readErrors() {
-    const QByteArray text = m_process->readAllStandardError();
+void RecorderSession::takeErrors(const QByteArray& text) {
     m_lastWords = (m_lastWords + text).right(kLastWords);
     m_errorLine += text;
     logErrors(false);
@@ -190,7 +231,14 @@ void RecorderSession::tellHost(const run::HostChanged& host) {
 
 void RecorderSession::processEnded(int exitCode, QProcess::ExitStatus status) {
     readEvents();
-    readErrors();
+    if (m_printed) {
+        m_printedLook.stop();
+        const qint64 end = m_printed->size();  // processes that outlive the run may go on
+        while (m_printed->pos() < end) readPrinted();
+        m_printed.reset();
+    } else {
+        takeErrors(m_process->readAllStandardError());
+    }
     logErrors(true);
     if (m_outcome) {
         end(*m_outcome);
@@ -210,6 +258,8 @@ void RecorderSession::processEnded(int exitCode, QProcess::ExitStatus status) {
 
 void RecorderSession::processFailed(QProcess::ProcessError error) {
     if (error != QProcess::FailedToStart) return;
+    m_printedLook.stop();
+    m_printed.reset();
     end({"failed",
          {},
          4,

@@ -13,6 +13,8 @@
 #include <QObject>
 #include <QProcess>
 #include <QStringList>
+#include <QTemporaryFile>
+#include <QTimer>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,8 +35,10 @@ public:
 
     /// Ignored while a run is going.
     void start(const QString& program, const run::RunConfig& config);
-    /// The same with arguments of `shardscope record` as they are.
-    void start(const QString& program, const QStringList& arguments);
+    /// The same with arguments of `shardscope record` as they are. `output`: the recording; what
+    /// the run prints is kept in a file beside it while the run goes on, and stays if it is let
+    /// go. Empty, or the folder cannot be written: it goes through a pipe.
+    void start(const QString& program, const QStringList& arguments, const QString& output = {});
     /// After the current step; the recording is finalised.
     void stop();
     /// At once.
@@ -42,8 +46,10 @@ public:
     /// What is captured from some step on: a level, or empty for the run's own schedule.
     void capture(const QString& level);
 
-    /// A run of Shardscope's own that has begun; a program's output needs its reader.
+    /// A run that has begun; a program only where what it prints goes to a file.
     [[nodiscard]] bool canDetach() const;
+    /// Where a program's lines go on once it is let go; empty for a run of Shardscope's own.
+    [[nodiscard]] QString printedFile() const;
     [[nodiscard]] qint64 processId() const { return m_process->processId(); }
     /// Leaves the run to itself: it goes on, and this session is idle. `shardscope control` ends
     /// it.
@@ -69,9 +75,11 @@ Q_SIGNALS:
 
 private:
     std::unique_ptr<QProcess> makeProcess();
+    void printBeside(const QString& output);
+    void readPrinted();
     void setState(State state);
     void readEvents();
-    void readErrors();
+    void takeErrors(const QByteArray& text);
     void logErrors(bool all);
     void tellHost(const run::HostChanged& host);
     void handle(const run::ProgressEvent& event);
@@ -81,6 +89,8 @@ private:
     void send(const char* command);
 
     std::unique_ptr<QProcess> m_process;
+    std::unique_ptr<QTemporaryFile> m_printed;  ///< null: what is printed goes through a pipe
+    QTimer m_printedLook;
     State m_state = State::kIdle;
     run::RunStarted m_run;
     std::optional<run::RunFinished> m_outcome;         ///< said by the recorder before it exits

@@ -16,7 +16,6 @@
 #include "profiler/analysis/rules/notices.h"
 #include "storage/recording/remote/remote_address.h"
 
-#include <QAbstractButton>
 #include <QApplication>
 #include <QCloseEvent>
 #include <QDir>
@@ -24,10 +23,7 @@
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QMenu>
-#include <QMessageBox>
 #include <QMimeData>
-#include <QProcess>
-#include <QPushButton>
 #include <QScreen>
 #include <QUrl>
 #include <QVBoxLayout>
@@ -41,6 +37,7 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     : QWidget(parent),
       m_part(m_loader, m_selection),
       m_runOpening(m_session, m_loader),
+      m_ending(m_session, m_loader, this),
       m_context{m_loader,           m_selection, m_part,
                 m_session,          m_compared,  folders.recordings,
                 folders.recentFile, remembers,   remembers ? folders.settingsFile : QString()},
@@ -80,6 +77,9 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     // after the pages, so that Live has said how it ended
     connect(&m_session, &RecorderSession::finished, this, &MainWindow::endRun);
     connect(&m_session, &RecorderSession::stateChanged, this, &MainWindow::presentSession);
+    connect(&m_ending, &RunEnding::reported, m_status, &StatusLine::setMessage);
+    connect(&m_ending, &RunEnding::stopChosen, this, &MainWindow::stopAndClose);
+    connect(&m_ending, &RunEnding::letGo, this, &QWidget::close);
     presentSession();
     const MachineFacts machine = thisMachine();
     m_status->setFacts(
@@ -187,9 +187,9 @@ void MainWindow::addWindowCommands() {
                    [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
     m_commands.add(u"quit"_s, window, tr("Close"), {QKeySequence::Quit}, [this] { close(); });
     m_commands.add(u"run.stop"_s, tr("Run"), tr("Stop after this step"), {},
-                   [this] { endOpenRun(u"stop"_s); });
+                   [this] { m_ending.end(u"stop"_s); });
     m_commands.add(u"run.kill"_s, tr("Run"), tr("Kill at once"), {},
-                   [this] { endOpenRun(u"kill"_s); });
+                   [this] { m_ending.end(u"kill"_s); });
 }
 
 void MainWindow::addStepCommands() {
@@ -281,32 +281,7 @@ void MainWindow::connectViews() {
 
 void MainWindow::presentSession() {
     for (const QString& id : {u"run.stop"_s, u"run.kill"_s})
-        m_commands.find(id)->setEnabled(m_session.isGoing() || isOpenRunGoing());
-}
-
-/// One that this window, or another, has let go.
-bool MainWindow::isOpenRunGoing() const {
-    const RecordingPtr recording = m_loader.recording();
-    return recording && recording->isRunning() && !recording->isImporting() &&
-           !storage::remote::isRemote(recording->path.toStdString());
-}
-
-void MainWindow::endOpenRun(const QString& how) {
-    if (m_session.isGoing()) return how == u"kill" ? m_session.kill() : m_session.stop();
-    if (!isOpenRunGoing()) return;
-    auto* control = new QProcess(this);
-    connect(control, &QProcess::finished, this, [this, control] {
-        const QByteArray said = control->readAllStandardOutput() + control->readAllStandardError();
-        m_status->setMessage(QString::fromUtf8(said).trimmed());
-        control->deleteLater();
-    });
-    connect(control, &QProcess::errorOccurred, this, [this, control](QProcess::ProcessError error) {
-        if (error != QProcess::FailedToStart) return;
-        m_status->setMessage(tr("The run could not be reached: %1.").arg(control->errorString()));
-        control->deleteLater();
-    });
-    control->start(m_recorder.isEmpty() ? findRecorder() : m_recorder,
-                   {u"control"_s, m_loader.recording()->path, how});
+        m_commands.find(id)->setEnabled(m_ending.canEnd());
 }
 
 void MainWindow::endRun(const run::RunFinished& outcome) {
@@ -387,6 +362,7 @@ bool MainWindow::isIdle() const {
 
 void MainWindow::setRecorder(const QString& program) {
     m_recorder = program;
+    m_ending.setRecorder(program);
     giveAccess();
 }
 
@@ -406,7 +382,7 @@ void MainWindow::startRun(const run::RunConfig& config, const QStringList& argum
     if (arguments.isEmpty())
         m_session.start(recorder, config);
     else
-        m_session.start(recorder, arguments);
+        m_session.start(recorder, arguments, fromUtf8(config.output));
     showPage(page_ids::kLive);
 }
 
@@ -569,39 +545,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         m_session.kill();
         return;
     }
-    if (runs) return askBeforeClosing();
+    if (runs) return m_ending.askBeforeClosing();
     m_closing = true;
     m_status->setMessage(tr("The window closes when the file is saved. Close again to cancel it."));
-}
-
-/// Of a run that goes on nothing is lost either way.
-void MainWindow::askBeforeClosing() {
-    auto* question =
-        new QMessageBox(QMessageBox::Question, tr("A run is going on"),
-                        tr("A run is going on in this window."), QMessageBox::NoButton, this);
-    question->setAttribute(Qt::WA_DeleteOnClose);
-    const bool canDetach = m_session.canDetach();
-    const QString output = fromUtf8(m_session.run().output);
-    question->setInformativeText(
-        canDetach ? tr("It can go on without the window: its recording, %1, stays open to look at, "
-                       "and Start lists it.")
-                        .arg(output)
-                  : tr("What it prints goes to this window, so it ends with it; its recording is "
-                       "finished first."));
-    QAbstractButton* stop = question->addButton(tr("Stop the run"), QMessageBox::DestructiveRole);
-    QAbstractButton* letGo =
-        canDetach ? question->addButton(tr("Let it go on"), QMessageBox::AcceptRole) : nullptr;
-    QPushButton* stay = question->addButton(QMessageBox::Cancel);
-    question->setDefaultButton(stay);
-    question->setEscapeButton(stay);
-    connect(question, &QMessageBox::buttonClicked, this, [=, this](QAbstractButton* chosen) {
-        if (chosen == stop) stopAndClose();
-        if (letGo != nullptr && chosen == letGo) {
-            m_session.detach();
-            close();
-        }
-    });
-    question->open();
 }
 
 void MainWindow::stopAndClose() {

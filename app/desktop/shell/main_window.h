@@ -9,6 +9,7 @@
 #include "app/desktop/shell/commands.h"
 #include "app/desktop/shell/export_dialog.h"
 #include "app/desktop/shell/page_area.h"
+#include "app/desktop/shell/run_ending.h"
 #include "app/desktop/shell/run_opening.h"
 #include "app/desktop/shell/user_folders.h"
 #include "app/desktop/shell/view_keeper.h"
@@ -86,11 +87,7 @@ private:
     void connectExport();
     void giveAccess();
     void presentSession();
-    void askBeforeClosing();
     void stopAndClose();
-    [[nodiscard]] bool isOpenRunGoing() const;
-    /// `how`: stop or kill.
-    void endOpenRun(const QString& how);
     void endRun(const run::RunFinished& outcome);
     void chooseFile();
     void chooseRemote();
@@ -112,6 +109,7 @@ private:
     RecorderSession m_session;
     ComparedFiles m_compared;
     RunOpening m_runOpening;
+    RunEnding m_ending;
     PageContext m_context;
     Commands m_commands;
     ViewKeeper m_views;

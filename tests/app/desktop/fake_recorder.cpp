@@ -1,6 +1,7 @@
 // Speaks the control protocol of `shardscope record --control stdio` without training anything.
 //
-// The word after --data chooses how the run goes: steps, endless, crash, fail, garbage. Every
+// The word after --data chooses how the run goes: steps, endless, program (endless, of a command, and
+// prints a line for each step), crash, fail, garbage. Every
 // argument is echoed as a log line, so that tests see what the desktop asked for.
 #include <poll.h>
 #include <unistd.h>
@@ -94,19 +95,22 @@ int main(int argc, char** argv) {
     say(R"({"event":"rank","rank":0,"state":"starting","pid":100})");
     say(R"({"event":"started","output":")" + output +
         R"(","model":"shakespeare","strategy":"zero3","ranks":2,"steps":)" + std::to_string(steps) +
-        R"(,"parameters":10774272})");
+        R"(,"parameters":10774272,"command":")" + (mode == "program" ? "python train.py" : "") +
+        R"("})");
     say(R"({"event":"rank","rank":0,"state":"running","pid":100})");
     say(R"({"event":"rank","rank":1,"state":"running","pid":101})");
-    for (int i = 0; mode == "endless" || i < steps; ++i) {
+    const bool endless = mode == "endless" || mode == "program";
+    for (int i = 0; endless || i < steps; ++i) {
         // nothing that a test started outlives it for long
         if (i > kMostRounds) return 1;
-        step(i, mode == "endless" ? kEndless : steps);
+        step(i, endless ? kEndless : steps);
+        if (mode == "program" && std::fprintf(stderr, "printed at step %d\n", i) < 0) return 1;
         for (const int rank : {0, 1}) figures(rank, i);
         if (i == 1) {
             say(R"({"event":"validation","step":1,"loss":5.1})");
             say(R"({"event":"sample","step":1,"text":"ROMEO:\nwhat light"})");
         }
-        const std::string asked = command(mode == "endless" ? 20 : 0);
+        const std::string asked = command(endless ? 20 : 0);
         if (asked == "stop") {
             finish("stopped", output, 0, "stopped by request");
             return 0;

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <QDir>
+#include <QFileInfo>
 #include <QSignalSpy>
+#include <QTemporaryDir>
 #include <QTest>
 
 namespace shardscope::desktop {
@@ -13,6 +16,7 @@ namespace {
 using namespace Qt::StringLiterals;
 using State = RecorderSession::State;
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 class SessionTest : public ::testing::Test {
 protected:
@@ -107,6 +111,56 @@ TEST_F(SessionTest, ARunThatIsLetGoIsNotEnded) {
     EXPECT_TRUE(waitForEnd()) << "the session is free for another run";
     EXPECT_EQ(::kill(pid, 0), 0);
     ::kill(pid, SIGKILL);
+}
+
+class PrintedTest : public SessionTest {
+protected:
+    /// With `output` what it prints goes to a file beside that.
+    void startProgram(const QString& output) {
+        m_session.start(QStringLiteral(SHARDSCOPE_FAKE_RECORDER),
+                        {u"--data"_s, u"program"_s, u"--output"_s, output}, output);
+        ASSERT_TRUE(QTest::qWaitFor([this] { return prints(3); }, 10'000))
+            << m_log.join(u'\n').toStdString();
+    }
+
+    bool prints(int step) const { return m_log.contains(u"printed at step %1"_s.arg(step)); }
+    QStringList files() const { return QDir(m_folder.path()).entryList(QDir::Files); }
+
+    QTemporaryDir m_folder;
+};
+
+TEST_F(PrintedTest, WhatAProgramPrintsIsInAFileWhileItGoesOn) {
+    ASSERT_NO_FATAL_FAILURE(startProgram(m_folder.filePath(u"run.sscope"_s)));
+    ASSERT_EQ(files().size(), 1);
+    EXPECT_EQ(m_session.printedFile(), m_folder.filePath(files().front()));
+    m_session.stop();
+    ASSERT_TRUE(waitForEnd());
+    EXPECT_THAT(files(), IsEmpty()) << "the window has it";
+    EXPECT_TRUE(prints(m_steps.back().step)) << "to the last line";
+}
+
+TEST_F(PrintedTest, AProgramThatIsLetGoPrintsOnIntoTheFile) {
+    ASSERT_NO_FATAL_FAILURE(startProgram(m_folder.filePath(u"run.sscope"_s)));
+    ASSERT_TRUE(m_session.canDetach());
+    const QString printed = m_session.printedFile();
+    const auto pid = static_cast<pid_t>(m_session.processId());
+    m_session.detach();
+    EXPECT_EQ(m_session.state(), State::kIdle);
+    const qint64 before = QFileInfo(printed).size();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return QFileInfo(printed).size() > before; }, 10'000));
+    EXPECT_EQ(::kill(pid, 0), 0);
+    ::kill(pid, SIGKILL);
+    QFile file(printed);
+    ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+    EXPECT_TRUE(file.readAll().startsWith("printed at step 0\n")) << "from the beginning";
+}
+
+TEST_F(PrintedTest, WithoutAFileAProgramCannotBeLetGo) {
+    ASSERT_NO_FATAL_FAILURE(startProgram(m_folder.filePath(u"nowhere/run.sscope"_s)));
+    EXPECT_FALSE(m_session.canDetach());
+    EXPECT_EQ(m_session.printedFile(), QString());
+    m_session.stop();
+    ASSERT_TRUE(waitForEnd());
 }
 
 TEST_F(SessionTest, CaptureChangesWhileTheRunGoesOn) {
