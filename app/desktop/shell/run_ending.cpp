@@ -46,8 +46,9 @@ void RunEnding::end(const QString& how) {
 /// Of a run that goes on nothing is lost either way.
 QString RunEnding::whatComesOfIt() const {
     if (!m_session.canDetach())
-        return tr("What it prints goes to this window, so it ends with it; its recording is "
-                  "finished first.");
+        return tr(
+            "What it prints goes to this window, so it ends with it; its recording is "
+            "finished first.");
     const QString stays = tr("It can go on without the window: its recording, %1, stays open to "
                              "look at, and Start lists it.")
                               .arg(fromUtf8(m_session.run().output));

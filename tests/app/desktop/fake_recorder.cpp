@@ -1,8 +1,8 @@
 // Speaks the control protocol of `shardscope record --control stdio` without training anything.
 //
-// The word after --data chooses how the run goes: steps, endless, program (endless, of a command, and
-// prints a line for each step), crash, fail, garbage. Every
-// argument is echoed as a log line, so that tests see what the desktop asked for.
+// The word after --data chooses how the run goes: steps, endless, program (endless, of a command,
+// and prints a line for each step), crash, fail, garbage. Every argument is echoed as a log line,
+// so that tests see what the desktop asked for.
 #include <poll.h>
 #include <unistd.h>
 
