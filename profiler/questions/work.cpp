@@ -3,6 +3,7 @@
 #include "profiler/questions/cost_tables.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/work_tables.h"
+#include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
 
@@ -111,9 +112,7 @@ void addTypes(const RoleTotals& types, Answer& answer) {
 std::string leftOutText(Duration operators, Duration kernels) {
     std::vector<std::string> parts;
     const auto add = [&](Duration time, const char* what) {
-        if (time.ns > 0)
-            parts.push_back(
-                fmt::format("{:.3g} ms of {}", 1e-6 * static_cast<double>(time.ns), what));
+        if (time.ns > 0) parts.push_back(fmt::format("{} of {}", durationText(time), what));
     };
     add(operators, "operators");
     add(kernels, "kernels and copies");

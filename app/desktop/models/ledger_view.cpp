@@ -110,7 +110,7 @@ std::vector<StackedBar> ledgerBars(const LedgerView& ledger) {
 }
 
 StackedBar meanBar(const LedgerView& ledger) {
-    return barOf(u"%1 ranks"_s.arg(ledger.ranks.size()), ledger.all.mean());
+    return barOf(formatCounted(std::ssize(ledger.ranks), "rank"), ledger.all.mean());
 }
 
 std::vector<LegendEntry> ledgerLegend(const LedgerView& ledger) {

@@ -122,6 +122,11 @@ void DataTable::setFitsRows(bool fits) {
     fitHeight();
 }
 
+void DataTable::setRowsSeen(int most) {
+    m_mostRowsSeen = most;
+    fitHeight();
+}
+
 void DataTable::selectSource(int sourceRow) {
     const int row = m_model->rowOfSource(sourceRow);
     m_isQuiet = true;
@@ -136,9 +141,11 @@ void DataTable::selectSource(int sourceRow) {
 }
 
 void DataTable::fitHeight() {
-    if (!m_fitsRows) return;
+    if (!m_fitsRows && m_mostRowsSeen == 0) return;
     const bool scrolls = horizontalScrollBar()->maximum() > 0;
-    setFixedHeight(kRow * (m_model->rowCount() + 1) + 2 +
+    const int rows =
+        m_fitsRows ? m_model->rowCount() : std::min(m_mostRowsSeen, m_model->allRows());
+    setFixedHeight(kRow * (rows + 1) + 2 +
                    (scrolls ? horizontalScrollBar()->sizeHint().height() : 0));
 }
 

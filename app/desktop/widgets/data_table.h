@@ -23,6 +23,8 @@ public:
     void updateTable(std::vector<TableColumn> columns, TableRows rows);
     /// As high as its rows instead of scrolling.
     void setFitsRows(bool fits);
+    /// As high as its rows, hidden ones too, up to so many; the others scroll.
+    void setRowsSeen(int most);
     /// Selects a row of what was set, and scrolls to it; of one that is not shown, nothing.
     void selectSource(int sourceRow);
 
@@ -50,6 +52,7 @@ private:
 
     TableModel* m_model;
     bool m_fitsRows = false;
+    int m_mostRowsSeen = 0;  ///< 0: as its layout has it
     bool m_isQuiet = false;  ///< the selection is not the user's
 };
 

@@ -23,6 +23,7 @@ using namespace Qt::StringLiterals;
 
 constexpr int kRow = 28;
 constexpr int kLeastValueWidth = 40;
+constexpr int kNameGap = 12;
 
 /// Lines of `text`, broken between words, and within one that is wider than a line; their height.
 double wrap(QTextLayout& text, double width) {
@@ -50,7 +51,12 @@ DetailList::DetailList(QWidget* parent) : QWidget(parent) {
 void DetailList::setRows(std::vector<std::pair<QString, QString>> rows) {
     m_rows = std::move(rows);
     QStringList words;
-    for (const auto& [name, value] : m_rows) words << u"%1: %2"_s.arg(name, value);
+    m_widestName = 0;
+    const QFontMetrics metrics(textFont(kTextPixels));
+    for (const auto& [name, value] : m_rows) {
+        words << u"%1: %2"_s.arg(name, value);
+        m_widestName = std::max(m_widestName, metrics.horizontalAdvance(name));
+    }
     setAccessibleName(words.join(u"; "_s));
     updateGeometry();
     update();
@@ -66,10 +72,14 @@ void DetailList::setWraps(bool wraps, int nameWidth) {
     setSizePolicy(policy);
 }
 
+int DetailList::nameWidth(int width) const {
+    return std::max(m_nameWidth, std::min(m_widestName + kNameGap, width / 2));
+}
+
 int DetailList::rowHeight(const QString& value, int width) const {
     if (!m_wraps) return kRow;
     QTextLayout lines(value, textFont(kTextPixels));
-    const double height = wrap(lines, std::max(kLeastValueWidth, width - m_nameWidth));
+    const double height = wrap(lines, std::max(kLeastValueWidth, width - nameWidth(width)));
     return std::max(kRow, static_cast<int>(std::ceil(height)) + 12);
 }
 
@@ -134,16 +144,20 @@ void DetailList::paintEvent(QPaintEvent*) {
     for (const auto& [name, value] : m_rows) {
         const int high = rowHeight(value, width());
         painter.setPen(theme.quietText);
-        const double nameWidth = QFontMetricsF(painter.font()).horizontalAdvance(name);
-        painter.drawText(QRectF(0, y, m_wraps ? m_nameWidth : nameWidth + 1, m_wraps ? kRow : high),
-                         Qt::AlignLeft | Qt::AlignVCenter, name);
+        const QFontMetricsF metrics(painter.font());
+        const double needed = metrics.horizontalAdvance(name);
+        const int column = nameWidth(width());
+        painter.drawText(
+            QRectF(0, y, m_wraps ? column : needed + 1, m_wraps ? kRow : high),
+            Qt::AlignLeft | Qt::AlignVCenter,
+            m_wraps ? metrics.elidedText(name, Qt::ElideRight, column - kNameGap / 2) : name);
         painter.setPen(theme.text);
         if (m_wraps) {
             QTextLayout lines(value, painter.font());
-            wrap(lines, std::max(kLeastValueWidth, width() - m_nameWidth));
-            lines.draw(&painter, QPointF(m_nameWidth, y + 6));
+            wrap(lines, std::max(kLeastValueWidth, width() - column));
+            lines.draw(&painter, QPointF(column, y + 6));
         } else {
-            const QRectF area(nameWidth + 8, y, width() - nameWidth - 8, high);
+            const QRectF area(needed + 8, y, width() - needed - 8, high);
             drawTabular(
                 painter, area, Qt::AlignRight,
                 QFontMetricsF(painter.font()).elidedText(value, Qt::ElideMiddle, area.width()));

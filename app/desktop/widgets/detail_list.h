@@ -16,6 +16,7 @@ public:
     explicit DetailList(QWidget* parent = nullptr);
     /// Right-aligned values that fit on one line, or left-aligned wrapping ones.
     void setRows(std::vector<std::pair<QString, QString>> rows);
+    /// `nameWidth`: of the names' column at least; longer names widen it to half of the list.
     void setWraps(bool wraps, int nameWidth);
     [[nodiscard]] const std::vector<std::pair<QString, QString>>& rows() const { return m_rows; }
     [[nodiscard]] QSize sizeHint() const override;
@@ -33,10 +34,12 @@ protected:
 
 private:
     [[nodiscard]] int rowHeight(const QString& value, int width) const;
+    [[nodiscard]] int nameWidth(int width) const;
 
     std::vector<std::pair<QString, QString>> m_rows;
     bool m_wraps = false;
     int m_nameWidth = 112;
+    int m_widestName = 0;
 };
 
 }  // namespace shardscope::desktop

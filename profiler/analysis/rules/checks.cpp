@@ -99,10 +99,10 @@ Check ranks(const RecordingSummary& summary) {
     if (hasNoRank(summary.run, summary.processes))
         check.found = "there is none: no process was one";
     else
-        check.found = whole
-                          ? fmt::format("{} {} here", here.size(), here.size() == 1 ? "is" : "are")
-                          : fmt::format("{} of {} are here; what the others did is not known",
-                                        here.size(), all);
+        check.found = whole ? fmt::format("{} {} here", countText(here.size()),
+                                          here.size() == 1 ? "is" : "are")
+                            : fmt::format("{} of {} are here; what the others did is not known",
+                                          countText(here.size()), countText(all));
     if (const std::string bad = badEnds(summary); !bad.empty()) {
         check.state = CheckState::kProblem;
         check.found += "; " + bad;
@@ -157,8 +157,8 @@ Check clocksCheck(const RecordingSummary& summary, const HostClocks& clocks) {
     Duration residual;
     for (const HostClock& host : clocks.hosts()) residual = std::max(residual, host.worstResidual);
     check.state = CheckState::kFine;
-    check.found = fmt::format("{} hosts, right within {:.3g} us at worst", clocks.hosts().size(),
-                              static_cast<double>(residual.ns) / 1e3);
+    check.found = fmt::format("{} hosts, right within {} at worst", clocks.hosts().size(),
+                              durationText(residual));
     return check;
 }
 

@@ -1,4 +1,4 @@
-// write_sample OUT.sscope [steps] [ranks] [unfinished] [gpu] [untraced] [shared] [unknown]:
+// write_sample OUT.sscope [steps] [ranks] [unfinished] [gpu] [untraced] [shared] [unknown] [hosts]:
 // a recording to look at pages with.
 #include "tests/support/sample_recording.h"
 
@@ -14,8 +14,9 @@ bool takeWord(std::string_view word, shardscope::test::SampleOptions& options) {
     if (word == "untraced") options.gpuTraced = false;
     if (word == "shared") options.gpuShared = true;
     if (word == "unknown") options.gpuName = "NVIDIA Prototype 900";
+    if (word == "hosts") options.ranksPerHost = 8;
     return word == "unfinished" || word == "gpu" || word == "untraced" || word == "shared" ||
-           word == "unknown";
+           word == "unknown" || word == "hosts";
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ int main(int argc, char** argv) {
     if (!understood) {
         std::fprintf(stderr,
                      "write_sample OUT.sscope [steps] [ranks] [unfinished] [gpu] [untraced] "
-                     "[shared] [unknown]\n");
+                     "[shared] [unknown] [hosts]\n");
         return 2;
     }
     const auto written = shardscope::test::writeSampleRecording(argv[1], options);

@@ -223,9 +223,9 @@ TEST_F(Questions, WorkLeavesCalibrationOut) {
         ASSERT_EQ(answer.sentences.size(), 1u);
         EXPECT_THAT(answer.sentences.front(),
                     AllOf(HasSubstr("Calibration before the training is left out: "),
-                          HasSubstr("ms of operators")));
+                          HasSubstr("s of operators")));
         if (!gpu) continue;
-        EXPECT_THAT(answer.sentences.front(), HasSubstr("ms of kernels and copies"));
+        EXPECT_THAT(answer.sentences.front(), HasSubstr("s of kernels and copies"));
         const Table& kernels = *find(answer, "kernels");
         for (std::size_t row = 0; row < kernels.rows.size(); ++row) {
             const std::string& name = *kernels.rows[row][kernels.columnAt("name")].text();

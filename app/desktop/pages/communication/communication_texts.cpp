@@ -19,8 +19,7 @@ using analysis::ExposureReason;
 using analysis::LedgerPart;
 
 QString ranksText(std::size_t ranks) {
-    return ranks == 1 ? u"1 rank"_s
-                      : u"%1 ranks"_s.arg(formatCount(static_cast<std::int64_t>(ranks)));
+    return formatCounted(static_cast<std::int64_t>(ranks), "rank");
 }
 
 QString basisText(const LedgerView& ledger) {

@@ -214,8 +214,7 @@ void EfficiencyPage::presentTable(const char* key, QWidget& block, DataTable& ta
     AnswerTable shown = answerTable(*found, kMostRankRows);
     ranksSecond(shown);
     table.setTable(std::move(shown.columns), std::move(shown.rows));
-    const int rows = std::min(kMostRowsSeen, table.table()->allRows());
-    table.setFixedHeight((rows + 1) * table.verticalHeader()->defaultSectionSize() + 2);
+    table.setRowsSeen(kMostRowsSeen);
 }
 
 /// Whole steps; between two the nearer one.

@@ -174,7 +174,7 @@ void MemoryPage::request() {
     m_more->setText(all > kMostPictures
                         ? tr("The %1 ranks with the highest peaks of %2; click a bar for another.")
                               .arg(kMostPictures)
-                              .arg(all)
+                              .arg(formatCount(static_cast<std::int64_t>(all)))
                         : QString());
     m_more->setVisible(all > kMostPictures);
     placePictures(query.ranks.size());

@@ -11,7 +11,6 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
-#include <QScrollBar>
 #include <QToolTip>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -198,24 +197,12 @@ void MomentPanel::presentFigures() {
 void MomentPanel::presentTable() {
     m_table->setTable(blockColumns(),
                       blockRows(*m_frame, *m_recording, m_blockEnds ? &*m_blockEnds : nullptr));
-    fitTable();
+    m_table->setRowsSeen(kMostRowsSeen);
     m_table->selectSource(m_block);
     const QString leftOut = blocksLeftOut(*m_frame);
     m_leftOut->setText(leftOut);
     m_table->setAccessibleDescription(leftOut);
     m_leftOut->setVisible(!leftOut.isEmpty());
-}
-
-void MomentPanel::fitTable() {
-    const int rows = std::min(kMostRowsSeen, m_table->table()->allRows());
-    const QScrollBar& across = *m_table->horizontalScrollBar();
-    m_table->setFixedHeight((rows + 1) * m_table->verticalHeader()->defaultSectionSize() + 2 +
-                            (across.maximum() > 0 ? across.sizeHint().height() : 0));
-}
-
-void MomentPanel::resizeEvent(QResizeEvent* event) {
-    QWidget::resizeEvent(event);
-    fitTable();
 }
 
 void MomentPanel::pick(int block) {

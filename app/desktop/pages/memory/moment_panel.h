@@ -43,9 +43,6 @@ Q_SIGNALS:
     void peakWanted();
     void hoverChanged(const QString& text);
 
-protected:
-    void resizeEvent(QResizeEvent* event) override;
-
 private:
     QWidget* buildHead();
     QWidget* buildMain();
@@ -55,7 +52,6 @@ private:
     [[nodiscard]] int pickedIn(const MomentFrame& frame) const;
     void presentFigures();
     void presentTable();
-    void fitTable();
     void pick(int block);
     void presentBlock();
     void showHover(const std::optional<AddressHit>& hit);

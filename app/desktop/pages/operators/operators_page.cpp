@@ -17,7 +17,6 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -185,10 +184,7 @@ void OperatorsPage::showTable() {
     if (table == nullptr) return;
     m_table->setAccessibleName(table->table.title);
     m_table->setTable(table->table.columns, table->table.rows);
-    const int rows = std::min(kMostRowsSeen, m_table->table()->allRows());
-    const QScrollBar& across = *m_table->horizontalScrollBar();
-    m_table->setFixedHeight((rows + 1) * m_table->verticalHeader()->defaultSectionSize() + 2 +
-                            (across.maximum() > 0 ? across.sizeHint().height() : 0));
+    m_table->setRowsSeen(kMostRowsSeen);
 }
 
 void OperatorsPage::pickRow(int row) {

@@ -32,7 +32,7 @@ ValueText percentParts(double fraction) {
 }
 
 QString ranksText(std::size_t ranks) {
-    return ranks == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(ranks);
+    return formatCounted(static_cast<std::int64_t>(ranks), "rank");
 }
 
 /// What a card draws of a curve.

@@ -30,7 +30,7 @@ QString stepsText(const LedgerView& ledger) {
 }
 
 QString ranksText(std::size_t ranks) {
-    return ranks == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(ranks);
+    return formatCounted(static_cast<std::int64_t>(ranks), "rank");
 }
 
 /// Of a program without steps on all of its ranks.
@@ -323,7 +323,7 @@ std::vector<std::vector<TableCell>> partsRows(const SelectedPart& part) {
 
 std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording) {
     const RunFacts& run = recording.summary.run;
-    const QString ranks = run.worldSize == 1 ? u"1 rank"_s : u"%1 ranks"_s.arg(run.worldSize);
+    const QString ranks = formatCounted(run.worldSize, "rank");
     Facts facts;
     for (const auto& [title, text] : {std::pair(u"name"_s, runName(recording.summary.facts)),
                                       std::pair(u"tags"_s, runTags(recording.summary.facts))})

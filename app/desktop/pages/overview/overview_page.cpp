@@ -138,9 +138,10 @@ QWidget* OverviewPage::buildSteps(QWidget* parent) {
                      formatTick});
     connect(m_bars, &StackedBars::hovered, this, &RecordingPage::hoverChanged);
     connect(m_bars, &StackedBars::activated, this, [this](int bar) {
-        if (bar < static_cast<int>(ledger().ranks.size())) {
-            this->selection().selectRanks({ledger().ranks[static_cast<std::size_t>(bar)]});
-        }
+        const auto& ranks = ledger().ranks;
+        // of many ranks the only bar is their mean
+        if (bar < std::ssize(ranks) && ranks.size() <= kMostRankBars)
+            this->selection().selectRanks({ranks[static_cast<std::size_t>(bar)]});
     });
     m_legend = new Legend(m_stepBlock);
     m_barsTitle = sectionLabel(tr("Where a step goes"), m_stepBlock);
@@ -299,13 +300,12 @@ void OverviewPage::presentLedger() {
     m_stepBlock->setVisible(any || !ledger().steps.columns.empty());
     m_barsTitle->setVisible(any);
     m_partsBlock->setVisible(any && (!many || part().against));
-    m_bars->setVisible(any && !many);
+    m_bars->setVisible(any);
     m_heat->setVisible(many);
-    m_stepRow->setVisible(!many);
     m_steps->setVisible(!many);
     m_order->setVisible(any && many);
     m_choice->setVisible(any && (many || ledger().ranks.size() > 1));
-    m_bars->setBars(many ? std::vector<StackedBar>{} : ledgerBars(ledger()));
+    m_bars->setBars(many ? std::vector{meanBar(ledger())} : ledgerBars(ledger()));
     if (many)
         offerParts();
     else
@@ -388,6 +388,7 @@ void OverviewPage::presentSteps() {
         if (index < 0 || index >= static_cast<int>(choices.size())) return;
         const HeatOrder order =
             m_order->currentIndex() == 0 ? HeatOrder::kByRank : HeatOrder::kHighestFirst;
+        m_legend->setEntries(ledgerLegend(ledger()));
         // as many rows as ranks have steps: not within a frame
         return m_heatMap.ask(
             [part = m_shown, choice = choices[static_cast<std::size_t>(index)], order](

@@ -34,7 +34,7 @@ using namespace Qt::StringLiterals;
 
 /// Of more rows a table scrolls by itself.
 constexpr std::size_t kMostFittedRows = 32;
-constexpr int kScrolledHeight = 320;
+constexpr int kRowsSeen = 12;  ///< of more than those
 
 void clear(QVBoxLayout& layout) {
     while (QLayoutItem* item = layout.takeAt(0)) {
@@ -265,8 +265,10 @@ void ProblemsPage::addTable(const questions::Table& table) {
     const AnswerTable shown = answerTable(table);
     auto* view = new DataTable(shown.title, m_evidence);
     const bool fits = shown.rows.size() <= kMostFittedRows;
-    view->setFitsRows(fits);
-    if (!fits) view->setFixedHeight(kScrolledHeight);
+    if (fits)
+        view->setFitsRows(true);
+    else
+        view->setRowsSeen(kRowsSeen);
     view->setTable(shown.columns, shown.rows);
     connect(view, &DataTable::rowActivated, this,
             [this, answer = m_trust, &table](int row) { showRow(table, row); });

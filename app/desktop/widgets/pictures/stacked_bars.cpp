@@ -15,6 +15,8 @@ using namespace Qt::StringLiterals;
 constexpr int kBar = 24;
 constexpr int kPitch = 32;
 constexpr int kAxisHeight = 40;
+constexpr int kLabelGap = 12;
+constexpr int kMostLabelWidth = 240;
 
 constexpr int kHead = 24;  ///< of mirrored bars: what the sides are
 constexpr int kMirroredPitch = 26;
@@ -30,7 +32,13 @@ StackedBars::StackedBars(QWidget* parent) : Picture(parent, Qt::Vertical, Cursor
 void StackedBars::setBars(std::vector<StackedBar> bars) {
     m_bars = std::move(bars);
     QStringList words;
-    for (const StackedBar& bar : m_bars) words << u"%1 %2"_s.arg(bar.label, bar.total);
+    double widest = 0;
+    for (const StackedBar& bar : m_bars) {
+        words << u"%1 %2"_s.arg(bar.label, bar.total);
+        widest = std::max(widest, tabularWidth(textFont(kTextPixels), bar.label));
+    }
+    m_labelWidth = std::clamp(static_cast<int>(std::ceil(widest)) + kLabelGap, m_leastLabelWidth,
+                              kMostLabelWidth);
     describe({}, words.join(u", "_s));
     updateGeometry();
 }
@@ -42,7 +50,8 @@ void StackedBars::setAxis(Axis axis) {
 }
 
 void StackedBars::setLabelWidth(int pixels) {
-    m_labelWidth = pixels;
+    m_leastLabelWidth = pixels;
+    m_labelWidth = std::max(m_labelWidth, pixels);
     update();
 }
 

@@ -23,6 +23,7 @@ public:
         std::function<QString(double value, double step)> text;
     };
     void setAxis(Axis axis);
+    /// At least; labels widen it.
     void setLabelWidth(int pixels);
 
     [[nodiscard]] QSize sizeHint() const override;
@@ -43,7 +44,8 @@ private:
 
     std::vector<StackedBar> m_bars;
     Axis m_axis;
-    int m_labelWidth = 72;
+    int m_leastLabelWidth = 72;
+    int m_labelWidth = 72;  ///< of the widest label
 };
 
 // Two of the same as bars that begin at a middle line and go to the left and to the right, on one

@@ -152,7 +152,8 @@ QString whereText(const OpenRecording& recording, const Selection& selection) {
                     ? u"in step %1"_s.arg(steps->first.value)
                     : u"in steps %1–%2"_s.arg(steps->first.value).arg(steps->last.value);
     if (selection.ranks.size() == 1) return where + u" on rank %1"_s.arg(selection.ranks[0].value);
-    if (!selection.ranks.empty()) where += u" on %1 ranks"_s.arg(selection.ranks.size());
+    if (!selection.ranks.empty())
+        where += u" on "_s + formatCounted(std::ssize(selection.ranks), "rank");
     return where;
 }
 
