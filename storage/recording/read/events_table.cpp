@@ -141,7 +141,8 @@ Result<void> addEventsTable(Connection& connection, EventSource& events) {
     // Connects the tables now: later the authorizer would take their declaration for a write.
     return connection.execute(
         "SELECT 1 FROM events LIMIT 0; SELECT 1 FROM json_each('[]') LIMIT 0;"
-        "SELECT 1 FROM json_tree('[]') LIMIT 0");
+        "SELECT 1 FROM json_tree('[]') LIMIT 0; SELECT 1 FROM pragma_table_info('run') LIMIT 0;"
+        "SELECT 1 FROM pragma_table_list LIMIT 0");
 }
 
 Result<void> addEventsTable(Connection host) {

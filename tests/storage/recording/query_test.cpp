@@ -48,6 +48,18 @@ TEST_F(Query, WritesBlobsAsSqlDoes) {
     EXPECT_EQ(cell("SELECT x''"), "x''");
 }
 
+TEST_F(Query, ReadsTheSchemaOfAnyRecording) {
+    const std::string columns = "SELECT count(*) FROM pragma_table_info('steps')";
+    EXPECT_NE(cell(columns), "0");
+    // of an unfinished one the rows are in tables, not in views
+    const std::string unfinished = path() + ".unfinished";
+    ASSERT_THAT(test::writeSampleRecording(unfinished, {.steps = 1, .finalise = false}), IsOk());
+    const auto reader = openRecording(unfinished);
+    ASSERT_THAT(reader, IsOk());
+    EXPECT_THAT((*reader)->query(columns), IsOk());
+    EXPECT_THAT((*reader)->query("SELECT name FROM pragma_table_list"), IsOk());
+}
+
 TEST_F(Query, StopsAtTheRowsThatAreWanted) {
     const std::string sql = "SELECT start_ns FROM events";
     const auto all = m_reader.value()->query(sql);

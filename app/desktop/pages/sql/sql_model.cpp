@@ -92,6 +92,12 @@ std::vector<int> SqlAnswer::numbers() const {
     return found;
 }
 
+bool SqlAnswer::isWhole(int column) const {
+    return std::all_of(rows.begin(), rows.end(), [column](const auto& row) {
+        return !std::holds_alternative<double>(row[static_cast<std::size_t>(column)].exact);
+    });
+}
+
 QString withSelection(const QString& sql, TimeRange selected) {
     static const QRegularExpression kBegin(u":begin_ns\\b"_s), kEnd(u":end_ns\\b"_s);
     return QString(sql)

@@ -233,7 +233,6 @@ QWidget* SqlPage::buildAnswer(QWidget* parent) {
     row->addStretch();
     m_curve = new ChartPanel(block);
     m_curve->setFixedHeight(kCurveHeight);
-    m_curve->setWholeNumbers(false);
     auto* curve = new QVBoxLayout;
     curve->addLayout(row);
     curve->addWidget(m_curve);
@@ -335,8 +334,9 @@ void SqlPage::resizeEvent(QResizeEvent* event) {
 
 void SqlPage::showCurve() {
     if (!m_answer || m_curveBlock->isHidden()) return;
-    LineSeries line =
-        curveOf(*m_answer, m_across->currentData().toInt(), m_up->currentData().toInt());
+    const int across = m_across->currentData().toInt();
+    LineSeries line = curveOf(*m_answer, across, m_up->currentData().toInt());
+    m_curve->setWholeNumbers(m_answer->isWhole(across));
     line.joined = m_form->currentIndex() == kLine;
     line.dots = !line.joined;
     m_curve->setTitles(m_up->currentText(), {}, m_across->currentText());

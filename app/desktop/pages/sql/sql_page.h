@@ -51,6 +51,8 @@ struct SqlAnswer {
 
     /// Columns that hold numbers.
     [[nodiscard]] std::vector<int> numbers() const;
+    /// A column of numbers has no fractions.
+    [[nodiscard]] bool isWhole(int column) const;
 };
 using SqlAnswerPtr = std::shared_ptr<const SqlAnswer>;
 
