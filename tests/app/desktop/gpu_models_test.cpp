@@ -468,7 +468,7 @@ TEST_F(GpuRecordingTest, OverviewNamesDevicesPeaksAndKernels) {
 
 TEST_F(GpuRecordingTest, TablesKeepTheColumnThatNamesTheirRows) {
     ASSERT_NO_FATAL_FAILURE(open());
-    const auto tables = readTraceTables(*m_reader, *wholePart(m_recording));
+    const auto tables = readTraceTables(*m_reader, *wholePart(m_recording), TraceTables::kAll);
     ASSERT_TRUE(tables) << tables.error().message;
     const auto columnsOf = [&](const QString& title) {
         QStringList names;

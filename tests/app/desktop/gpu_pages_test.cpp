@@ -186,6 +186,9 @@ TEST_F(GpuPagesTest, OverviewShowsDevicesOnlyWhereThereAreSome) {
     auto* times = named<DataTable>(u"overview"_s, u"What kernels did, by device"_s);
     ASSERT_NE(times, nullptr);
     EXPECT_EQ(times->table()->rowCount(), 2);
+    auto* copies = named<DataTable>(u"overview"_s, u"Copies and sets of memory"_s);
+    ASSERT_NE(copies, nullptr);
+    EXPECT_GT(copies->model()->rowCount(), 1) << "by direction and kind of memory";
     keepPicture(u"gpu-overview"_s);
 }
 

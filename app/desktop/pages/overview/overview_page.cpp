@@ -329,19 +329,22 @@ void OverviewPage::offerParts() {
     m_choice->setCurrentIndex(std::max(0, m_choice->findText(before)));
 }
 
-/// Of a program or a trace: what ran, and where the device's time went; asked once for each
-/// selection.
+/// Of a program or a trace: what ran, and where the device's time went; of a run of ours its
+/// copies. Asked once for each selection.
 void OverviewPage::presentTrace() {
-    const bool foreign = !recording().isOwn();
-    m_traceBlock->setVisible(foreign);
-    if (!foreign) return m_trace.forget();
+    const bool any = !recording().isOwn() || !part().summary->devices.empty();
+    m_traceBlock->setVisible(any);
+    if (!any) return m_trace.forget();
     const PartPtr wanted = currentPart();
     if (wanted == m_tracePart) return;
     m_tracePart = wanted;
     m_trace.ask(
         [wanted](auto& reader, const auto&, const auto& generation) {
             storage::CancellableReader cancellable(reader, generation);
-            return readTraceTables(cancellable, *wanted);
+            // the other tables of a run of ours are figures of its pages
+            return readTraceTables(
+                cancellable, *wanted,
+                wanted->recording->isOwn() ? TraceTables::kCopies : TraceTables::kAll);
         },
         [this](const std::vector<AnswerTable>& tables) { showTrace(tables); });
 }

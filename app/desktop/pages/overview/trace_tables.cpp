@@ -19,7 +19,9 @@ struct Asking {
     std::vector<const char*> columns;  ///< of those tables that have a name, by key; none: all
 };
 
-const std::vector<Asking>& askings() {
+const std::vector<Asking>& askings(TraceTables wanted) {
+    static const std::vector<Asking> kCopies{{"work", {"copies"}, {}}};
+    if (wanted == TraceTables::kCopies) return kCopies;
     static const std::vector<Asking> kAsked{
         {"breakdown", {}, {}},
         {"work",
@@ -102,11 +104,11 @@ QString whyNone(const DeviceUse& use) {
 }  // namespace
 
 Result<std::vector<AnswerTable>> readTraceTables(storage::RecordingReader& reader,
-                                                 const SelectedPart& part) {
+                                                 const SelectedPart& part, TraceTables wanted) {
     std::vector<AnswerTable> shown;
     if (!part.refusal.isEmpty()) return shown;
     const questions::Selection selection = askedSelection(part.selection);
-    for (const Asking& asking : askings()) {
+    for (const Asking& asking : askings(wanted)) {
         questions::Asked asked{reader, *part.summary, selection};
         const questions::Question* question = questions::findQuestion(asking.question);
         if (question == nullptr) continue;

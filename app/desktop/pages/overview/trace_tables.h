@@ -1,5 +1,5 @@
 // What a trace of another tool is asked for the Overview: where its devices' time went, what ran,
-// for what they were idle. Loader thread.
+// for what they were idle; of a run of ours on devices, what they copied. Loader thread.
 #pragma once
 
 #include "app/desktop/models/answer_table.h"
@@ -14,9 +14,11 @@
 
 namespace shardscope::desktop {
 
+enum class TraceTables { kAll, kCopies };
 /// Tables with something in them, the most useful first.
 [[nodiscard]] Result<std::vector<AnswerTable>> readTraceTables(storage::RecordingReader& reader,
-                                                               const SelectedPart& part);
+                                                               const SelectedPart& part,
+                                                               TraceTables wanted);
 
 // What pages say about the GPUs of a run: which, shared or not, how much of their peaks is used,
 // what their kernels did, what they draw. Pure.
