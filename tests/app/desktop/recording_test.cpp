@@ -475,6 +475,23 @@ TEST_F(LoaderTest, RecentFilesSurviveTheProcess) {
     EXPECT_GT(again.files()[0].loss.size(), 2);
 }
 
+TEST_F(LoaderTest, ARunIsAmongTheRecentFilesFromItsBeginning) {
+    const RecordingPtr recording = open();
+    ASSERT_TRUE(recording);
+    RecentFiles files({});
+    run::RunStarted started;
+    files.add(started, u"2026-01-02T03:04:05"_s);
+    EXPECT_TRUE(files.files().empty()) << "it writes no recording";
+    started.output = recording->path.toStdString();
+    started.command = "python train.py";
+    files.add(started, u"2026-01-02T03:04:05"_s);
+    ASSERT_EQ(files.files().size(), 1U);
+    EXPECT_EQ(files.files()[0].title, u"python train.py"_s);
+    files.add(*recording, u"2026-01-02T03:05:05"_s);
+    ASSERT_EQ(files.files().size(), 1U) << "the same once it is read";
+    EXPECT_EQ(files.files()[0].title, recording->title());
+}
+
 TEST_F(LoaderTest, APanCancelsTheFrameBeforeIt) {
     const RecordingPtr recording = open();
     auto reader = storage::openRecording(recording->path.toStdString());

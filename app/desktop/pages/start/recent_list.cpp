@@ -220,6 +220,22 @@ void RecentFiles::add(const OpenRecording& recording, const QString& now) {
             file.loss.push_back({static_cast<double>(point.step.value), point.value});
     }
     file.loss = decimated(file.loss, kTrendPoints);
+    put(std::move(file));
+}
+
+void RecentFiles::add(const run::RunStarted& started, const QString& now) {
+    if (started.output.empty()) return;
+    RecentFile file;
+    file.path = QFileInfo(fromUtf8(started.output)).absoluteFilePath();
+    file.title = started.command.empty()
+                     ? u"%1 · %2 × %3"_s.arg(fromUtf8(started.model), fromUtf8(started.strategy))
+                           .arg(started.ranks)
+                     : fromUtf8(started.command);
+    file.opened = file.recorded = now;
+    put(std::move(file));
+}
+
+void RecentFiles::put(RecentFile file) {
     std::erase_if(m_files, [&](const RecentFile& other) { return other.path == file.path; });
     m_files.insert(m_files.begin(), std::move(file));
     if (m_files.size() > kMostFiles) m_files.resize(kMostFiles);

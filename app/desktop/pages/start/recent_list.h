@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/desktop/models/open_recording.h"
+#include "engine/run/protocol/progress.h"
 
 #include <QObject>
 #include <QPointF>
@@ -36,12 +37,15 @@ public:
     explicit RecentFiles(const QString& storePath, QObject* parent = nullptr);
     [[nodiscard]] const std::vector<RecentFile>& files() const { return m_files; }
     void add(const OpenRecording& recording, const QString& now);
+    /// A run that begins: one that is let go before it can be read is found here too.
+    void add(const run::RunStarted& started, const QString& now);
     void remove(const QString& path);
 
 Q_SIGNALS:
     void changed();
 
 private:
+    void put(RecentFile file);
     void load();
     void save() const;
 

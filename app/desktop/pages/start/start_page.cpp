@@ -103,6 +103,7 @@ StartPage::StartPage(PageContext& context, QWidget* parent)
     });
     connect(m_list, &RecentList::removeRequested, &m_recent, &RecentFiles::remove);
     follow(context.loader, context.remembers);
+    if (context.remembers) follow(context.session);
 }
 
 void StartPage::follow(RecordingLoader& loader, bool remembers) {
@@ -127,6 +128,12 @@ void StartPage::follow(RecordingLoader& loader, bool remembers) {
             if (std::exchange(m_isImporting, recording->isImporting()) && !recording->isImporting())
                 remember(recording);
         });
+}
+
+void StartPage::follow(RecorderSession& session) {
+    connect(&session, &RecorderSession::started, this, [this](const run::RunStarted& started) {
+        m_recent.add(started, QDateTime::currentDateTime().toString(Qt::ISODate));
+    });
 }
 
 /// A new run, so that what is shown was measured on this machine.

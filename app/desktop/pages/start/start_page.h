@@ -18,6 +18,7 @@ public:
 
 private:
     void follow(RecordingLoader& loader, bool remembers);
+    void follow(RecorderSession& session);
     QWidget* buildActions(QWidget* parent);
     /// Null: nothing was open lately, or it is gone.
     QWidget* buildContinue(const QString& settingsFile, QWidget* parent);
