@@ -4,6 +4,7 @@
 #include "app/desktop/models/format.h"
 #include "app/desktop/pages/choose_recordings.h"
 #include "app/desktop/pages/compare/stack_panel.h"
+#include "app/desktop/pages/compare/step_timelines.h"
 #include "app/desktop/widgets/card.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
@@ -68,7 +69,10 @@ PageEntry ComparePage::entry() {
 }
 
 ComparePage::ComparePage(PageContext& context, QWidget* parent)
-    : RecordingPage(context, parent), m_loader(context.loader), m_files(context.compared) {
+    : RecordingPage(context, parent),
+      m_loader(context.loader),
+      m_files(context.compared),
+      m_settings(context.settingsFile) {
     setAcceptDrops(true);
     setUp(buildContent(), entry().icon, tr("What changed, and is it more than noise?"),
           tr("Open a recording or start a run: this page then compares it with another one, "
@@ -97,7 +101,13 @@ ComparePage::ComparePage(PageContext& context, QWidget* parent)
 
 std::vector<Page::KeyNote> ComparePage::keyNotes() const {
     auto* self = const_cast<ComparePage*>(this);
-    return {{{}, tr("compare with another recording"), [self] { self->chooseOther(); }},
+    return {{{},
+             tr("compare the steps before, on one time axis"),
+             [self] { self->m_timelines->turn(false); }},
+            {{},
+             tr("compare the steps after, on one time axis"),
+             [self] { self->m_timelines->turn(true); }},
+            {{}, tr("compare with another recording"), [self] { self->chooseOther(); }},
             {{}, tr("swap baseline and run"), [self] { self->swap(); }},
             {{}, tr("search the compared stacks"), [self] { self->m_stackPanel->focusSearch(); }}};
 }
@@ -222,6 +232,7 @@ void ComparePage::take(const Result<ComparisonPtr>& made) {
     presentComparison();
     if (!m_comparison || m_comparison->refused) return;
     presentSteps();
+    presentTimelines();
     askForStacks(std::nullopt);
 }
 
@@ -229,6 +240,7 @@ void ComparePage::forgetEvidence() {
     m_readers.forget(kSteps);
     m_readers.forget(kStacks);
     m_isReadingSteps = m_isReadingStacks = false;
+    m_timelines->forget();
 }
 
 void ComparePage::say(const QString& text) {
@@ -378,6 +390,25 @@ void ComparePage::presentSteps() {
     }
     m_stepBlock->setVisible(all);
     if (all) askForSteps();
+}
+
+/// Of the first baseline and the run that is judged, as the flame graph.
+void ComparePage::presentTimelines() {
+    const CompareQuery& query = m_comparison->query;
+    const bool any =
+        stepsOf(m_comparison->recordings.front()) && stepsOf(m_comparison->recordings.back());
+    m_timelines->setVisible(any);
+    if (!any) return m_timelines->forget();
+    m_timelines->setImportFolder(m_loader.importFolder());
+    const auto& ranks = query.selection.ranks;
+    m_timelines->show({{query.files.front(), query.files.back()},
+                       {letterOf(0), letterOf(m_comparison->recordings.size() - 1)},
+                       query.selection.steps,
+                       ranks.empty() ? std::nullopt : std::optional(ranks.front())});
+}
+
+bool ComparePage::readsTimelines() const {
+    return m_timelines->isReading();
 }
 
 void ComparePage::askForSteps() {

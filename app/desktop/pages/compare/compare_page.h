@@ -28,6 +28,7 @@ class MessageState;
 class MirroredBars;
 class StackedBars;
 class StackPanel;
+class StepTimelines;
 
 class ComparePage : public RecordingPage {
     Q_OBJECT
@@ -40,7 +41,7 @@ public:
     [[nodiscard]] const ComparisonPtr& comparison() const { return m_comparison; }
     /// An answer is on its way.
     [[nodiscard]] bool isReading() const override {
-        return m_isReading || m_isReadingSteps || m_isReadingStacks;
+        return m_isReading || m_isReadingSteps || m_isReadingStacks || readsTimelines();
     }
     void swap();
 
@@ -70,6 +71,8 @@ private:
     void ask(const CompareQuery& query);
     void take(const Result<ComparisonPtr>& made);
     void askForSteps();
+    void presentTimelines();
+    [[nodiscard]] bool readsTimelines() const;
     void askForStacks(std::optional<questions::StackKind> wanted);
     /// No answer comes about steps and stacks.
     void forgetEvidence();
@@ -85,6 +88,7 @@ private:
 
     RecordingLoader& m_loader;
     ComparedFiles& m_files;
+    QString m_settings;  ///< file of them; empty: nothing is kept
     OtherRecordings m_readers{"compare"};
 
     QString m_judged;  ///< file of the run that is judged; empty: the last of the others
@@ -114,6 +118,7 @@ private:
     std::vector<QSpinBox*> m_stepBoxes;
     StackedBars* m_stepBars = nullptr;
     Legend* m_stepLegend = nullptr;
+    StepTimelines* m_timelines = nullptr;
     StackPanel* m_stackPanel = nullptr;
     QComboBox* m_table = nullptr;
     DataTable *m_differences = nullptr, *m_figures = nullptr;

@@ -77,6 +77,26 @@ void TimelineCanvas::setView(TimeRange view) {
     changeView(view);
 }
 
+void TimelineCanvas::setStretch(Timestamp origin, TimeRange bounds) {
+    m_shown.setBounds(bounds);
+    m_shown.setOrigin(origin);
+    m_shown.setRulerTime(RulerTime::kRelative);
+    m_shown.setStepLines(true);
+}
+
+void TimelineCanvas::setShadow(std::optional<Timestamp> time,
+                               const std::optional<TimelineHit>& hit) {
+    m_picks.shadowTime = time;
+    m_picks.shadow = hit;
+    viewport()->update();
+}
+
+std::optional<Timestamp> TimelineCanvas::pointedTime() const {
+    const auto& at = m_pointer.at();
+    if (!at || !m_shown.lanesArea().contains(*at)) return std::nullopt;
+    return m_shown.timeAt(at->x());
+}
+
 void TimelineCanvas::setSelectedRange(std::optional<TimeRange> range) {
     m_picks.range = range;
     viewport()->update();

@@ -77,6 +77,21 @@ public:
     /// Shows only lanes whose rank, group or name has `text`; empty: all.
     void setFilter(const QString& text);
     void setView(TimeRange view);
+    /// For one of several canvases below each other: times count from `origin`, the view stays
+    /// within `bounds`, steps have lines. Until another recording is shown.
+    void setStretch(Timestamp origin, TimeRange bounds);
+    void setLeastLabelWidth(int width);
+    /// Folds, order and filter of another canvas.
+    void takeLaneOptions(const LaneLayoutOptions& options);
+    /// What another one points at.
+    void setShadow(std::optional<Timestamp> time, const std::optional<TimelineHit>& hit);
+    [[nodiscard]] const std::optional<TimelineHit>& shadow() const { return m_picks.shadow; }
+    /// Under the pointer; nullopt: it is not over a slice, or elsewhere.
+    [[nodiscard]] const std::optional<TimelineHit>& hoveredSlice() const { return m_picks.hovered; }
+    [[nodiscard]] std::optional<Timestamp> pointedTime() const;
+    [[nodiscard]] const TimelineFramePtr& frame() const { return m_frame; }
+    [[nodiscard]] int fittedLabelWidth() const { return m_shown.fittedLabelWidth(); }
+    void setSpokenName(const QString& name) { m_spoken.setName(name); }
     /// The shared selection; nullopt: none.
     void setSelectedRange(std::optional<TimeRange> range);
     void selectSlice(LaneAddress key, const SliceView& slice);
@@ -128,6 +143,8 @@ Q_SIGNALS:
     void markRequested(shardscope::Timestamp at);
     /// By a key or a menu.
     void nestedChanged(bool nested);
+    /// The user folded, moved, hid or filtered lanes.
+    void laneOptionsChanged();
     /// Where the lanes begin, and how wide they are.
     void plotChanged(int left, int width);
 

@@ -19,7 +19,7 @@ void TimelineCanvas::followPointer() {
 }
 
 void TimelineCanvas::pan(double fraction) {
-    if (m_shown.recording()) changeView(panned(view(), fraction, m_shown.recording()->bounds()));
+    if (m_shown.recording()) changeView(panned(view(), fraction, m_shown.bounds()));
 }
 
 void TimelineCanvas::scroll(int pixels) {
@@ -28,7 +28,7 @@ void TimelineCanvas::scroll(int pixels) {
 
 void TimelineCanvas::zoom(double factor, Timestamp anchor) {
     if (m_shown.recording())
-        changeView(zoomed(view(), factor, anchor, m_shown.recording()->bounds()));
+        changeView(zoomed(view(), factor, anchor, m_shown.bounds()));
 }
 
 Timestamp TimelineCanvas::anchor() const {
@@ -69,6 +69,8 @@ void TimelineCanvas::wheelEvent(QWheelEvent* event) {
         zoom(std::pow(kZoomStep, notches), m_shown.timeAt(event->position().x()));
     else if (isSideways || event->modifiers().testFlag(Qt::ShiftModifier))
         pan(-(isSideways ? sideways : notches) * kPanStep);
+    else if (verticalScrollBar()->maximum() == 0)
+        return event->ignore();  // what it stands in may scroll
     else
         scroll(-static_cast<int>(notches * kScrollStep));
     event->accept();
@@ -87,7 +89,7 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
         hover(event->position());
     else if (m_pointer.drag() == TimelinePointer::Drag::kPans && m_shown.recording())
         changeView(panned(m_pointer.viewBefore(), -m_pointer.moved() / m_shown.scale().width,
-                          m_shown.recording()->bounds()));
+                          m_shown.bounds()));
     viewport()->update();
 }
 

@@ -9,6 +9,7 @@
 #include <QMenu>
 #include <QResizeEvent>
 #include <QScrollBar>
+#include <QSignalBlocker>
 #include <algorithm>
 #include <functional>
 
@@ -59,6 +60,24 @@ void TimelineCanvas::setNested(bool nested) {
 void TimelineCanvas::setFilter(const QString& text) {
     if (m_filter->text() != text) m_filter->setText(text);
     relayOut([&] { return m_shown.setFilter(text.trimmed()); });
+    Q_EMIT laneOptionsChanged();
+}
+
+void TimelineCanvas::setLeastLabelWidth(int width) {
+    if (width == m_shown.labelWidth() || std::max(width, fittedLabelWidth()) == m_shown.labelWidth())
+        return;
+    m_shown.setLeastLabelWidth(width);
+    lanesChanged();
+    requestPicture();
+}
+
+void TimelineCanvas::takeLaneOptions(const LaneLayoutOptions& options) {
+    const QSignalBlocker quiet(m_filter);
+    if (m_filter->text().trimmed() != options.filter) m_filter->setText(options.filter);
+    relayOut([&] {
+        m_shown.takeOptions(options);
+        return true;
+    });
 }
 
 void TimelineCanvas::relayOut(const std::function<bool()>& change) {
@@ -170,6 +189,7 @@ void TimelineCanvas::act(LaneAction action, const LaneRow* row) {
         return true;
     });
     if (action == LaneAction::kKinds) Q_EMIT nestedChanged(laneOptions().nested);
+    Q_EMIT laneOptionsChanged();
 }
 
 void TimelineCanvas::actOnTarget(LaneAction action) {

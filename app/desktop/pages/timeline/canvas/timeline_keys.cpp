@@ -49,7 +49,7 @@ const std::vector<TimelineCanvas::Command>& TimelineCanvas::commands() {
         {kZoomOut, {{Qt::Key_S}, {Qt::Key_Down}}, [](C c) { c.zoom(1 / kZoomStep, c.anchor()); }},
         {kPanLeft, {{Qt::Key_A}, {Qt::Key_Left}}, [](C c) { c.pan(-kPanStep); }},
         {kPanRight, {{Qt::Key_D}, {Qt::Key_Right}}, [](C c) { c.pan(kPanStep); }},
-        {kFit, {{Qt::Key_F}}, [](C c) { c.changeView(c.m_shown.recording()->bounds()); }},
+        {kFit, {{Qt::Key_F}}, [](C c) { c.changeView(c.m_shown.bounds()); }},
         {kZoomToSelection, {{Qt::Key_Z}}, [](C c) { c.zoomToSelection(); }},
         {kNextSlice, {{Qt::Key_Period}}, [](C c) { c.stepOnLane(true); }},
         {kPreviousSlice, {{Qt::Key_Comma}}, [](C c) { c.stepOnLane(false); }},

@@ -224,6 +224,24 @@ void paintHover(QPainter& painter, QSizeF room, const TimelineHit& hovered, cons
     paintHoverLines(painter, box, lines, theme);
 }
 
+void paintShadow(QPainter& painter, const TimelineViewport& viewport, const TimelineFrame* frame,
+                 const TimelinePicks& picks, const Theme& theme) {
+    const QRectF lanes = viewport.lanesArea();
+    if (picks.shadowTime)
+        paintCursor(painter, viewport, {viewport.xOf(*picks.shadowTime), lanes.top() + 1}, theme);
+    if (!picks.shadow) return;
+    const auto box = viewport.boxOf(picks.shadow->key, picks.shadow->slice, frame);
+    if (!box || !box->intersects(lanes)) return;
+    painter.setPen(QPen(theme.text, 2));
+    painter.setBrush(Qt::NoBrush);
+    painter.save();
+    painter.setClipRect(lanes);
+    painter.drawRect(box->adjusted(-1, -1, 0, 1));
+    painter.restore();
+    const QRectF seen = box->intersected(lanes);
+    paintHover(painter, viewport.size(), *picks.shadow, *box, seen.center(), theme);
+}
+
 }  // namespace
 
 void paintOverlay(QPainter& painter, const TimelineViewport& viewport, const TimelineFrame* frame,
@@ -233,6 +251,7 @@ void paintOverlay(QPainter& painter, const TimelineViewport& viewport, const Tim
     paintChosen(painter, viewport, frame, picks, theme);
     paintMarks(painter, viewport, picks.marks, theme);
     painter.setClipping(false);
+    paintShadow(painter, viewport, frame, picks, theme);
     if (!pointer.at() || pointer.isHeld()) return;
     const QPointF at = *pointer.at();
     paintCursor(painter, viewport, at, theme);

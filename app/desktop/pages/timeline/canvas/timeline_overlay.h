@@ -20,6 +20,9 @@ struct TimelinePicks {
     std::optional<TimelineHit> chosen;  ///< clicked
     std::vector<LinkedSlice> links;     ///< of the chosen one
     std::optional<TimelineHit> hovered;
+    /// What another canvas points at: the moment here, and what is the same here.
+    std::optional<Timestamp> shadowTime;
+    std::optional<TimelineHit> shadow;
     Marks marks;          ///< by time
     QString highlighted;  ///< name of slices that stand out; empty: none
 };

@@ -35,7 +35,8 @@ void paintSteps(QPainter& painter, const TimelineViewport& viewport, const Theme
         const double x = std::round(lanes.left() + step.x) + 0.5;
         painter.setPen(theme.quietText);
         const double top = step.text.isEmpty() ? kRulerHeight - 8 : kMiddle + 2;
-        if (step.begins) painter.drawLine(QPointF(x, top), QPointF(x, kRulerHeight - 3));
+        const double bottom = viewport.stepLines() ? lanes.bottom() : kRulerHeight - 3;
+        if (step.begins) painter.drawLine(QPointF(x, top), QPointF(x, bottom));
         if (step.text.isEmpty()) continue;
         painter.setPen(theme.text);
         drawTabular(painter, QRectF(lanes.left() + step.textX, kMiddle + 1, 160, 16), Qt::AlignLeft,
@@ -129,7 +130,8 @@ void paintGrid(QPainter& painter, const TimelineViewport& viewport, const Theme&
 void paintRuler(QPainter& painter, const TimelineViewport& viewport, const Theme& theme) {
     const QRectF lanes = viewport.lanesArea();
     painter.save();
-    painter.setClipRect(QRectF(lanes.left(), 0, lanes.width(), kRulerHeight));
+    const double bottom = viewport.stepLines() ? lanes.bottom() : kRulerHeight;
+    painter.setClipRect(QRectF(lanes.left(), 0, lanes.width(), bottom));
     painter.setFont(rulerFont());
     painter.setPen(theme.quietText);
     for (const RulerTick& tick : ticksOf(viewport))

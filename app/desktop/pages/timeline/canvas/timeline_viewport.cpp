@@ -26,10 +26,15 @@ constexpr double kAxisWidth = 52;
 /// Rows further away than this many pages are not loaded.
 constexpr double kPagesAhead = 0.75;
 
-std::vector<StepMark> stepsOfFirstRank(const RecordingSummary& summary) {
+/// Of the first of `ranks`; where it has none, or none is named, of the first that has some.
+std::vector<StepMark> stepMarks(const RecordingSummary& summary, const std::vector<RankId>& ranks) {
     std::vector<StepMark> steps;
-    for (const StepFacts& step : summary.steps)
-        if (step.rank == summary.steps.front().rank) steps.push_back({step.step, step.range()});
+    const auto add = [&](RankId rank) {
+        for (const StepFacts& step : summary.steps)
+            if (step.rank == rank) steps.push_back({step.step, step.range()});
+    };
+    if (!ranks.empty()) add(ranks.front());
+    if (steps.empty() && !summary.steps.empty()) add(summary.steps.front().rank);
     return steps;
 }
 
@@ -41,13 +46,14 @@ void TimelineViewport::setRecording(const RecordingPtr& recording) {
     const bool same =
         recording && m_recording && recording->summary.run.id == m_recording->summary.run.id;
     m_recording = recording;
-    m_steps = recording ? stepsOfFirstRank(recording->summary) : std::vector<StepMark>{};
-    if (!same) m_origin.reset();
     if (!same) {
+        m_origin.reset();
+        m_bounds.reset();
         const bool nested = m_options.nested;
         m_options = recording ? firstOptions(recording->summary) : LaneLayoutOptions{};
         m_options.nested = nested;
     }
+    m_steps = recording ? stepMarks(recording->summary, m_options.ranks) : std::vector<StepMark>{};
     m_options.modelledLink = recording && !modelledLinkText(*recording).isEmpty();
     layOut();
     if (recording) setView(recording->bounds());
@@ -61,12 +67,37 @@ void TimelineViewport::setSize(QSizeF size) {
 }
 
 void TimelineViewport::setView(TimeRange view) {
-    if (m_recording) m_scale.range = keptWithin(view, m_recording->bounds());
+    if (m_recording) m_scale.range = keptWithin(view, bounds());
+}
+
+void TimelineViewport::setBounds(std::optional<TimeRange> bounds) {
+    m_bounds = bounds;
+    setView(view());
+}
+
+TimeRange TimelineViewport::bounds() const {
+    return m_bounds.value_or(m_recording ? m_recording->bounds() : TimeRange{});
+}
+
+void TimelineViewport::setLeastLabelWidth(int width) {
+    m_leastLabelWidth = width;
+    m_scale.width = std::max(1.0, lanesArea().width());
+}
+
+void TimelineViewport::takeOptions(const LaneLayoutOptions& options) {
+    LaneLayoutOptions taken = options;
+    // how deep lanes are, and whose link is a model, differs from run to run
+    taken.depths = m_options.depths;
+    taken.trackDepths = m_options.trackDepths;
+    taken.modelledLink = m_options.modelledLink;
+    m_options = std::move(taken);
+    layOut();
 }
 
 bool TimelineViewport::setRanks(const std::vector<RankId>& ranks) {
     if (m_options.ranks == ranks) return false;
     m_options.ranks = ranks;
+    if (m_recording) m_steps = stepMarks(m_recording->summary, ranks);
     layOut();
     return true;
 }
@@ -193,7 +224,7 @@ void TimelineViewport::fitLabels() {
 }
 
 QRectF TimelineViewport::lanesArea() const {
-    return QRectF(QPointF(), m_size).adjusted(m_labelWidth, kRulerHeight, 0, 0);
+    return QRectF(QPointF(), m_size).adjusted(labelWidth(), kRulerHeight, 0, 0);
 }
 
 QRectF TimelineViewport::scrollArea() const {

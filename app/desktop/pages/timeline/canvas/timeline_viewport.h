@@ -12,6 +12,7 @@
 #include <QPointF>
 #include <QRectF>
 #include <QSizeF>
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -25,7 +26,7 @@ enum class RulerTime {
     kStep,      ///< the begin of the step
 };
 
-/// A step as the ruler shows it: of the first rank; those of the others lie close by.
+/// A step as the ruler shows it: of the first rank in sight; those of others lie close by.
 struct StepMark {
     StepIndex step;
     TimeRange range;
@@ -47,8 +48,17 @@ public:
     void setSize(QSizeF size);
     /// Rows that scroll are this much higher.
     void setTop(int top) { m_top = top; }
-    /// As far as the recording goes.
+    /// Within its bounds.
     void setView(TimeRange view);
+    /// What the view stays within, also where the recording is shorter; nullopt: the recording.
+    void setBounds(std::optional<TimeRange> bounds);
+    /// Names take no less, so that canvases below each other have one axis.
+    void setLeastLabelWidth(int width);
+    /// Steps begin with a line down through the lanes.
+    void setStepLines(bool lines) { m_stepLines = lines; }
+    void setRulerTime(RulerTime time) { m_rulerTime = time; }
+    /// What another canvas was told of its lanes: folds, order, filter.
+    void takeOptions(const LaneLayoutOptions& options);
     /// False: they are the same.
     bool setRanks(const std::vector<RankId>& ranks);
     bool setRankOrder(const std::vector<RankId>& order);
@@ -73,7 +83,11 @@ public:
     [[nodiscard]] const TimeScale& scale() const { return m_scale; }
     [[nodiscard]] const LaneLayout& lanes() const { return m_layout; }
     [[nodiscard]] const LaneLayoutOptions& options() const { return m_options; }
-    [[nodiscard]] int labelWidth() const { return m_labelWidth; }
+    [[nodiscard]] TimeRange bounds() const;
+    [[nodiscard]] int labelWidth() const { return std::max(m_labelWidth, m_leastLabelWidth); }
+    /// What the names alone need.
+    [[nodiscard]] int fittedLabelWidth() const { return m_labelWidth; }
+    [[nodiscard]] bool stepLines() const { return m_stepLines; }
     [[nodiscard]] int top() const { return m_top; }
     [[nodiscard]] Timestamp origin() const { return m_origin.value_or(view().begin); }
     [[nodiscard]] const std::vector<StepMark>& steps() const { return m_steps; }
@@ -126,9 +140,11 @@ private:
     QSizeF m_size;
     std::vector<StepMark> m_steps;
     std::optional<Timestamp> m_origin;
+    std::optional<TimeRange> m_bounds;
     RulerTime m_rulerTime = RulerTime::kAbsolute;
+    bool m_stepLines = false;
     int m_top = 0;
-    int m_labelWidth;
+    int m_labelWidth, m_leastLabelWidth = 0;
 };
 
 }  // namespace shardscope::desktop
