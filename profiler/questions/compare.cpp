@@ -181,19 +181,20 @@ void addVerdict(const std::vector<RunFigure>& first, const std::vector<RunFigure
 }
 
 /// What all baselines leave to rest on.
-analysis::Grounds groundsOf(const std::vector<Side>& baselines, const Side& run) {
+analysis::Grounds groundsOf(const std::vector<Side>& baselines, const Side& run,
+                            const analysis::SideNames& names) {
     analysis::Grounds grounds;
     for (const Side& baseline : baselines)
         grounds += analysis::groundsOf({&baseline.summary, baseline.report.cores},
-                                       {&run.summary, run.report.cores});
+                                       {&run.summary, run.report.cores}, names);
     return grounds;
 }
 
-Result<void> checkComparable(const std::vector<Side>& baselines, const Side& run, bool anyway,
-                             Answer& answer) {
+Result<void> checkComparable(const std::vector<Side>& baselines, const Side& run,
+                             const CompareOptions& options, Answer& answer) {
     for (const Side& baseline : baselines) {
-        const auto found = analysis::comparabilityOf(baseline.summary, run.summary);
-        if (!found.refusals.empty() && !anyway)
+        const auto found = analysis::comparabilityOf(baseline.summary, run.summary, options.names);
+        if (!found.refusals.empty() && !options.anyway)
             return failure(ErrorCode::kUsage, fmt::format("these recordings cannot be compared: {} "
                                                           "Use --anyway to see the figures anyway",
                                                           fmt::join(found.refusals, " ")));
@@ -260,9 +261,9 @@ Result<Compared> compareRecordings(const std::vector<storage::RecordingReader*>&
     Compared compared;
     compared.answer.question = "compare";
     const auto first = together(baselines);
-    if (auto able = checkComparable(baselines, run, options.anyway, compared.answer); !able)
+    if (auto able = checkComparable(baselines, run, options, compared.answer); !able)
         return failure(able);
-    const analysis::Grounds grounds = groundsOf(baselines, run);
+    const analysis::Grounds grounds = groundsOf(baselines, run, options.names);
     addVerdict(first, run.figures, grounds, compared.answer);
     addFigures(first, run.figures, grounds, compared);
     if (!isOwnRun(run) && std::none_of(baselines.begin(), baselines.end(), isOwnRun))

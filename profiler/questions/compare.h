@@ -3,6 +3,7 @@
 #pragma once
 
 #include "profiler/analysis/compare/difference.h"
+#include "profiler/analysis/compare/grounds.h"
 #include "profiler/analysis/compare/run_figures.h"
 #include "profiler/analysis/report/report.h"
 #include "profiler/analysis/steps/training_health.h"
@@ -21,6 +22,7 @@ struct CompareOptions {
     bool anyway = false;  ///< also what is of different work
     std::vector<analysis::GateRule> rules;
     Selection selection = {};  ///< of each of them
+    analysis::SideNames names = {};
 };
 
 /// One of them, as far as it is compared.

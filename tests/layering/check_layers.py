@@ -156,6 +156,8 @@ def violations(root):
 
 # Of app/desktop/pages: no page itself, but what several have.
 SHARED_BY_PAGES = ["run_fields"]
+# Parts of a page that others show too: lanes over time, of the Timeline.
+PARTS_OF_PAGES = ["app/desktop/pages/timeline/" + part for part in ("canvas", "timeline_query.h")]
 
 
 def misplaced(files):
@@ -172,7 +174,8 @@ def misplaced(files):
             if include and own and within(include[1], [f for f in FORMATS if f != own]):
                 yield f"{path}:{number}: the format of {own} may not include {include[1]}"
             page, other = page_of(path), page_of(include[1]) if include else None
-            if page and other and page != other and other not in SHARED_BY_PAGES:
+            shared = other in SHARED_BY_PAGES or (include and within(include[1], PARTS_OF_PAGES))
+            if page and other and page != other and not shared:
                 yield f"{path}:{number}: the page {page} may not include {include[1]}"
             for what, pattern, folders in ONLY_IN:
                 if re.search(pattern, line) and not within(path, folders):

@@ -91,7 +91,8 @@ void addCommands(const run::ProgramRun& first, const run::ProgramRun& second,
 }
 
 /// Of runs of our own, or of two programs: what a trace says of its run has other names.
-void addOptions(const RunFacts& first, const RunFacts& second, Comparability& found) {
+void addOptions(const RunFacts& first, const RunFacts& second, const SideNames& names,
+                Comparability& found) {
     const bool one = run::parseRunConfigJson(first.configJson).has_value();
     const bool other = run::parseRunConfigJson(second.configJson).has_value();
     const auto program = run::parseProgramJson(first.configJson);
@@ -99,14 +100,14 @@ void addOptions(const RunFacts& first, const RunFacts& second, Comparability& fo
     if (program && otherProgram) return addCommands(*program, *otherProgram, found);
     if (one != other)
         found.warnings.push_back(fmt::format(
-            "How the {} run was set up is unknown: it is {}.", one ? "second" : "first",
+            "How {} was set up is unknown: it is {}.", one ? names.second : names.first,
             sourceOf(one ? second : first) == RecordingSource::kProgram ? "a run of another program"
                                                                         : "imported"));
     if (!one || !other) return;
     const auto options = optionsThatDiffer(first, second);
     if (options.empty()) return;
     found.warnings.push_back(
-        fmt::format("Options differ (first / second): {}.", listText(options)));
+        fmt::format("Options differ ({} / {}): {}.", names.first, names.second, listText(options)));
 }
 
 bool hasSteps(const RecordingSummary& summary) {
@@ -140,13 +141,12 @@ std::string otherWork(const RunFacts& first, const RunFacts& other,
 }
 
 void addRefusals(const RecordingSummary& first, const RecordingSummary& second,
-                 Comparability& found) {
+                 const SideNames& names, Comparability& found) {
     if (!hasSteps(first) || !hasSteps(second))
         found.refusals.push_back(fmt::format(
-            "The {} recording has no steps, so there is nothing of the same kind to compare.",
-            hasSteps(first) ? "second" : "first"));
-    if (auto sentence =
-            otherWork(first.run, second.run, {"the first recording", "the second recording"});
+            "The recording of {} has no steps, so there is nothing of the same kind to compare.",
+            hasSteps(first) ? names.second : names.first));
+    if (auto sentence = otherWork(first.run, second.run, {names.first, names.second});
         !sentence.empty()) {
         found.refusals.push_back(std::move(sentence));
         return;
@@ -227,9 +227,10 @@ Comparability scalingComparabilityOf(const RecordingSummary& first, const Record
     return found;
 }
 
-Comparability comparabilityOf(const RecordingSummary& first, const RecordingSummary& second) {
+Comparability comparabilityOf(const RecordingSummary& first, const RecordingSummary& second,
+                              const SideNames& names) {
     Comparability found;
-    addRefusals(first, second, found);
+    addRefusals(first, second, names, found);
     const auto warn = [&](const char* what, const std::string& a, const std::string& b) {
         if (a != b)
             found.warnings.push_back(fmt::format("{} differ: {} / {}.", what,
@@ -239,7 +240,7 @@ Comparability comparabilityOf(const RecordingSummary& first, const RecordingSumm
     if (first.run.worldSize != second.run.worldSize)
         warn("Numbers of ranks", std::to_string(first.run.worldSize),
              std::to_string(second.run.worldSize));
-    addOptions(first.run, second.run, found);
+    addOptions(first.run, second.run, names, found);
     warn("Devices", devicesOf(first), devicesOf(second));
     warn("Programs", first.run.product, second.run.product);
     for (const std::string& sentence : groundsOf({&first, {}}, {&second, {}}).sentences)
@@ -251,10 +252,11 @@ Comparability comparabilityOf(const RecordingSummary& first, const RecordingSumm
             "One of them lacks detail of some steps; what is compared is of those that have it.");
     if (!first.complete || !second.complete)
         found.warnings.push_back(
-            fmt::format("The {} recording was not finalised; its last steps may be missing.",
-                        !first.complete && !second.complete ? "first and the second"
-                        : first.complete                    ? "second"
-                                                            : "first"));
+            !first.complete && !second.complete
+                ? std::string("Neither recording was finalised; their last steps may be missing.")
+                : fmt::format(
+                      "The recording of {} was not finalised; its last steps may be missing.",
+                      first.complete ? names.second : names.first));
     return found;
 }
 

@@ -1,6 +1,7 @@
 // Whether two recordings can be compared, and what is to be kept in mind if they are.
 #pragma once
 
+#include "profiler/analysis/compare/grounds.h"
 #include "storage/model/recording.h"
 
 #include <string>
@@ -14,10 +15,10 @@ struct Comparability {
     std::vector<std::string> warnings;  ///< sentences: what else differs
 };
 
-/// Models, options, devices, capture, versions. `first` and `second` are what the recordings are
-/// called in sentences.
+/// Models, options, devices, capture, versions.
 [[nodiscard]] Comparability comparabilityOf(const RecordingSummary& first,
-                                            const RecordingSummary& second);
+                                            const RecordingSummary& second,
+                                            const SideNames& names = {});
 
 /// Of recordings with different numbers of ranks, which are to be of the same model, precision and
 /// devices. How many ranks and how large their batches may differ; what else does is said. `name`

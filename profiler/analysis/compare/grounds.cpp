@@ -79,30 +79,30 @@ void addFacts(const RecordingSummary& first, const RecordingSummary& second, Gro
         grounds.sentences.push_back(fmt::format("Machines differ: {}.", fmt::join(machine, ", ")));
 }
 
-std::string takenText(const CoreUse& first, const CoreUse& second) {
+std::string takenText(const CoreUse& first, const CoreUse& second, const SideNames& names) {
     const auto text = [](const CoreUse& use) {
         return use.known() ? fmt::format("{:.0f} %", 100 * use.takenOfSteps())
                            : std::string("an unknown part");
     };
-    return fmt::format(
-        "cores were taken for {} of the first run's step time and {} of the second's", text(first),
-        text(second));
+    return fmt::format("cores were taken for {} of the step time of {} and {} of that of {}",
+                       text(first), names.first, text(second), names.second);
 }
 
-void addCores(const CoreUse& first, const CoreUse& second, Grounds& grounds) {
+void addCores(const CoreUse& first, const CoreUse& second, const SideNames& names,
+              Grounds& grounds) {
     const double most = std::max(first.takenOfSteps(), second.takenOfSteps());
     if (most < kFewTaken || grounds.time == TimeBasis::kNone) return;
     const bool known = first.known() && second.known();
     grounds.time = known && most < kManyTaken ? TimeBasis::kRunning : TimeBasis::kNone;
-    grounds.timeReason = takenText(first, second);
+    grounds.timeReason = takenText(first, second, names);
 }
 
 }  // namespace
 
-Grounds groundsOf(const RunMachine& first, const RunMachine& second) {
+Grounds groundsOf(const RunMachine& first, const RunMachine& second, const SideNames& names) {
     Grounds grounds;
     addFacts(*first.summary, *second.summary, grounds);
-    addCores(first.cores, second.cores, grounds);
+    addCores(first.cores, second.cores, names, grounds);
     return grounds;
 }
 

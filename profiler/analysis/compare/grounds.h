@@ -37,10 +37,16 @@ struct Grounds {
     Grounds& operator+=(const Grounds& other);
 };
 
+/// What two runs are called in sentences, where they do not begin one.
+struct SideNames {
+    std::string first = "the first run", second = "the second run";
+};
+
 struct RunMachine {
     const RecordingSummary* summary = nullptr;
     CoreUse cores;
 };
-[[nodiscard]] Grounds groundsOf(const RunMachine& first, const RunMachine& second);
+[[nodiscard]] Grounds groundsOf(const RunMachine& first, const RunMachine& second,
+                                const SideNames& names = {});
 
 }  // namespace shardscope::analysis

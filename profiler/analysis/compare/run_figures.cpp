@@ -188,16 +188,30 @@ std::vector<RunFigure> runFigures(const RecordingSummary& summary,
     return figures;
 }
 
+namespace {
+
+struct FigureTitle {
+    std::string_view key, title, brief;
+};
+constexpr FigureTitle kTitles[] = {
+    {"step.time_ns", "step time", "step time"},
+    {"throughput.tokens_per_s", "throughput", "throughput"},
+    {"communication.time_ns", "communication", "communication"},
+    {"communication.exposed_ns", "exposed communication", "exposed comm."},
+    {"loss.last_quarter", "loss, last quarter of the steps", "last losses"},
+    {"memory.peak_bytes", "peak memory", "peak memory"}};
+
+}  // namespace
+
+std::string briefFigureTitle(std::string_view key) {
+    for (const FigureTitle& each : kTitles)
+        if (key == each.key) return std::string(each.brief);
+    return figureTitle(key);
+}
+
 std::string figureTitle(std::string_view key) {
-    constexpr std::pair<std::string_view, std::string_view> kTitles[] = {
-        {"step.time_ns", "step time"},
-        {"throughput.tokens_per_s", "throughput"},
-        {"communication.time_ns", "communication"},
-        {"communication.exposed_ns", "communication, exposed"},
-        {"loss.last_quarter", "loss, last quarter of the steps"},
-        {"memory.peak_bytes", "peak memory"}};
-    for (const auto& [known, title] : kTitles)
-        if (key == known) return std::string(title);
+    for (const FigureTitle& each : kTitles)
+        if (key == each.key) return std::string(each.title);
     constexpr std::string_view kLedger = "ledger.", kMemory = "memory.", kBytes = "_bytes";
     if (key.starts_with(kLedger)) {
         const std::string_view part = key.substr(kLedger.size());

@@ -36,6 +36,8 @@ struct RunFigure {
 /// What people call the figure of a key: "step time", "ledger: waiting for the slowest"; a key that
 /// is not known is its own.
 [[nodiscard]] std::string figureTitle(std::string_view key);
+/// The same where there is little room: "exposed comm."
+[[nodiscard]] std::string briefFigureTitle(std::string_view key);
 
 /// By key; null: there is none.
 [[nodiscard]] const RunFigure* findFigure(const std::vector<RunFigure>& figures,

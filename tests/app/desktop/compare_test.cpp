@@ -3,6 +3,7 @@
 
 #include "app/desktop/pages/compare/compare_page.h"
 #include "app/desktop/widgets/pictures/stacked_bars.h"
+#include "profiler/analysis/compare/run_figures.h"
 #include "storage/recording/read/recording_reader.h"
 #include "tests/app/desktop/small_trace.h"
 #include "tests/app/desktop/window_fixture.h"
@@ -40,6 +41,13 @@ protected:
         QTest::qWait(1);
         ASSERT_TRUE(QTest::qWaitFor([this] { return !page().isReading(); }, 20'000));
     }
+    /// Of one step of each.
+    [[nodiscard]] QList<QSpinBox*> stepBoxes() {
+        QList<QSpinBox*> boxes;
+        for (auto* each : page().findChildren<QSpinBox*>())
+            if (each->accessibleName().startsWith(u"Step of"_s)) boxes << each;
+        return boxes;
+    }
     [[nodiscard]] QPushButton* button(const QString& text) {
         for (auto* each : page().findChildren<QPushButton*>())
             if (each->text() == text && each->isVisible()) return each;
@@ -57,6 +65,7 @@ questions::Compared asked(const QString& first, const QString& second) {
     auto b = storage::openRecording(second.toStdString()).value();
     questions::CompareOptions options;
     options.anyway = true;
+    options.names = sideNames(2);
     return questions::compareRecordings({a.get(), b.get()}, options).value();
 }
 
@@ -84,8 +93,30 @@ TEST_F(CompareTest, ShowsTheFiguresOfTheCommandLine) {
     EXPECT_TRUE(page().frame().headline().contains(cards.front().value.joined()))
         << page().frame().headline().toStdString();
     EXPECT_FALSE(page().findChild<MirroredBars*>()->bars().empty());
-    EXPECT_EQ(page().findChildren<QSpinBox*>().size(), 2);
+    EXPECT_EQ(stepBoxes().size(), 2);
     keepPicture(u"compare"_s);
+}
+
+TEST_F(CompareTest, CallsTheRunsByTheirLettersEverywhere) {
+    openSample();
+    comparedWith(other(u"other.sscope"_s, {.blocks = 6, .evaluateEvery = 0, .finalise = false}));
+    ASSERT_TRUE(page().comparison());
+    EXPECT_TRUE(says(u"The recording of B was not finalised"_s));
+    for (const auto& [key, table] : page().comparison()->tables)
+        for (const TableColumn& column : table.columns)
+            for (const QString& word : {u"first"_s, u"second"_s, u"count"_s, u"spread"_s})
+                EXPECT_NE(column.title, word) << key;
+    for (const auto* label : page().findChildren<QLabel*>())
+        EXPECT_FALSE(label->text().contains(u"the first run"_s)) << label->text().toStdString();
+}
+
+TEST_F(CompareTest, CardsHaveTheTitlesOfTheFigures) {
+    openSample();
+    comparedWith(other(u"other.sscope"_s));
+    ASSERT_TRUE(page().comparison());
+    for (const CompareCard& card : compareCards(page().comparison()->figures))
+        EXPECT_EQ(card.title.toLower().toStdString(),
+                  analysis::figureTitle(card.key.toStdString()));
 }
 
 TEST_F(CompareTest, SwapsBaselineAndRun) {
@@ -177,7 +208,7 @@ TEST_F(CompareTest, FollowsTheSelectionInBoth) {
 TEST_F(CompareTest, OneStepOfEachBeginsAtTheSamePlace) {
     openSample();
     comparedWith(other(u"other.sscope"_s));
-    auto boxes = page().findChildren<QSpinBox*>();
+    auto boxes = stepBoxes();
     ASSERT_EQ(boxes.size(), 2);
     EXPECT_EQ(boxes[0]->value(), medianStep(*page().comparison(), 0)->value);
     boxes[0]->setValue(3);

@@ -4,7 +4,6 @@
 #include "app/desktop/pages/compare/compare_page.h"
 #include "app/desktop/pages/compare/stack_panel.h"
 #include "app/desktop/pages/compare/step_timelines.h"
-#include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/widgets/card.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
@@ -89,7 +88,7 @@ QWidget* ComparePage::buildFull(QWidget* parent) {
     ledger->addWidget(m_ledger);
     layout->addWidget(m_ledgerBlock);
     addSteps(*layout);
-    m_timelines = new StepTimelines(readNested(m_settings), full);
+    m_timelines = new StepTimelines(full);
     connect(m_timelines, &StepTimelines::hoverChanged, this, &RecordingPage::hoverChanged);
     layout->addWidget(m_timelines);
     m_stackPanel = new StackPanel(full);

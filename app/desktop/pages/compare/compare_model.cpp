@@ -1,5 +1,6 @@
 #include "app/desktop/pages/compare/compare_model.h"
 
+#include "profiler/analysis/compare/run_figures.h"
 #include "profiler/analysis/steps/ledger.h"
 #include "profiler/questions/answer/cells.h"
 
@@ -24,23 +25,20 @@ constexpr const char* kStepTime = "step.time_ns";
 
 struct KnownFigure {
     const char* key;
-    const char* title;
-    const char* briefTitle;  ///< where the title does not fit
     const char* definition;
 };
 constexpr std::array kCards{
-    KnownFigure{kStepTime, "Step time", "Step time",
+    KnownFigure{kStepTime,
                 "From the first rank's beginning to the last one's end; median over the steps."},
-    KnownFigure{"throughput.tokens_per_s", "Throughput", "Throughput",
+    KnownFigure{"throughput.tokens_per_s",
                 "Tokens of a step of all ranks over its time; median over the steps."},
-    KnownFigure{"communication.exposed_ns", "Exposed communication", "Exposed comm.",
+    KnownFigure{"communication.exposed_ns",
                 "Collective time per step that no compute of the rank hides, mean over the "
                 "ranks; median over the steps."},
-    KnownFigure{"communication.time_ns", "Communication", "Communication",
+    KnownFigure{"communication.time_ns",
                 "Union of the collectives per step, mean over the ranks; median over the steps."},
-    KnownFigure{"memory.peak_bytes", "Peak memory", "Peak memory",
-                "Most bytes alive at once on the rank that needs most."},
-    KnownFigure{"loss.last_quarter", "Loss, last quarter", "Last losses",
+    KnownFigure{"memory.peak_bytes", "Most bytes alive at once on the rank that needs most."},
+    KnownFigure{"loss.last_quarter",
                 "Median of the losses of the last quarter of the steps, in nats."}};
 constexpr const char* kSource =
     "\nWarm-up and steps with validation are left out. The interval is the middle 99.7 % of a "
@@ -94,12 +92,18 @@ QString groundsText(const Difference& difference) {
         formatSignedPercent(difference.judged->high), fromUtf8(difference.reason));
 }
 
+QString capital(const std::string& words) {
+    QString text = fromUtf8(words);
+    text[0] = text[0].toUpper();
+    return text;
+}
+
 CompareCard cardOf(const KnownFigure& known, const ComparedFigure& figure) {
     const Difference& difference = figure.difference;
     CompareCard card;
     card.key = QString::fromLatin1(known.key);
-    card.title = QString::fromLatin1(known.title);
-    card.briefTitle = QString::fromLatin1(known.briefTitle);
+    card.title = capital(analysis::figureTitle(known.key));
+    card.briefTitle = capital(analysis::briefFigureTitle(known.key));
     card.value = apart(textOf(figure, difference.second));
     card.before = textOf(figure, difference.first);
     // a number stays with its unit where the line breaks

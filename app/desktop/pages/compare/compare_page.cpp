@@ -69,21 +69,20 @@ PageEntry ComparePage::entry() {
 }
 
 ComparePage::ComparePage(PageContext& context, QWidget* parent)
-    : RecordingPage(context, parent),
-      m_loader(context.loader),
-      m_files(context.compared),
-      m_settings(context.settingsFile) {
+    : RecordingPage(context, parent), m_loader(context.loader), m_files(context.compared) {
     setAcceptDrops(true);
-    setUp(buildContent(), entry().icon, tr("What changed, and is it more than noise?"),
-          tr("Open a recording or start a run: this page then compares it with another one, "
-             "figure by figure, with a verdict."),
-          {{0, 0, 0.5, 0.05},
-           {0, 0.09, 0.32, 0.14},
-           {0.34, 0.09, 0.32, 0.14},
-           {0.68, 0.09, 0.32, 0.14},
-           {0, 0.28, 1, 0.3},
-           {0, 0.62, 1, 0.36}},
-          true);
+    setUp(
+        buildContent(), entry().icon, tr("Which of two runs is faster, and by what?"),
+        tr("Open a recording, then choose another: figures, steps and stacks of both stand beside "
+           "each other, with a verdict. Or choose both on Start: Compare two recordings, or "
+           "Ctrl+click rows of its list."),
+        {{0, 0, 0.5, 0.05},
+         {0, 0.09, 0.32, 0.14},
+         {0.34, 0.09, 0.32, 0.14},
+         {0.68, 0.09, 0.32, 0.14},
+         {0, 0.28, 1, 0.3},
+         {0, 0.62, 1, 0.36}},
+        true);
     buildControls();
     const auto forget = [this] {
         m_readers.forget(kComparison);

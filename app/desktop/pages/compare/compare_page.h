@@ -88,7 +88,6 @@ private:
 
     RecordingLoader& m_loader;
     ComparedFiles& m_files;
-    QString m_settings;  ///< file of them; empty: nothing is kept
     OtherRecordings m_readers{"compare"};
 
     QString m_judged;  ///< file of the run that is judged; empty: the last of the others

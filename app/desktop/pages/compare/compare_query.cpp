@@ -25,11 +25,16 @@ void add(const std::vector<std::string>& more, std::vector<std::string>& sentenc
             sentences.push_back(each);
 }
 
+QString baselineName(std::size_t recordings) {
+    return recordings == 2 ? letterOf(0) : QObject::tr("baselines");
+}
+
 /// Of all baselines, as the question says it.
 analysis::Comparability comparability(const std::vector<RecordingSummary>& summaries) {
     analysis::Comparability all;
     for (std::size_t i = 0; i + 1 < summaries.size(); ++i) {
-        const auto one = analysis::comparabilityOf(summaries[i], summaries.back());
+        const auto one =
+            analysis::comparabilityOf(summaries[i], summaries.back(), sideNames(summaries.size()));
         add(one.refusals, all.refusals);
         add(one.warnings, all.warnings);
     }
@@ -46,20 +51,27 @@ QStringList namesOf(const std::vector<RecordingSummary>& summaries, const QStrin
     return all.isEmpty() ? files : all;
 }
 
-/// In people's words and the letters of the recordings; the key of a gate's rule on hover.
-void nameFigures(std::size_t recordings, AnswerTable& table) {
-    const QString before = recordings == 2 ? letterOf(0) : QObject::tr("baselines");
-    const QString after = letterOf(recordings - 1);
-    int spreads = 0;
-    std::size_t unit = table.columns.size();
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-        QString& title = table.columns[i].title;
-        if (title == QObject::tr("first")) title = before;
-        if (title == QObject::tr("second")) title = after;
-        if (title == QObject::tr("spread"))
-            title = QObject::tr("spread of %1").arg(spreads++ == 0 ? before : after);
-        if (title == QObject::tr("unit")) unit = i;
+/// Columns by the letters of the recordings: "first" and "second", and those whose title both
+/// have, as "count".
+void nameSides(std::size_t recordings, AnswerTable& table) {
+    const QString before = baselineName(recordings), after = letterOf(recordings - 1);
+    std::map<QString, int> titles;
+    for (const TableColumn& column : table.columns) ++titles[column.title];
+    std::map<QString, int> seen;
+    for (TableColumn& column : table.columns) {
+        const QString title = column.title;
+        if (title == QObject::tr("first")) column.title = before;
+        if (title == QObject::tr("second")) column.title = after;
+        if (titles[title] == 2)
+            column.title = QObject::tr("%1 of %2").arg(title, seen[title]++ == 0 ? before : after);
     }
+}
+
+/// In people's words; the key of a gate's rule on hover.
+void nameFigures(AnswerTable& table) {
+    std::size_t unit = table.columns.size();
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+        if (table.columns[i].title == QObject::tr("unit")) unit = i;
     for (auto& row : table.rows) {
         row.front().tip = row.front().text;
         row.front().text = fromUtf8(analysis::figureTitle(row.front().text.toStdString()));
@@ -72,6 +84,11 @@ void nameFigures(std::size_t recordings, AnswerTable& table) {
 }
 
 }  // namespace
+
+analysis::SideNames sideNames(std::size_t recordings) {
+    return {recordings == 2 ? letterOf(0).toStdString() : "a baseline",
+            letterOf(recordings - 1).toStdString()};
+}
 
 Result<ComparisonPtr> readComparison(const OtherRecordings::Readers& readers,
                                      const CompareQuery& query) {
@@ -93,8 +110,8 @@ Result<ComparisonPtr> readComparison(const OtherRecordings::Readers& readers,
                                     {}});
     if (made->refused) return ComparisonPtr(std::move(made));
     summaries.clear();
-    auto compared =
-        questions::compareRecordings(readers, {true, {}, askedSelection(query.selection)});
+    auto compared = questions::compareRecordings(
+        readers, {true, {}, askedSelection(query.selection), sideNames(readers.size())});
     if (!compared) return failure(compared);
     const auto& sides = compared->sides;
     for (std::size_t i = 0; i < sides.size(); ++i)
@@ -108,7 +125,8 @@ Result<ComparisonPtr> readComparison(const OtherRecordings::Readers& readers,
             made->tables.emplace(table.key, answerTable(table));
     for (TableColumn& column : made->tables.at("figures").columns)
         if (column.numeric) column.minimumWidth = std::max(column.minimumWidth, kRateWidth);
-    nameFigures(made->recordings.size(), made->tables.at("figures"));
+    for (auto& [key, table] : made->tables) nameSides(made->recordings.size(), table);
+    nameFigures(made->tables.at("figures"));
     return ComparisonPtr(std::move(made));
 }
 

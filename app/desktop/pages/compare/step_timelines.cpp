@@ -37,12 +37,12 @@ TimeRange moved(TimeRange range, Duration by) {
 
 }  // namespace
 
-StepTimelines::StepTimelines(bool nested, QWidget* parent) : QWidget(parent) {
+StepTimelines::StepTimelines(QWidget* parent) : QWidget(parent) {
     auto* layout = plainLayout(this);
     layout->addWidget(sectionLabel(tr("Steps of both, on one time axis"), this));
     buildControls();
     layout->addWidget(m_controls);
-    m_full = buildCanvases(nested);
+    m_full = buildCanvases();
     layout->addWidget(m_full);
     m_note = quietLabel({}, this);
     layout->addWidget(m_note);
@@ -87,12 +87,12 @@ void StepTimelines::buildControls() {
     layout->addStretch();
 }
 
-QWidget* StepTimelines::buildCanvases(bool nested) {
+QWidget* StepTimelines::buildCanvases() {
     auto* full = new QWidget(this);
     auto* layout = plainLayout(full, 0);
     for (TimelineCanvas*& canvas : m_canvases) {
         canvas = new TimelineCanvas(full);
-        canvas->setNested(nested);
+        canvas->setNested(true);
         canvas->setFixedHeight(kLeastHeight);
     }
     m_bridge = new StepBridge(full);
@@ -217,19 +217,17 @@ void StepTimelines::take(const Runs& runs) {
 }
 
 RankId StepTimelines::rank() const {
-    return RankId{m_ranks->currentData().toInt()};
+    return RankId{m_ranks->currentData().value<decltype(RankId::value)>()};
 }
 
 void StepTimelines::presentRanks() {
     const auto ranks = ranksOfBoth(m_runs[0]->summary, m_runs[1]->summary);
     if (ranks.empty()) return say(tr("They have no rank in common."));
-    const int before = m_shown.rank ? m_shown.rank->value
-                       : m_match    ? m_ranks->currentData().toInt()
-                                    : ranks.front().value;
+    const RankId before = m_shown.rank ? *m_shown.rank : m_match ? rank() : ranks.front();
     const QSignalBlocker quiet(m_ranks);
     m_ranks->clear();
     for (const RankId each : ranks) m_ranks->addItem(tr("Rank %1").arg(each.value), each.value);
-    m_ranks->setCurrentIndex(std::max(0, m_ranks->findData(before)));
+    m_ranks->setCurrentIndex(std::max(0, m_ranks->findData(before.value)));
     m_ranks->setEnabled(ranks.size() > 1);
     presentSteps();
 }

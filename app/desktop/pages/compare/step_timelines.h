@@ -39,7 +39,7 @@ class StepTimelines : public QWidget {
     Q_OBJECT
 
 public:
-    explicit StepTimelines(bool nested, QWidget* parent = nullptr);
+    explicit StepTimelines(QWidget* parent = nullptr);
     void setImportFolder(const QString& folder) { m_readers.setImportFolder(folder); }
     /// Reads them; steps and rank stay while the same runs are shown, unless others are asked for.
     void show(const TimelinePair& pair);
@@ -62,7 +62,7 @@ private:
     using Runs = std::array<RecordingPtr, 2>;
 
     void buildControls();
-    QWidget* buildCanvases(bool nested);
+    QWidget* buildCanvases();
     void connectCanvas(std::size_t side);
     template <class Work, class Use>
     void ask(int kind, const QStringList& files, Work work, Use use);

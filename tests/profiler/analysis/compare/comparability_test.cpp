@@ -54,7 +54,7 @@ TEST(Comparability, RefusesOtherModelsAndRunsWithoutSteps) {
     other = runOf({});
     other.steps.clear();
     EXPECT_THAT(comparabilityOf(runOf({}), other).refusals,
-                ElementsAre(HasSubstr("second recording has no steps")));
+                ElementsAre(HasSubstr("recording of the second run has no steps")));
 }
 
 TEST(Comparability, RefusesWhereOnlyOneTrained) {
@@ -64,7 +64,7 @@ TEST(Comparability, RefusesWhereOnlyOneTrained) {
     measuring.measureNorms = "64x32";
     const auto found = comparabilityOf(runOf({}), runOf(measuring));
     EXPECT_THAT(found.refusals,
-                ElementsAre("Not both trained: the second recording measured norms of 64x32."));
+                ElementsAre("Not both trained: the second run measured norms of 64x32."));
     EXPECT_THAT(scalingComparabilityOf(runOf(measuring), runOf({}), "recording 2").refusals,
                 ElementsAre(HasSubstr("recording 1 measured norms")));
     EXPECT_THAT(comparabilityOf(runOf(measuring), runOf(measuring)).refusals, IsEmpty());

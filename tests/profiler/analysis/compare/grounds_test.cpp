@@ -47,7 +47,7 @@ TEST(Grounds, AreThoseOfTheRunThatLackedMoreCores) {
     const Grounds none = groundsFor(0.49, 0.73);
     EXPECT_EQ(none.time, TimeBasis::kNone);
     EXPECT_TRUE(none.memory);
-    EXPECT_THAT(none.timeReason, HasSubstr("49 % of the first run's step time and 73 %"));
+    EXPECT_THAT(none.timeReason, HasSubstr("49 % of the step time of the first run and 73 %"));
 }
 
 TEST(Grounds, AreNoneWhereOneRunLackedCoresAndNothingIsKnownOfTheOther) {
@@ -56,7 +56,7 @@ TEST(Grounds, AreNoneWhereOneRunLackedCoresAndNothingIsKnownOfTheOther) {
     EXPECT_EQ(groundsOf({&run, {}}, {&run, without(0.01)}).time, TimeBasis::kAsRecorded);
     const Grounds none = groundsOf({&run, {}}, {&run, without(0.1)});
     EXPECT_EQ(none.time, TimeBasis::kNone);
-    EXPECT_THAT(none.timeReason, HasSubstr("an unknown part of the first run's"));
+    EXPECT_THAT(none.timeReason, HasSubstr("an unknown part of the step time of the first run"));
 }
 
 TEST(Grounds, AreWholeOnDevicesWhichGoOnMeanwhile) {

@@ -57,7 +57,7 @@ public:
     /// Steps begin with a line down through the lanes.
     void setStepLines(bool lines) { m_stepLines = lines; }
     void setRulerTime(RulerTime time) { m_rulerTime = time; }
-    /// What another canvas was told of its lanes: folds, order, filter.
+    /// Folds, order and filter of another canvas.
     void takeOptions(const LaneLayoutOptions& options);
     /// False: they are the same.
     bool setRanks(const std::vector<RankId>& ranks);
