@@ -3,6 +3,7 @@
 #include "app/desktop/models/curves.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/recording_texts.h"
+#include "engine/run/theory/model_theory.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
@@ -346,6 +347,20 @@ QString trainingSubline(const SelectedPart& part) {
         parts << u"Loss, learning rate and gradient norm are of all ranks; speed is of those "
                  u"selected."_s;
     return parts.join(u' ');
+}
+
+QString variantName(const QString& word) {
+    for (const theory::FlopsVariantWords& each : wordsOf(theory::FlopsVariant{}))
+        if (word == QLatin1StringView(each.word)) return QString::fromLatin1(each.name);
+    return word;
+}
+
+QString variantTip(const QString& word) {
+    for (const theory::FlopsVariantWords& each : wordsOf(theory::FlopsVariant{}))
+        if (word == QLatin1StringView(each.word))
+            return u"%1: %2. Source: %3"_s.arg(word, QString::fromLatin1(each.definition),
+                                               QString::fromUtf8(each.source));
+    return {};
 }
 
 }  // namespace shardscope::desktop

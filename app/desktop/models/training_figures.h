@@ -83,4 +83,9 @@ struct TargetRow {
                                        const Selection& selection = {});
 [[nodiscard]] QString trainingSubline(const SelectedPart& part);
 
+/// "PaLM" of "palm", a way to count FLOPs as the command line calls it; others as they are.
+[[nodiscard]] QString variantName(const QString& word);
+/// What it counts, and its source.
+[[nodiscard]] QString variantTip(const QString& word);
+
 }  // namespace shardscope::desktop

@@ -54,23 +54,27 @@ enum class FlopsVariant : std::uint8_t {
 struct FlopsVariantWords {
     FlopsVariant value;
     const char* word;
+    const char* name;  ///< what people call it
     const char* definition;
     const char* source;
 };
 constexpr auto wordsOf(FlopsVariant) {
     return wordList<FlopsVariantWords>(
-        {{FlopsVariant::kSixN, "6N", "6 a parameter", "Kaplan et al., arXiv 2001.08361"},
-         {FlopsVariant::kPalm, "palm", "6N + 12 L C T: attention in full",
+        {{FlopsVariant::kSixN, "6N", "6N", "6 a parameter", "Kaplan et al., arXiv 2001.08361"},
+         {FlopsVariant::kPalm, "palm", "PaLM", "6N + 12 L C T: attention in full",
           "Chowdhery et al., arXiv 2204.02311, appendix B"},
-         {FlopsVariant::kNanoGpt, "nanogpt", "palm without the position table", "nanoGPT"},
-         {FlopsVariant::kFoundry, "foundry", "as palm", "llm-foundry"},
-         {FlopsVariant::kTitan, "titan", "palm without tables that multiply nothing", "torchtitan"},
-         {FlopsVariant::kLlmc, "llmc", "6N + 6 L C T: half of attention", "llm.c"},
-         {FlopsVariant::kMegatron2021, "meg21", "weights of products, attention in full",
+         {FlopsVariant::kNanoGpt, "nanogpt", "nanoGPT", "palm without the position table",
+          "nanoGPT"},
+         {FlopsVariant::kFoundry, "foundry", "LLM Foundry", "as palm", "llm-foundry"},
+         {FlopsVariant::kTitan, "titan", "TorchTitan", "palm without tables that multiply nothing",
+          "torchtitan"},
+         {FlopsVariant::kLlmc, "llmc", "llm.c", "6N + 6 L C T: half of attention", "llm.c"},
+         {FlopsVariant::kMegatron2021, "meg21", "Megatron-LM 2021",
+          "weights of products, attention in full",
           "Narayanan et al., arXiv 2104.04473, section 5.1"},
-         {FlopsVariant::kMegatronNow, "megnow",
+         {FlopsVariant::kMegatronNow, "megnow", "Megatron-LM",
           "weights of products, half of attention, V padded to 128", "Megatron-LM"},
-         {FlopsVariant::kExact, "exact", "products, and causal attention to the key",
+         {FlopsVariant::kExact, "exact", "exact", "products, and causal attention to the key",
           "this engine"}});
 }
 [[nodiscard]] double flopsPerToken(const run::ModelConfig& model, FlopsVariant variant);

@@ -168,7 +168,7 @@ TEST_F(EfficiencyPageTest, BeginsWithMfuItsVariantAndItsPeak) {
     const MfuVariant* palm = findVariant(variants, u"palm"_s);
     ASSERT_NE(palm, nullptr);
     ASSERT_TRUE(palm->mfu);
-    EXPECT_TRUE(headline().startsWith(formatPercent(*palm->mfu) + u" MFU (palm): "_s));
+    EXPECT_TRUE(headline().startsWith(formatPercent(*palm->mfu) + u" MFU (PaLM): "_s));
     EXPECT_TRUE(
         headline().contains(formatSi(*page().shown()->part->report->mfu.peakFlops, u"FLOP/s"_s)));
     EXPECT_TRUE(headline().endsWith(u", measured"_s)) << headline().toStdString();
@@ -223,7 +223,7 @@ TEST_F(EfficiencyPageTest, SixtyFourRanksAreOneColumnEach) {
     test::SampleOptions options;
     options.ranks = 64, options.steps = 4, options.memory = false, options.operators = false;
     open(options);
-    EXPECT_TRUE(headline().contains(u"MFU (palm)"_s)) << headline().toStdString();
+    EXPECT_TRUE(headline().contains(u"MFU (PaLM)"_s)) << headline().toStdString();
     EXPECT_EQ(table(u"Peaks of matrix products"_s)->table()->rowCount(), 64);
     const PartColumns shown = partColumns(page().shown()->answer);
     std::size_t columns = 0;
@@ -236,7 +236,7 @@ TEST_F(EfficiencyPageTest, WithoutAPeakItSaysFlopsAndWhy) {
     test::SampleOptions options;
     options.peakKnown = false;
     open(options);
-    EXPECT_TRUE(headline().contains(u"FLOP/s (palm); MFU unknown: "_s)) << headline().toStdString();
+    EXPECT_TRUE(headline().contains(u"FLOP/s (PaLM); MFU unknown: "_s)) << headline().toStdString();
     EXPECT_TRUE(says(u"The peak is not known"_s));
     EXPECT_TRUE(mfuBySteps(*page().shown(), u"palm"_s).isEmpty());
 }

@@ -96,13 +96,13 @@ QString efficiencyHeadline(const EfficiencyFrame& frame, const QString& word) {
     const MfuVariant* variant = findVariant(variants, word);
     if (variant != nullptr && variant->mfu && mfu.peakFlops)
         return QObject::tr("%1 MFU (%2): %3, %4")
-            .arg(formatPercent(*variant->mfu), variant->word,
+            .arg(formatPercent(*variant->mfu), variantName(variant->word),
                  ofPeak(variant->flopsPerSecond, *mfu.peakFlops), peakWord(frame));
     const QString why =
         mfu.reason.empty() ? QObject::tr("FLOPs are not known") : fromUtf8(mfu.reason);
     if (variant != nullptr)
         return QObject::tr("%1 (%2); MFU unknown: %3")
-            .arg(formatSi(variant->flopsPerSecond, u"FLOP/s"_s), variant->word, why);
+            .arg(formatSi(variant->flopsPerSecond, u"FLOP/s"_s), variantName(variant->word), why);
     return QObject::tr("MFU unknown: %1").arg(why);
 }
 
@@ -132,6 +132,17 @@ bool hasEfficiency(const EfficiencyFrame& frame) {
 QString missingEfficiency(const EfficiencyFrame& frame) {
     if (!frame.part->refusal.isEmpty()) return frame.part->refusal;
     return unknownSentences(frame.answer, frame.answer.unknown.size());
+}
+
+QStringList otherUnknown(const EfficiencyFrame& frame, const QString& headline) {
+    if (!frame.part->refusal.isEmpty()) return {frame.part->refusal};
+    QStringList sentences;
+    for (const std::string& each : frame.answer.unknown) {
+        QString sentence = fromUtf8(each);
+        if (!sentence.isEmpty()) sentence[0] = sentence[0].toUpper();
+        if (!headline.contains(sentence)) sentences << sentence + u'.';
+    }
+    return sentences;
 }
 
 QVector<QPointF> mfuBySteps(const EfficiencyFrame& frame, const QString& word) {
@@ -369,6 +380,12 @@ ScalingCharts scalingCharts(const Answer& answer) {
             band.high.push_back({ranks, high.value_or(share.value_or(0))});
         }
     }
+    // several runs of as many ranks are no curve
+    for (LineSeries* line : {&efficiency, &reached})
+        line->joined = std::adjacent_find(line->points.begin(), line->points.end(),
+                                          [](const QPointF& a, const QPointF& b) {
+                                              return a.x() == b.x();
+                                          }) == line->points.end();
     if (!efficiency.points.isEmpty()) charts.efficiency.push_back(efficiency);
     if (band.low.size() > 1) charts.interval.push_back(band);
     if (!reached.points.isEmpty()) charts.throughput.push_back(reached);

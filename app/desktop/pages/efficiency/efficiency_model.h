@@ -22,6 +22,8 @@ struct MfuVariant {
     double flopsPerSecond = 0;  ///< of all ranks
     std::optional<double> mfu;  ///< 0 to 1 and, of a wrong peak, beyond
 };
+/// What is unknown, in sentences, without what `headline` says already.
+[[nodiscard]] QStringList otherUnknown(const EfficiencyFrame& frame, const QString& headline);
 /// As the question lists them; empty: unknown.
 [[nodiscard]] std::vector<MfuVariant> mfuVariants(const questions::Answer& answer);
 /// palm where `word` is none of them; null: there are none.

@@ -1,6 +1,7 @@
 #include "app/desktop/pages/efficiency/efficiency_page.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/models/training_figures.h"
 #include "app/desktop/pages/efficiency/scaling_panel.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
@@ -109,7 +110,7 @@ void EfficiencyPage::showFrame(const EfficiencyFramePtr& frame) {
     presentGoodput();
     presentTable("peaks", *m_peakBlock, *m_peaks);
     presentTable("energy", *m_energyBlock, *m_energy);
-    m_unknown->setText(missingEfficiency(*frame));
+    m_unknown->setText(otherUnknown(*frame, pageFrame().headline()).join(u'\n'));
     m_unknown->setVisible(!m_unknown->text().isEmpty());
 }
 
@@ -123,11 +124,12 @@ void EfficiencyPage::presentMfu() {
     const QSignalBlocker quiet(m_choice);
     m_choice->clear();
     for (const MfuVariant& each : variants) {
-        m_choice->addItem(each.word, each.word);
+        m_choice->addItem(variantName(each.word), each.word);
+        m_choice->setItemData(m_choice->count() - 1, variantTip(each.word), Qt::ToolTipRole);
         if (&each == chosen) m_choice->setCurrentIndex(m_choice->count() - 1);
     }
     if (chosen == nullptr) return;
-    m_curve->setTitles(tr("MFU (%1)").arg(chosen->word), tr("%"), tr("step"));
+    m_curve->setTitles(tr("MFU (%1)").arg(variantName(chosen->word)), tr("%"), tr("step"));
     LineSeries line{tr("MFU"), mfuBySteps(*m_frame, m_variant), Meaning::kCompute};
     m_curve->setDefinition(
         line.points.isEmpty()
@@ -145,6 +147,11 @@ void EfficiencyPage::presentMfu() {
                 : std::vector<ChartMark>{
                       {m_targets.mfu * 100, tr("target ≥ %1").arg(formatPercent(m_targets.mfu))}});
     AnswerTable shown = answerTable(*findTable(m_frame->answer, "variants"));
+    for (auto& row : shown.rows) {
+        const QString word = row.front().text;
+        row.front().text = variantName(word);
+        row.front().tip = variantTip(word);
+    }
     m_variants->updateTable(std::move(shown.columns), std::move(shown.rows));
     m_variants->selectSource(static_cast<int>(chosen - variants.data()));
 }

@@ -90,10 +90,10 @@ CardContent throughputCard(const SelectedPart& part) {
 /// How FLOPs are counted, for people.
 QString countingText(const std::string& variant) {
     if (variant == "operators")
-        return u"variant operators: matrix products, attention and convolutions of the steps, by "
+        return u"by operators: matrix products, attention and convolutions of the steps, by "
                u"their recorded shapes"_s;
-    if (variant == "6N") return u"variant 6N: 6 FLOPs a parameter and token"_s;
-    if (variant == "palm") return u"variant palm: 6N + 12·L·C·T FLOPs per token"_s;
+    if (variant == "6N") return u"6 a parameter and token (6N)"_s;
+    if (variant == "palm") return u"as PaLM counts: 6N + 12·L·C·T per token"_s;
     return u"unknown how many"_s;
 }
 
@@ -139,7 +139,8 @@ CardContent mfuCard(const SelectedPart& part, const Targets& targets) {
     card.detail = u"of %1, %2"_s.arg(
         formatSi(mfu.peakFlops.value_or(0), u"FLOP/s"_s),
         measured ? u"measured peak"_s : (gpu ? u"data sheet"_s : u"peak of the device"_s));
-    if (mfu.variant != "palm") card.detail += u", FLOPs by %1"_s.arg(fromUtf8(mfu.variant));
+    if (mfu.variant != "palm")
+        card.detail += u", FLOPs by %1"_s.arg(variantName(fromUtf8(mfu.variant)));
     judge(atLeast(*mfu.value, targets.mfu), card);
     if (mfu.unsure) markUnsure(card);
     return card;
