@@ -68,6 +68,13 @@ QString formatDuration(Duration duration) {
     return durationParts(duration).joined();
 }
 
+QString formatLongTime(Duration duration) {
+    const auto whole = std::llround(static_cast<double>(duration.ns) / 1e9);
+    if (whole < 100) return u"%1 s"_s.arg(whole);
+    if (whole < 3600) return u"%1 min %2 s"_s.arg(whole / 60).arg(whole % 60);
+    return u"%1 h %2 min"_s.arg(formatCount(whole / 3600)).arg(whole % 3600 / 60);
+}
+
 QString formatSignedDuration(Duration duration) {
     return (duration.ns > 0 ? u"+"_s : QString()) + formatDuration(duration);
 }

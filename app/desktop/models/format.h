@@ -34,6 +34,8 @@ struct ValueText {
 /// The unit follows the size: ns, µs, ms, s.
 [[nodiscard]] ValueText durationParts(Duration duration);
 [[nodiscard]] QString formatDuration(Duration duration);
+/// "42 s", "10 min 21 s", "2 h 5 min": of what one waits for.
+[[nodiscard]] QString formatLongTime(Duration duration);
 /// "+1.20 s", "−302 ms", "0 ns"
 [[nodiscard]] QString formatSignedDuration(Duration duration);
 [[nodiscard]] ValueText bytesParts(Bytes bytes);

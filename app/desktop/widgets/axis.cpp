@@ -1,5 +1,6 @@
 #include "app/desktop/widgets/axis.h"
 
+#include "app/desktop/models/format.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/widgets/painting.h"
 
@@ -21,11 +22,25 @@ double AxisRange::value(double position, double length) const {
     return low + position / length * (high - low);
 }
 
+namespace {
+
+/// Ticks lie at even distances: of less than half a decade powers of ten alone would leave the axis
+/// without a label.
+bool isEven(const AxisRange& range) {
+    return !range.logarithmic || std::log10(range.high / range.low) < 0.5;
+}
+
+}  // namespace
+
 std::vector<double> axisTicks(const AxisRange& range, int maximumTicks) {
-    if (!range.logarithmic) return niceTicks(range.low, range.high, maximumTicks);
+    if (isEven(range)) {
+        auto ticks = niceTicks(range.low, range.high, maximumTicks);
+        // one alone gives no scale
+        for (int more = 2; ticks.size() < 2 && more <= 8 && range.high > range.low; more *= 2)
+            ticks = niceTicks(range.low, range.high, maximumTicks * more);
+        return ticks;
+    }
     const double decades = std::log10(range.high / range.low);
-    // less than that and powers of ten alone would leave the axis without a label
-    if (decades < 0.5) return niceTicks(range.low, range.high, maximumTicks);
     const bool fine = decades * 3 <= maximumTicks;
     const double every = std::max(1.0, std::ceil(decades / std::max(1, maximumTicks)));
     std::vector<double> ticks;
@@ -39,6 +54,10 @@ std::vector<double> axisTicks(const AxisRange& range, int maximumTicks) {
         }
     }
     return ticks;
+}
+
+QString axisTickText(const AxisRange& range, const std::vector<double>& ticks, double tick) {
+    return formatTick(tick, isEven(range) ? tickStep(ticks) : tick);
 }
 
 double tickStep(const std::vector<double>& ticks) {

@@ -27,6 +27,9 @@ struct AxisRange {
 
 /// At 1-2-5; of a logarithmic range powers of ten, and 2 and 5 between them where there is room.
 [[nodiscard]] std::vector<double> axisTicks(const AxisRange& range, int maximumTicks);
+/// Of one of `ticks`: "0.01", "10", "1,000"; as many decimals as they need.
+[[nodiscard]] QString axisTickText(const AxisRange& range, const std::vector<double>& ticks,
+                                   double tick);
 
 /// Where a word stands on a line.
 struct WordPlace {

@@ -5,6 +5,7 @@
 
 #include <QEvent>
 #include <QPainter>
+#include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -50,6 +51,21 @@ struct Extent {
     }
     [[nodiscard]] bool empty() const { return low > high; }
 };
+
+/// Powers of two, at most so many, evenly far from each other: 8 B, 128 B, 2 KiB ...
+std::vector<double> kibibyteTicks(const AxisRange& range, int most) {
+    const double low = std::ceil(std::log2(range.low)), high = std::floor(std::log2(range.high));
+    const double every = std::max(1.0, std::ceil((high - low + 1) / std::max(1, most)));
+    std::vector<double> ticks;
+    for (double power = low; power <= high; power += every) ticks.push_back(std::exp2(power));
+    return ticks;
+}
+
+QString kibibyteText(double kibibytes) {
+    QString text = formatBytes({std::llround(kibibytes * 1024)});
+    static const QRegularExpression kZeros(QStringLiteral("\\.0+(?=\\D|$)"));
+    return text.remove(kZeros);
+}
 
 }  // namespace
 
@@ -107,6 +123,11 @@ void ChartPanel::setStartsAtZero(bool zero) {
 void ChartPanel::setLogarithmic(bool horizontal, bool vertical) {
     m_logX = horizontal;
     m_logY = vertical;
+    rebuild();
+}
+
+void ChartPanel::setKibibytes(bool kibibytes) {
+    m_kibibytes = kibibytes;
     rebuild();
 }
 
@@ -220,6 +241,10 @@ void ChartPanel::preparePlot() {
     m_stale = false;
 }
 
+QString ChartPanel::textOfX(double x) const {
+    return m_kibibytes ? kibibyteText(x) : formatNumber(x);
+}
+
 QString ChartPanel::cursorText() const {
     if (!m_cursor) return {};
     if (m_content.histogram) {
@@ -244,7 +269,7 @@ QString ChartPanel::cursorText() const {
                              : formatNumber(point->y()));
     }
     if (!at) return {};
-    return u"%1 %2: %3"_s.arg(m_bottomTitle, m_whole ? formatTick(*at, 1) : formatNumber(*at),
+    return u"%1 %2: %3"_s.arg(m_bottomTitle, m_whole ? formatTick(*at, 1) : textOfX(*at),
                               values.join(u", "_s));
 }
 
@@ -254,8 +279,7 @@ void ChartPanel::describe() {
     for (const LineSeries& line : m_content.lines) {
         if (line.points.isEmpty() || line.pale) continue;
         const QPointF& last = line.points.back();
-        name +=
-            tr(", %1 last %2 at %3").arg(line.name, formatNumber(last.y()), formatNumber(last.x()));
+        name += tr(", %1 last %2 at %3").arg(line.name, formatNumber(last.y()), textOfX(last.x()));
     }
     m_spoken.setName(name);
     m_spoken.setSummary(summary());
@@ -266,7 +290,7 @@ QString ChartPanel::summary() const {
     if (isEmpty()) return m_emptyText;
     const AxisRange seen = horizontal();
     QStringList parts{
-        tr("%1 from %2 to %3").arg(m_bottomTitle, formatNumber(seen.low), formatNumber(seen.high))};
+        tr("%1 from %2 to %3").arg(m_bottomTitle, textOfX(seen.low), textOfX(seen.high))};
     for (const LineSeries& line : m_content.lines) {
         if (line.points.isEmpty() || line.pale) continue;
         const auto [low, high] =
@@ -358,16 +382,15 @@ void ChartPanel::paintAxes(QPainter& painter) const {
     const AxisRange h = horizontal(), v = vertical();
     if (!m_compact) {
         const auto levels = axisTicks(v, std::max(3, static_cast<int>(area.height() / 32)));
-        const auto text = [&v, step = tickStep(levels)](double value) {
-            return v.logarithmic ? formatNumber(value) : formatTick(value, step);
-        };
+        const auto text = [&](double value) { return axisTickText(v, levels, value); };
         paintLeftAxis(painter, area, v, levels, text, {}, theme);
     }
-    auto ticks = axisTicks(h, std::max(2, static_cast<int>(area.width() / 72)));
+    const int most = std::max(2, static_cast<int>(area.width() / 72));
+    auto ticks = m_kibibytes ? kibibyteTicks(h, most) : axisTicks(h, most);
     if (m_whole) std::erase_if(ticks, [](double tick) { return tick != std::round(tick); });
-    const auto text = [this, &h, step = tickStep(ticks)](double value) {
-        return h.logarithmic && !m_whole ? formatNumber(value)
-                                         : formatTick(value, m_whole ? 1 : step);
+    const auto text = [&](double value) {
+        if (m_kibibytes) return kibibyteText(value);
+        return m_whole ? formatTick(value, 1) : axisTickText(h, ticks, value);
     };
     paintBottomAxis(painter, area, h, ticks, text, m_compact ? QString() : m_bottomTitle,
                     QRectF(rect()), theme);
@@ -400,8 +423,13 @@ void ChartPanel::paintMarks(QPainter& painter) const {
         painter.setPen(QPen(theme.text, 1, mark.dashed ? Qt::DashLine : Qt::SolidLine));
         painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
         painter.setPen(theme.quietText);
-        drawTabular(painter, QRectF(area.left(), y - 14, area.width(), 12), Qt::AlignRight,
-                    mark.text);
+        const double wide = tabularWidth(painter.font(), mark.text);
+        const QRectF word(area.right() - wide, y - 14, wide, 12);
+        // a curve that comes here does not strike it through
+        QColor ground = theme.window;
+        ground.setAlphaF(0.8F);
+        painter.fillRect(word.adjusted(-2, 0, 0, 0), ground);
+        drawTabular(painter, word, Qt::AlignRight, mark.text);
     }
 }
 

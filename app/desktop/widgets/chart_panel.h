@@ -37,6 +37,8 @@ public:
     void setRange(double low, double high);
     void setStartsAtZero(bool zero);
     void setLogarithmic(bool horizontal, bool vertical);
+    /// x are sizes in KiB, on a logarithmic axis that names them in B, KiB, MiB.
+    void setKibibytes(bool kibibytes);
     /// x are whole numbers, such as steps.
     void setWholeNumbers(bool whole);
     /// Whether cursor and hover speak of points: not on a strip that only shows where one is.
@@ -100,6 +102,7 @@ private:
     void moveCursor(int direction);
     void describe();
     [[nodiscard]] QString summary() const;
+    [[nodiscard]] QString textOfX(double x) const;
     void paintHeader(QPainter& painter) const;
     void paintLegend(QPainter& painter, double left) const;
     void paintAxes(QPainter& painter) const;
@@ -114,7 +117,7 @@ private:
     std::optional<AxisRange> m_range, m_zoom, m_highlight;
     std::optional<double> m_cursor;
     bool m_startsAtZero = false, m_logX = false, m_logY = false, m_whole = true, m_compact = false,
-         m_named = true;
+         m_named = true, m_kibibytes = false;
 
     AxisRange m_all, m_vertical;  ///< all of x; what of y is shown
     ChartPlot m_plot;

@@ -83,6 +83,8 @@ QWidget* FindingList::rowOf(const Finding& finding) {
     words->setSpacing(2);
     auto* title = sectionLabel(breakable(finding.title), row);
     title->setWordWrap(true);
+    // what is only to be known does not outweigh what is to be done
+    if (finding.severity == Severity::kNote) title->setFont(textFont(kTextPixels));
     words->addWidget(title);
     if (const QString said = finding.words(); !said.isEmpty())
         words->addWidget(quietLabel(breakable(said), row));

@@ -122,6 +122,11 @@ void PageFrame::scrollToTop() {
         area->verticalScrollBar()->setValue(0);
 }
 
+void PageFrame::bringIntoSight(QWidget& part, int below) {
+    auto* area = qobject_cast<QScrollArea*>(m_pages[static_cast<int>(State::kFull)]);
+    if (area != nullptr && area->isAncestorOf(&part)) area->ensureWidgetVisible(&part, 0, below);
+}
+
 void PageFrame::showError(const QString& title, const QString& message) {
     m_error->setText(title, message);
     m_error->setAccessibleDescription(title + u'\n' + message);

@@ -30,6 +30,8 @@ public:
     void setBanner(const QString& text);
     void showState(State state);
     void scrollToTop();
+    /// Scrolls no more than it takes for `part`, and so much below it, to be seen.
+    void bringIntoSight(QWidget& part, int below);
     void showError(const QString& title, const QString& message);
     /// Why there is nothing of its kind in the recording, and how to get it.
     void showNothing(const QString& title, const QString& text);

@@ -36,6 +36,27 @@ TEST(Format, DurationsChooseTheirUnit) {
     EXPECT_EQ(formatDuration({850}), u"850\u2009ns"_s);
 }
 
+TEST(Format, WhatOneWaitsForIsInMinutesAndHours) {
+    EXPECT_EQ(formatLongTime(Duration{42'400'000'000}), u"42 s"_s);
+    EXPECT_EQ(formatLongTime(Duration{621'000'000'000}), u"10 min 21 s"_s);
+    EXPECT_EQ(formatLongTime(Duration{7'500'000'000'000}), u"2 h 5 min"_s);
+}
+
+TEST(AxisTicks, AreTwoAtLeastWhereThereIsARange) {
+    for (const auto& [low, high] : {std::pair(5.2, 6.9), {0.95, 1.06}, {3.4, 5.5}, {0.0, 0.7}})
+        EXPECT_GE(axisTicks({low, high}, 2).size(), 2u) << low << " to " << high;
+    EXPECT_TRUE(axisTicks({5, 5}, 3).size() < 2);
+}
+
+TEST(AxisTicks, OfPowersOfTenHaveNoMoreDigitsThanTheyNeed) {
+    const AxisRange range{0.005, 2000, true};
+    const auto ticks = axisTicks(range, 6);
+    QStringList texts;
+    for (const double tick : ticks) texts << axisTickText(range, ticks, tick);
+    EXPECT_EQ(texts, (QStringList{u"0.01"_s, u"0.1"_s, u"1"_s, u"10"_s, u"100"_s, u"1,000"_s}))
+        << texts.join(u' ').toStdString();
+}
+
 TEST(Format, MemoryIsBinary) {
     EXPECT_EQ(formatBytes({312LL << 20}), u"312\u2009MiB"_s);
     EXPECT_EQ(formatBytes({3LL << 29}), u"1.50\u2009GiB"_s);

@@ -28,6 +28,7 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
+constexpr int kFirstRows = 140;  ///< height of the table's first ones, with their header
 constexpr int kTableHeight = 360;
 constexpr int kChartHeight = 272, kEmptyHeight = 136;
 
@@ -158,6 +159,7 @@ QWidget* CommunicationPage::buildPictures(QWidget* parent) {
     connect(m_bandwidth, &QComboBox::currentIndexChanged, this, &CommunicationPage::askForChart);
     m_chart = new ChartPanel(pictures);
     m_chart->setLogarithmic(true, true);
+    m_chart->setKibibytes(true);
     m_chart->setWholeNumbers(false);
     left->addLayout(titleRow(sectionLabel(tr("Size against bandwidth"), pictures), {m_bandwidth}));
     left->addWidget(m_chart);
@@ -383,6 +385,8 @@ void CommunicationPage::showTable(CollectiveTable table) {
     m_show->setEnabled(false);
     m_all->setVisible(m_kind.has_value());
     if (m_kind) m_all->setText(tr("Only %1  ✕").arg(kindText(*m_kind)));
+    // of what a click has led to
+    if (std::exchange(m_seeksTable, false)) pageFrame().bringIntoSight(*m_filter, kFirstRows);
 }
 
 void CommunicationPage::chooseColumn(int group, int column) {
@@ -391,6 +395,7 @@ void CommunicationPage::chooseColumn(int group, int column) {
     if (column < 0 || static_cast<std::size_t>(column) >= kinds.size()) return;
     const analysis::ExposureKind kind = kinds[static_cast<std::size_t>(column)];
     m_kind = m_kind == kind ? std::nullopt : std::optional(kind);
+    m_seeksTable = m_kind.has_value();
     presentLayers();
     askForTable();
 }

@@ -74,6 +74,7 @@ private:
     CommunicationFramePtr m_frame;
     LayerColumns m_layers;
     std::optional<analysis::ExposureKind> m_kind;
+    bool m_seeksTable = false;        ///< it is scrolled to when it comes
     std::vector<std::size_t> m_rows;  ///< places of transfers, by row of the table
 
     ColumnChart* m_columns = nullptr;

@@ -259,7 +259,7 @@ BandwidthChart bandwidthChart(const questions::Communication& communication,
     const double unit = unitOf(communication.transfers, bandwidth);
     chart.unit = unit == kGiga ? u"GB/s"_s : u"MB/s"_s;
     if (modelledPeak(recording)) chart.unit += u", modelled link"_s;
-    chart.bottomTitle = u"size, KiB"_s;
+    chart.bottomTitle = u"size"_s;
     chart.definition =
         (bus ? u"Bus bandwidth: algorithm bandwidth × 2 (n − 1) / n for all-reduce, (n − 1) / n "
                u"for all-gather, reduce-scatter and all-to-all, 1 for broadcast: it compares with "

@@ -90,6 +90,8 @@ void LivePage::buildControls(PageContext& context) {
     m_stop->setToolTip(tr("After the current step; the recording is finished properly."));
     m_stop->setAccessibleName(tr("Stop the run after the current step"));
     connect(m_stop, &QPushButton::clicked, &session, &RecorderSession::stop);
+    // it is disabled then, and Kill would have the keys
+    connect(m_stop, &QPushButton::clicked, this, [this] { m_texts->currentWidget()->setFocus(); });
     m_kill = new QPushButton(tr("Kill"), this);
     m_kill->setProperty("danger", true);
     m_kill->setToolTip(tr("At once; the recording keeps what was received."));
@@ -316,9 +318,13 @@ void LivePage::refresh() {
         m_capture->setCurrentIndex(0);
     }
     m_kill->setEnabled(going);
+    if (!going && m_asksKill) m_asksKill->close();
     m_open->setVisible(going);
     m_open->setEnabled((m_run.hasStep() || m_run.program().is()) &&
                        QFileInfo::exists(m_run.output()));
+    m_whole->setEmptyText(emptyStrip());
+    if (!m_showsProgram)
+        for (ChartPanel* chart : m_charts) chart->setEmptyText(emptyStrip());
     presentStrips();
     if (!going)
         m_silence.stop();
@@ -368,11 +374,18 @@ void LivePage::showKind() {
                                       : tr("Stop the run after the current step"));
 }
 
+QString LivePage::emptyStrip() const {
+    const QString& status = m_run.status();
+    const bool comes = status == u"starting"_s || status == u"running"_s;
+    return comes && !m_run.hasStep() ? tr("Appears with the first step.")
+                                     : tr("No value was reported.");
+}
+
 void LivePage::titleCharts() {
     struct Words {
         QString title, unit, empty;
     };
-    const QString none = tr("No value was reported.");
+    const QString none = emptyStrip();
     const std::array<Words, 4> ofTraining{
         {{tr("Loss"), tr("nats"), none},
          {tr("Throughput"), tr("tok/s, all ranks"), none},
@@ -482,6 +495,7 @@ void LivePage::askKill(RecorderSession& session) {
     box->setDefaultButton(stop);
     connect(kill, &QPushButton::clicked, &session, &RecorderSession::kill);
     connect(stop, &QPushButton::clicked, &session, &RecorderSession::stop);
+    m_asksKill = box;
     box->open();
 }
 

@@ -5,11 +5,13 @@
 #include "app/desktop/pages/page.h"
 #include "storage/model/detail.h"
 
+#include <QPointer>
 #include <QTimer>
 #include <array>
 
 class QComboBox;
 class QLabel;
+class QMessageBox;
 class QLineEdit;
 class QPlainTextEdit;
 class QPushButton;
@@ -52,6 +54,7 @@ private:
     void presentProgram(double smoothing);
     void showKind();
     void titleCharts();
+    [[nodiscard]] QString emptyStrip() const;
     void offerRanks();
     void refilter();
     void askKill(RecorderSession& session);
@@ -63,6 +66,7 @@ private:
     PageFrame* m_frame = nullptr;
     std::array<ChartPanel*, 4> m_charts{};
     QTimer m_silence;  ///< keeps the silence of ranks growing while no message arrives
+    QPointer<QMessageBox> m_asksKill;  ///< null: nothing is asked
     DataTable* m_ranks = nullptr;
     QLabel* m_noRanks = nullptr;
     QLabel* m_hostsTitle = nullptr;

@@ -172,7 +172,7 @@ QString LiveRun::headline() const {
         facts << u"the recording is being finished"_s;
     } else if (going && m_last.secondsLeft && *m_last.secondsLeft >= kShortestLeft) {
         const Duration left{static_cast<std::int64_t>(*m_last.secondsLeft * 1e9)};
-        facts << u"about %1 left"_s.arg(formatDuration(left));
+        facts << u"about %1 left"_s.arg(formatLongTime(left));
     }
     // steps are numbered from 0, here and everywhere: this counts those that are done
     return u"%1 of %2 steps done: %3."_s.arg(formatCount(stepsDone()), formatCount(m_steps),
