@@ -3,10 +3,14 @@
 #include "app/desktop/models/format.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/config/run_settings.h"
+#include "storage/model/host_facts.h"
+#include "storage/model/plain_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/repaired.h"
 #include "storage/model/step_facts.h"
 
+#include <QDateTime>
+#include <QLocale>
 #include <QObject>
 #include <QStringList>
 #include <algorithm>
@@ -165,6 +169,28 @@ QString sharedDeviceText(const OpenRecording& recording) {
                                                                    fromUtf8(device.name));
     }
     return {};
+}
+
+QString startedText(const RunFacts& run) {
+    if (run.startedUnixNs <= 0) return {};
+    const auto started = QDateTime::fromMSecsSinceEpoch(run.startedUnixNs / 1'000'000);
+    return QLocale(QLocale::English).toString(started, u"d MMM yyyy, HH:mm:ss"_s);
+}
+
+QString occasionText(const OpenRecording& recording) {
+    const RecordingSummary& summary = recording.summary;
+    QStringList facts;
+    if (const QString started = startedText(summary.run); !started.isEmpty())
+        facts << u"started %1"_s.arg(started);
+    QStringList hosts;
+    for (const HostFacts& host : summary.hosts)
+        if (!host.name.empty()) hosts << fromUtf8(printableLine(host.name));
+    if (!hosts.isEmpty()) facts << u"on %1"_s.arg(hosts.join(u", "_s));
+    if (const auto steps = recording.stepsIn(recording.bounds()))
+        facts << u"steps %1 to %2"_s.arg(steps->first.value).arg(steps->last.value);
+    if (facts.isEmpty()) return {};
+    facts.front()[0] = facts.front()[0].toUpper();
+    return facts.join(u" · "_s) + u'.';
 }
 
 QString modelledLinkText(const OpenRecording& recording) {

@@ -33,6 +33,10 @@ namespace shardscope::desktop {
 /// Whether every event that a step must have is there, in a sentence; and in a word or two.
 [[nodiscard]] QString completenessText(const OpenRecording& recording);
 [[nodiscard]] QString completenessWord(const OpenRecording& recording);
+/// "30 Nov 2026, 06:57:12"; empty: not known.
+[[nodiscard]] QString startedText(const RunFacts& run);
+/// For paper: when, on which hosts and of which steps.
+[[nodiscard]] QString occasionText(const OpenRecording& recording);
 /// What of its steps a recording holds less of than of others, and why, as one paragraph; empty
 /// when nothing.
 [[nodiscard]] QString leftOutText(const OpenRecording& recording);

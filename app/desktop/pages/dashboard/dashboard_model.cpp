@@ -363,10 +363,10 @@ Dashboard dashboardOf(const SelectedPart& part, const Targets& targets,
     Dashboard made;
     made.title = recording.label();
     made.summary = summaryOf(part);
-    made.notes =
-        QStringList{incompleteText(recording), leftOutText(recording), modelledLinkText(recording)}
-            .join(u' ')
-            .trimmed();
+    made.notes = QStringList{occasionText(recording), incompleteText(recording),
+                             leftOutText(recording), modelledLinkText(recording)}
+                     .join(u' ')
+                     .trimmed();
     made.tiles = {metric(part, charts, u"loss"_s),
                   metric(part, charts, u"learning_rate"_s),
                   metric(part, charts, u"gradient_norm"_s),

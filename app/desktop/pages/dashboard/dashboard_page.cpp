@@ -99,7 +99,10 @@ void DashboardPage::choosePrinter() {
         const auto wide = static_cast<int>(sheet.width());
         const QSize size(wide, static_cast<int>(wide * page.height() / page.width()));
         const auto printed = printPicture(drawn(size, false), *printer);
-        if (!printed) pageFrame().setBanner(fromUtf8(printed.error().message));
+        if (!printed) return pageFrame().setBanner(fromUtf8(printed.error().message));
+        const QString where = printer->outputFileName().isEmpty() ? printer->printerName()
+                                                                  : printer->outputFileName();
+        pageFrame().setHeadline(pageFrame().headline(), tr("Printed: one page, to %1.").arg(where));
     });
     dialog->open();
 }

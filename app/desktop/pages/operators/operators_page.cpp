@@ -274,6 +274,10 @@ void LaunchPanel::setFrame(const WorkFrame& frame) {
     notes << unknownText(frame.launches);
     const QString note = notes.join(u' ').trimmed();
     m_queueNote->setText(note);
+    // without a device there is no queue
+    const bool queues = !frame.queues.empty() || !frame.part->summary->devices.empty();
+    for (QWidget* each : {static_cast<QWidget*>(m_queue), static_cast<QWidget*>(m_queueNote)})
+        each->setVisible(queues);
     const auto roofline = rooflineOf(frame.work);
     if (roofline) {
         m_roofline->setRange(roofline->low, roofline->high);

@@ -351,11 +351,8 @@ std::vector<std::pair<QString, QString>> runFacts(const OpenRecording& recording
         facts.emplace_back(u"strategy"_s, u"%1 on %2"_s.arg(fromUtf8(run.strategy), ranks));
         addSettings(recording, facts);
     }
-    if (run.startedUnixNs > 0) {
-        const auto started = QDateTime::fromMSecsSinceEpoch(run.startedUnixNs / 1'000'000);
-        facts.emplace_back(u"started"_s,
-                           QLocale(QLocale::English).toString(started, u"d MMM yyyy, HH:mm:ss"_s));
-    }
+    if (const QString started = startedText(run); !started.isEmpty())
+        facts.emplace_back(u"started"_s, started);
     facts.emplace_back(u"recorded"_s, formatDuration({run.ended.ns}));
     facts.emplace_back(u"state"_s, recording.isImporting() ? u"being imported"_s
                                    : recording.isRunning() ? u"running"_s
