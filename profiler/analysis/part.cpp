@@ -74,7 +74,7 @@ void takeTrust(const Report& whole, Report& part) {
 void markRunning(Report& report, const char* why) {
     report.running = true;
     report.lost = 0;
-    report.judged = {false, {std::string("what there is for good: ") + why}};
+    report.judged = {false, {std::string("final figures: ") + why}};
 }
 
 }  // namespace shardscope::analysis

@@ -118,8 +118,8 @@ void addUnknown(const Roofs& roofs, Answer& answer) {
                                  roofs.peakSource);
     if (!roofs.bandwidth)
         answer.unknown.emplace_back(
-            "which products memory bounds is unknown: the memory bandwidth was not measured, "
-            "and no data sheet is known for the device");
+            "which products are limited by memory bandwidth is unknown: it was not measured, and "
+            "no data sheet is known for the device");
 }
 
 }  // namespace

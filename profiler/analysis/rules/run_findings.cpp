@@ -75,7 +75,7 @@ void addCuts(const RuleInput& input, std::vector<std::string>& lacks) {
             "what came last: the recording was not finalised, its end may be missing");
     if (report.run.status == RunStatus::kFailed || report.run.status == RunStatus::kKilled)
         lacks.push_back(
-            fmt::format("how it would have gone on: the run {}",
+            fmt::format("what follows its last step: the run {}",
                         report.run.status == RunStatus::kFailed ? "failed" : "was killed"));
     if (std::any_of(diagnostics.begin(), diagnostics.end(),
                     [](const Diagnostic& each) { return each.code == kPartOfRecording; }))

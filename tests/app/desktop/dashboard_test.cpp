@@ -63,6 +63,7 @@ TEST_F(DashboardTest, HasSixteenPicturesOfTheRun) {
     EXPECT_EQ(page.findChild<DashboardSheet*>()->tileCount(), static_cast<int>(kTiles));
     for (const DashboardTile& each : page.dashboard()->tiles)
         EXPECT_FALSE(std::holds_alternative<AbsentTile>(each.content)) << each.title.toStdString();
+    EXPECT_THAT(page.dashboard()->notes.toStdString(), HasSubstr("teps 0 to 9")) << "for paper";
     keepPicture(u"dashboard"_s);
 }
 

@@ -3,6 +3,7 @@
 #include "app/desktop/pages/efficiency/efficiency_page.h"
 
 #include "app/desktop/models/format.h"
+#include "app/desktop/models/training_figures.h"
 #include "app/desktop/pages/efficiency/scaling_panel.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
@@ -37,6 +38,12 @@ Answer partsAnswer(const Cell& shareOfForward) {
                               {"forward", std::int64_t{0}, 1e9, Cell()},
                               {"backward", std::int64_t{0}, Cell(), Cell()}}});
     return answer;
+}
+
+TEST(VariantName, IsWhatPeopleCallItWithItsSource) {
+    EXPECT_EQ(variantName(u"palm"_s), u"PaLM"_s);
+    EXPECT_EQ(variantName(u"operators"_s), u"operators"_s) << "others as they are";
+    EXPECT_TRUE(variantTip(u"megnow"_s).contains(u"Megatron-LM"_s));
 }
 
 TEST(PartColumns, StandByBlockUnderTheirPeak) {

@@ -35,7 +35,7 @@ constexpr std::size_t kManyLines = 3;
 StackedBars::Axis axisOf(const BarsTile& tile) {
     if (tile.unit == BarUnit::kBytes)
         return {
-            u"bytes"_s, [](double most, int ticks) { return binaryTicks(most, ticks); },
+            u"memory"_s, [](double most, int ticks) { return binaryTicks(most, ticks); },
             [](double value, double) { return formatBytes({static_cast<std::int64_t>(value)}); }};
     const auto ticks = [](double most, int count) { return niceTicks(0, most, count); };
     if (tile.unit == BarUnit::kCount)

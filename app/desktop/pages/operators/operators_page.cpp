@@ -227,7 +227,7 @@ void OperatorsPage::showOccurrence(const QString& name,
 }
 
 LaunchPanel::LaunchPanel(QWidget* parent) : QWidget(parent) {
-    auto* layout = new QGridLayout(this);
+    auto* layout = m_layout = new QGridLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setHorizontalSpacing(32);
     layout->setVerticalSpacing(kGapSmall);
@@ -278,6 +278,8 @@ void LaunchPanel::setFrame(const WorkFrame& frame) {
     const bool queues = !frame.queues.empty() || !frame.part->summary->devices.empty();
     for (QWidget* each : {static_cast<QWidget*>(m_queue), static_cast<QWidget*>(m_queueNote)})
         each->setVisible(queues);
+    m_layout->addWidget(m_roofline, 0, queues ? 1 : 0, 1, queues ? 1 : 2);
+    m_layout->addWidget(m_roofNote, 1, queues ? 1 : 0, 1, queues ? 1 : 2, Qt::AlignTop);
     const auto roofline = rooflineOf(frame.work);
     if (roofline) {
         m_roofline->setRange(roofline->low, roofline->high);

@@ -11,6 +11,7 @@
 #include <vector>
 
 class QComboBox;
+class QGridLayout;
 class QLabel;
 class QLineEdit;
 class QMenu;
@@ -81,6 +82,7 @@ Q_SIGNALS:
     void rangeSelected(shardscope::TimeRange range);
 
 private:
+    QGridLayout* m_layout;
     ChartPanel *m_queue, *m_roofline;
     QLabel *m_queueNote, *m_roofNote;
 };
