@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <random>
@@ -186,6 +187,8 @@ std::optional<LinkTimes> linkOf(const Calibration& calibration, const run::RunCo
     return link;
 }
 
+constexpr std::string_view kMeasuring = "Measuring ";
+
 }  // namespace
 
 Interval medianInterval(const std::vector<double>& samples) {
@@ -351,6 +354,29 @@ std::optional<PlanTimes> timesOfCalibration(const Calibration& calibration,
         fmt::format("matrix products at {:.0f} % of what `calibrate` measured on {} {} ago",
                     100 * utilisation.expected, calibration.host, ageText(calibration.unixS, nowS));
     return times;
+}
+
+std::string textOf(const CalibrationProgress& progress) {
+    return fmt::format("{}{} ({} of {}).", kMeasuring, progress.subject, progress.run,
+                       progress.runs);
+}
+
+std::optional<CalibrationProgress> parseCalibrationProgress(std::string_view line) {
+    const auto open = line.rfind(" (");
+    if (!line.starts_with(kMeasuring) || open == std::string_view::npos || open < kMeasuring.size())
+        return std::nullopt;
+    CalibrationProgress progress{
+        std::string(line.substr(kMeasuring.size(), open - kMeasuring.size()))};
+    const char* const end = line.data() + line.size();
+    constexpr std::string_view kOf = " of ";
+    const auto run = std::from_chars(line.data() + open + 2, end, progress.run);
+    if (run.ec != std::errc() || !std::string_view(run.ptr, end).starts_with(kOf))
+        return std::nullopt;
+    const auto runs = std::from_chars(run.ptr + kOf.size(), end, progress.runs);
+    if (runs.ec != std::errc() || !std::string_view(runs.ptr, end).starts_with(").") ||
+        progress.run < 1 || progress.run > progress.runs)
+        return std::nullopt;
+    return progress;
 }
 
 }  // namespace shardscope::planning

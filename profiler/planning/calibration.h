@@ -127,6 +127,16 @@ struct FittedCost {
 /// Of the median of samples in any order; not empty.
 [[nodiscard]] Interval medianInterval(const std::vector<double>& samples);
 
+/// What `shardscope calibrate` says before each of its runs, and the window reads.
+struct CalibrationProgress {
+    std::string subject;    ///< "the machine and shared memory between 2 ranks"
+    int run = 1, runs = 1;  ///< the first is 1
+};
+/// "Measuring the machine (1 of 2)."
+[[nodiscard]] std::string textOf(const CalibrationProgress& progress);
+/// Nothing: the line says something else.
+[[nodiscard]] std::optional<CalibrationProgress> parseCalibrationProgress(std::string_view line);
+
 [[nodiscard]] std::string toJson(const Calibration& calibration);
 /// kUnreadable with a sentence on what is no calibration or is damaged.
 [[nodiscard]] Result<Calibration> parseCalibration(std::string_view json);

@@ -1,17 +1,18 @@
 // `shardscope calibrate`: measures the machine and what joins its ranks, and keeps it.
+#include "app/cli/answers/answer_text.h"
 #include "app/cli/bench/measured_run.h"
 #include "app/cli/command.h"
 #include "app/cli/console.h"
 #include "app/cli/hosts/run_hosts.h"
 #include "app/cli/interruptible.h"
 #include "app/cli/options.h"
-#include "app/cli/plan/calibration_text.h"
 #include "app/cli/record/measured_recording.h"
 #include "app/cli/record/run_flags.h"
 #include "engine/launch/host_facts.h"
 #include "engine/run/config/machine_figure.h"
 #include "engine/run/config/measurement_plan.h"
 #include "profiler/planning/calibration_store.h"
+#include "profiler/questions/answer/calibration_answer.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
 
@@ -146,7 +147,6 @@ std::string subjectOf(const run::RunConfig& config) {
 Result<Calibration> measure(run::RunConfig config, const ScratchFolder& folder,
                             const CalibrateOptions& options, std::set<std::string>& said) {
     config.output = folder.file(fmt::format("{}.sscope", toWord(run::communicatorOf(config))));
-    if (!options.quiet) tellLine(fmt::format("Measuring {}.", subjectOf(config)));
     if (auto done = measureRun(config); !done) return failure(done);
     const auto recording = readMeasuredRecording(config.output);
     if (!recording) return failure(recording);
@@ -170,7 +170,12 @@ Result<void> measureAll(const CalibrateOptions& options, std::optional<Calibrati
     if (!folder) return failure(folder);
     const InterruptGuard guard;
     std::set<std::string> said;
-    for (const run::RunConfig& config : runsOf(*base, options.flags.given("transport"))) {
+    const std::vector<run::RunConfig> runs = runsOf(*base, options.flags.given("transport"));
+    for (const run::RunConfig& config : runs) {
+        if (!options.quiet)
+            tellLine(planning::textOf(planning::CalibrationProgress{
+                subjectOf(config), static_cast<int>(&config - runs.data()) + 1,
+                static_cast<int>(runs.size())}));
         auto found = measure(config, **folder, options, said);
         if (!found && found.error().code == ErrorCode::kInterrupted)
             return failure(
@@ -215,8 +220,9 @@ Result<Calibration> kept(const CalibrateOptions& options) {
 }
 
 int show(const Calibration& calibration, const CalibrateOptions& options) {
-    return printLast(options.json ? planning::toJson(calibration)
-                                  : calibrationText(calibration, nowS()));
+    return printLast(options.json
+                         ? planning::toJson(calibration)
+                         : answerText(questions::calibrationAnswer(calibration, nowS()), 0));
 }
 
 int refuse(const Error& error) {

@@ -1,6 +1,7 @@
 // `shardscope calibrate`: what it prints, keeps and refuses. Real measuring is in real_rank_test.
-#include "app/cli/plan/calibration_text.h"
+#include "app/cli/answers/answer_text.h"
 #include "profiler/planning/calibration_store.h"
+#include "profiler/questions/answer/calibration_answer.h"
 #include "tests/app/cli/program.h"
 
 #include <gmock/gmock.h>
@@ -50,6 +51,10 @@ Calibration sample() {
     return calibration;
 }
 
+std::string calibrationText(const Calibration& calibration, std::int64_t nowS) {
+    return answerText(questions::calibrationAnswer(calibration, nowS), 0);
+}
+
 TEST(CalibrationText, TellsFiguresWithUnitsIntervalsAndAge) {
     const std::string text = calibrationText(sample(), 1'000'000 + 3 * 24 * 3600);
     for (const char* each :
@@ -68,7 +73,7 @@ TEST(CalibrationText, SaysWhatIsToBeMinded) {
     old.collectives[0].sharedCores = true;
     const std::string text = calibrationText(old, 1'000'000 + 100LL * 24 * 3600);
     EXPECT_THAT(text, HasSubstr("100 days ago, quickly,"));
-    EXPECT_THAT(text, HasSubstr("That is long ago: run `shardscope calibrate` again."));
+    EXPECT_THAT(text, HasSubstr("That is long ago: calibrate again."));
     EXPECT_THAT(text, HasSubstr("shared memory, 2 ranks *"));
     EXPECT_THAT(text, HasSubstr("* these ranks shared cores"));
 }

@@ -274,5 +274,19 @@ TEST(Calibration, TellsItsAgeInTheLargestUnit) {
     EXPECT_EQ(ageText(0, 90LL * 24 * 3600), "90 days");
 }
 
+TEST(CalibrationProgress, IsReadAsItWasSaid) {
+    const std::string line = textOf(CalibrationProgress{"the machine (CPU) and 2 ranks", 1, 2});
+    EXPECT_EQ(line, "Measuring the machine (CPU) and 2 ranks (1 of 2).");
+    const auto read = parseCalibrationProgress(line);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->subject, "the machine (CPU) and 2 ranks");
+    EXPECT_EQ(read->run, 1);
+    EXPECT_EQ(read->runs, 2);
+    for (const char* other :
+         {"", "Measuring ", "Measuring (1 of 2)", "Measuring x (1 of )", "Measuring x (3 of 2).",
+          "Measuring x (0 of 2).", "Kept in x (1 of 2)."})
+        EXPECT_FALSE(parseCalibrationProgress(other)) << other;
+}
+
 }  // namespace
 }  // namespace shardscope::planning

@@ -1,6 +1,5 @@
-#include "app/cli/plan/calibration_text.h"
+#include "profiler/questions/answer/calibration_answer.h"
 
-#include "app/cli/answers/answer_text.h"
 #include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
@@ -9,15 +8,12 @@
 #include <string>
 #include <vector>
 
-namespace shardscope::cli {
+namespace shardscope::questions {
 namespace {
 
 using planning::Calibration;
 using planning::CollectiveCost;
 using planning::MachineRate;
-using questions::Cell;
-using questions::Table;
-using questions::Unit;
 
 std::string quantity(double value, std::string_view unit) {
     return siText(value, unit, Digits::kScreen).joined();
@@ -108,7 +104,7 @@ std::vector<std::string> sentencesOf(const Calibration& calibration, std::int64_
                                 planning::ageText(calibration.unixS, nowS),
                                 calibration.quick ? ", quickly," : "", calibration.product));
     if (nowS - calibration.unixS > planning::kOldCalibrationS)
-        lines.emplace_back("That is long ago: run `shardscope calibrate` again.");
+        lines.emplace_back("That is long ago: calibrate again.");
     if (std::any_of(calibration.collectives.begin(), calibration.collectives.end(),
                     [](const CollectiveCost& cost) { return cost.sharedCores; }))
         lines.emplace_back("* these ranks shared cores: on a core each they are faster");
@@ -117,11 +113,11 @@ std::vector<std::string> sentencesOf(const Calibration& calibration, std::int64_
 
 }  // namespace
 
-std::string calibrationText(const Calibration& calibration, std::int64_t nowS) {
-    questions::Answer answer;
+Answer calibrationAnswer(const Calibration& calibration, std::int64_t nowS) {
+    Answer answer;
     answer.sentences = sentencesOf(calibration, nowS);
     answer.tables = {machineTable(calibration, nowS), collectiveTable(calibration, nowS)};
-    return answerText(answer, 0);
+    return answer;
 }
 
-}  // namespace shardscope::cli
+}  // namespace shardscope::questions
