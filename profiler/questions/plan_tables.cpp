@@ -114,7 +114,7 @@ Table timeTable(const std::vector<StrategyPlan>& plans) {
                  {"waiting_pct", "waiting", Unit::kPercent, kWaiting},
                  {"bound_by", "bound by", Unit::kNone,
                   "What takes longer: all that a rank computes, or all that its links move."},
-                 {"balance_tokens", "balance at", Unit::kCount,
+                 {"balance_tokens", "balance at, tokens", Unit::kCount,
                   "Tokens per rank and step from which on computing takes longer than moving."},
                  // Too long for a cell: people read timesUnknown().
                  {"time_unknown", "why unknown", Unit::kNone,

@@ -4,11 +4,13 @@
 #include "app/desktop/models/answer_table.h"
 #include "app/desktop/pages/newrun/new_run_page.h"
 #include "app/desktop/pages/newrun/tune_dialog.h"
+#include "app/desktop/pages/plan/calibrate_dialog.h"
 #include "app/desktop/pages/plan/what_if_panel.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
 #include "app/desktop/shell/key_sheet.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
+#include "profiler/planning/calibration_store.h"
 #include "profiler/questions/question.h"
 #include "storage/model/rank_facts.h"
 #include "tests/app/desktop/window_fixture.h"
@@ -23,10 +25,12 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QSlider>
 #include <QSpinBox>
 #include <QTemporaryDir>
 #include <algorithm>
+#include <ctime>
 #include <memory>
 
 namespace shardscope::desktop {
@@ -66,6 +70,69 @@ TEST(PlanView, SaysWhatToTakeAndHowItScales) {
     EXPECT_FALSE(view.fitsOn.rows.empty());
     EXPECT_FALSE(view.divisions.rows.empty());
     EXPECT_FALSE(view.memory.empty());
+    EXPECT_TRUE(view.replay.startsWith(u"Replay error: unknown"_s)) << "no step was recorded";
+}
+
+TEST(PlanView, CountsBytesInOneUnit) {
+    const PlanView view = makePlanView(onH100(8));
+    QString texts = view.headline + view.memoryUnit;
+    for (const StackedBar& bar : view.memory) {
+        texts += bar.total;
+        for (const BarSegment& segment : bar.segments) texts += segment.text;
+    }
+    EXPECT_FALSE(texts.contains(u"iB"_s)) << texts.toStdString();
+    EXPECT_EQ(view.memoryUnit, u"GB"_s);
+    // 1.6 GB of peak are 1.6 at the axis, too
+    const auto peak =
+        whole(view.strategies, view.strategies.rows.size() - 1, "peak_bytes_per_rank");
+    EXPECT_GT(view.memoryOverRanks.back().points[3].y(), 0.5e-9 * static_cast<double>(peak));
+    EXPECT_LT(view.memoryOverRanks.back().points[3].y(), 1.5e-9 * static_cast<double>(peak));
+    const PlanView small = makePlanView({});
+    EXPECT_EQ(small.memoryUnit, u"MB"_s);
+}
+
+TEST(PlanView, ANumberOfParametersIsPlannedAsOnTheCommandLine) {
+    PlanSettings settings = onH100(8);
+    settings.stateModel.emplace();
+    const PlanView view = makePlanView(settings);
+    EXPECT_EQ(view.problem, QString());
+    ASSERT_EQ(view.strategies.rows.size(), 4U);
+    EXPECT_EQ(whole(view.strategies, 0, "state_bytes_per_rank"), 112'000'000'000);
+    EXPECT_EQ(whole(view.strategies, 3, "state_bytes_per_rank"), 14'000'000'000);
+    EXPECT_EQ(whole(view.strategies, 3, "communication_bytes_per_step"), 36'750'000'000);
+    EXPECT_EQ(view.memory.front().total,
+              cellText(questions::Cell(112e9), questions::Unit::kDecimalBytes));
+    EXPECT_EQ(view.memory.front().segments.size(), 3U);
+    EXPECT_EQ(view.memoryOverRanks.back().points[3], QPointF(8, 14));
+    EXPECT_TRUE(view.times.rows.empty());
+    EXPECT_TRUE(view.divisions.rows.empty()) << "it has no shape";
+    EXPECT_FALSE(view.fitsOn.rows.empty());
+    EXPECT_TRUE(view.sources.startsWith(u"7,000,000,000 parameters over 8 ranks"_s))
+        << view.sources.toStdString();
+    EXPECT_FALSE(view.trains);
+    EXPECT_TRUE(view.headline.startsWith(u"Take ZeRO-1."_s)) << view.headline.toStdString();
+}
+
+TEST(PlanView, APublishedModelHasItsShapesDivisions) {
+    PlanSettings settings = onH100(64);
+    settings.stateModel.emplace().known = planning::findKnownModel("llama2-70b");
+    const PlanView view = makePlanView(settings);
+    EXPECT_TRUE(view.headline.startsWith(u"Take ZeRO-3."_s)) << view.headline.toStdString();
+    EXPECT_TRUE(view.sources.startsWith(u"llama2-70b, 68,976,648,192 parameters"_s));
+    EXPECT_FALSE(view.divisions.rows.empty());
+    settings.config.ranks = 1;
+    EXPECT_EQ(makePlanView(settings).headline,
+              u"Nothing fits into 80 GB: more ranks, or less state."_s);
+}
+
+TEST(PlanView, SaysWhatIsNoNumberOfParameters) {
+    PlanSettings settings = onH100(8);
+    settings.stateModel.emplace().parameters = u"seven"_s;
+    EXPECT_TRUE(makePlanView(settings).problem.contains(u"write 7e9, 7B or 124M"_s));
+    settings.stateModel->parameters = u"7B"_s;
+    EXPECT_EQ(makePlanView(settings).problem, QString());
+    settings.stateModel->stateBytes = u"2+2"_s;
+    EXPECT_TRUE(makePlanView(settings).problem.contains(u"2+2+12"_s));
 }
 
 TEST(PlanView, ALinkLeadsBeyondAHost) {
@@ -194,6 +261,12 @@ protected:
         ASSERT_TRUE(QTest::qWaitFor(
             [this] { return m_window->loader().isIdle() && m_page->whatIf()->what()->isEnabled(); },
             60'000));
+    }
+
+    [[nodiscard]] QPushButton* button(const QString& text) const {
+        for (QPushButton* each : m_page->findChildren<QPushButton*>())
+            if (each->text() == text) return each;
+        return nullptr;
     }
 
     PlanPage* m_page = nullptr;
@@ -350,6 +423,8 @@ TEST_F(PlanPageTest, LearnsFromTheOpenRecording) {
     planned();
     EXPECT_TRUE(m_page->view().sources.contains(u"recorded"_s))
         << m_page->view().sources.toStdString();
+    EXPECT_THAT(m_page->view().replay.toStdString(),
+                testing::MatchesRegex("Replay error: .*%.* of the recorded step.*"));
     EXPECT_TRUE(table(u"Time of a step"_s)->isVisibleTo(m_page));
     const run::RunConfig taken = m_page->settings().config;
     EXPECT_EQ(taken.model.name, m_window->loader().recording()->summary.run.model);
@@ -365,6 +440,48 @@ TEST_F(PlanPageTest, ARecordingReplacesNoSettingsOfTheUser) {
     EXPECT_TRUE(m_page->view().sources.contains(u"recorded"_s));
 }
 
+TEST_F(PlanPageTest, APublishedModelIsChosenAndGivenBack) {
+    m_page->chooseDevice(u"H100 SXM"_s);
+    m_page->chooseModel(u"gpt3-175b"_s);
+    m_page->ranksSlider()->setValue(10);
+    planned();
+    EXPECT_EQ(table(u"Strategies"_s)->table()->allRows(), 4);
+    EXPECT_FALSE(m_page->field("model.layers")->isVisibleTo(m_page));
+    EXPECT_FALSE(m_page->parameters()->isVisibleTo(m_page));
+    EXPECT_TRUE(m_page->field("ranks")->isVisibleTo(m_page));
+    EXPECT_FALSE(table(u"Time of a step"_s)->isVisibleTo(m_page));
+    EXPECT_FALSE(button(u"Start this run…"_s)->isEnabled());
+    keepPicture(u"plan-gpt3"_s);
+    m_page->chooseModel(u"parameters"_s);
+    m_page->parameters()->setText(u"none"_s);
+    planned();
+    EXPECT_TRUE(m_page->parameters()->isVisibleTo(m_page));
+    EXPECT_FALSE(m_page->view().problem.isEmpty());
+    m_page->parameters()->setText(u"124M"_s);
+    planned();
+    EXPECT_TRUE(m_page->view().sources.startsWith(u"124,000,000 parameters"_s));
+    keepPicture(u"plan-parameters"_s);
+    m_page->chooseModel({});
+    planned();
+    EXPECT_TRUE(m_page->field("model.layers")->isVisibleTo(m_page));
+    EXPECT_TRUE(button(u"Start this run…"_s)->isEnabled());
+    EXPECT_TRUE(table(u"Time of a step"_s)->isVisibleTo(m_page));
+}
+
+TEST_F(PlanPageTest, NothingIsWiderThanItsRoom) {
+    m_window->resize(800, 560);
+    m_page->chooseDevice(u"H100 SXM"_s);
+    planned();
+    settle();
+    const DataTable* first = table(u"Strategies"_s);
+    for (const QWidget* each = first; each != nullptr; each = each->parentWidget())
+        if (const auto* area = qobject_cast<const QScrollArea*>(each)) {
+            EXPECT_LE(area->widget()->width(), area->viewport()->width());
+            break;
+        }
+    keepPicture(u"plan-narrow"_s);
+}
+
 TEST_F(PlanPageTest, StartsWhatItRecommends) {
     m_page->chooseDevice(u"H100 SXM"_s);
     m_page->ranksSlider()->setValue(3);
@@ -376,6 +493,137 @@ TEST_F(PlanPageTest, StartsWhatItRecommends) {
     EXPECT_EQ(form->config().ranks, 8);
     EXPECT_EQ(form->config().strategy, m_page->view().start.strategy);
     EXPECT_EQ(form->config().device, run::Device::kCuda);
+}
+
+/// A `shardscope` that is a script, and calibrations in a folder of the test's own.
+class CalibrateDialogTest : public PlanPageTest {
+protected:
+    void SetUp() override {
+        m_before = qgetenv("XDG_STATE_HOME");
+        qputenv("XDG_STATE_HOME", m_folder.filePath(u"state"_s).toUtf8());
+        PlanPageTest::SetUp();
+    }
+    void TearDown() override {
+        m_before.isNull() ? qunsetenv("XDG_STATE_HOME") : qputenv("XDG_STATE_HOME", m_before);
+    }
+    QString program(const QByteArray& lines) {
+        QFile file(m_folder.filePath(u"shardscope"_s));
+        EXPECT_TRUE(file.open(QFile::WriteOnly));
+        file.write("#!/bin/sh\n[ \"$1\" = calibrate ] || exit 2\n" + lines);
+        file.close();
+        file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+        return file.fileName();
+    }
+    static planning::Calibration measured() {
+        planning::Calibration calibration;
+        calibration.host = thisMachine().name.toStdString();
+        calibration.device = "a CPU";
+        calibration.cores = 2;
+        calibration.product = "shardscope 1.2.3";
+        calibration.unixS = std::time(nullptr);
+        const auto rate = [&](const run::MeasuredFigure& what, double median) {
+            calibration.rates.push_back(
+                {what, median, median, {median, median}, 5, calibration.unixS});
+        };
+        rate({0, run::MachineFigure::kMatmul, run::Precision::kFloat32, 512, 512, 512, 2}, 1e11);
+        rate({0, run::MachineFigure::kTriad, {}, 0, 0, 0, 2}, 1e10);
+        return calibration;
+    }
+    /// Says what calibrate says, keeps what it keeps and prints it.
+    QString measuring(const QByteArray& between = {}) {
+        const QByteArray json = QByteArray::fromStdString(planning::toJson(measured()));
+        const QByteArray first = QByteArray::fromStdString(
+            planning::textOf(planning::CalibrationProgress{"the machine", 1, 2}));
+        QFile file(m_folder.filePath(u"measured.json"_s));
+        EXPECT_TRUE(file.open(QFile::WriteOnly));
+        file.write(json);
+        return program("echo '" + first + "' >&2\n" + between + "cat '" + file.fileName().toUtf8() +
+                       "'\n");
+    }
+    static QString words(const CalibrateDialog* dialog) {
+        QString all;
+        for (const QLabel* label : dialog->findChildren<QLabel*>()) all += label->text() + u'\n';
+        return all;
+    }
+    static bool waitFor(const CalibrateDialog* dialog, const QString& text) {
+        return QTest::qWaitFor([&] { return words(dialog).contains(text); }, 20'000);
+    }
+    static QPushButton* buttonOf(const CalibrateDialog* dialog, const QString& text) {
+        for (QPushButton* each : dialog->findChildren<QPushButton*>())
+            if (each->text() == text) return each;
+        return nullptr;
+    }
+    void keepDialog(CalibrateDialog* dialog, const QString& name) {
+        const QString folder = qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES");
+        if (folder.isEmpty()) return;
+        for (const bool dark : {false, true}) {
+            m_window->useTheme(dark);
+            QTest::qWait(50);
+            EXPECT_TRUE(
+                dialog->grab().save(u"%1/%2%3.png"_s.arg(folder, name, dark ? u"-dark"_s : u""_s)));
+        }
+        m_window->useTheme(false);
+    }
+
+    QByteArray m_before;
+};
+
+TEST_F(CalibrateDialogTest, ThePageTakesWhatWasMeasured) {
+    planned();
+    EXPECT_TRUE(m_page->view().sources.contains(u"calibrate this machine"_s))
+        << m_page->view().sources.toStdString();
+    CalibrateDialog* dialog = m_page->openCalibration(measuring());
+    EXPECT_TRUE(words(dialog).contains(u"was never calibrated"_s));
+    ASSERT_TRUE(planning::keepCalibration(measured()));
+    buttonOf(dialog, u"Calibrate"_s)->click();
+    ASSERT_TRUE(waitFor(dialog, u"a CPU, 2 cores"_s)) << words(dialog).toStdString();
+    EXPECT_EQ(dialog->findChild<DataTable*>()->table()->allRows(), 2);
+    keepDialog(dialog, u"calibrated"_s);
+    EXPECT_TRUE(QTest::qWaitFor(
+        [this] {
+            return m_page->view().sources.contains(u"calibrat"_s) && !m_page->isReading() &&
+                   !m_page->view().times.rows.empty();
+        },
+        10'000));
+    EXPECT_TRUE(table(u"Time of a step"_s)->isVisibleTo(m_page));
+    dialog->reject();
+    CalibrateDialog* again = m_page->openCalibration({});
+    EXPECT_TRUE(words(again).contains(u"a CPU, 2 cores"_s)) << "what is kept";
+}
+
+TEST_F(CalibrateDialogTest, SaysWhatIsMeasuredAndIsCancelled) {
+    CalibrateDialog* dialog = m_page->openCalibration(program(
+        "echo 'Measuring the machine (1 of 2).' >&2\n"
+        "trap 'echo \"shardscope: interrupted while the machine was measured; nothing is kept of "
+        "it\" >&2; exit 130' TERM\nsleep 60 >&- 2>&- &\nwait $!\n"));
+    dialog->begin();
+    ASSERT_TRUE(waitFor(dialog, u"Measuring the machine (1 of 2)"_s))
+        << words(dialog).toStdString();
+    EXPECT_FALSE(buttonOf(dialog, u"Calibrate"_s)->isEnabled());
+    keepDialog(dialog, u"calibrating"_s);
+    buttonOf(dialog, u"Cancel"_s)->click();
+    ASSERT_TRUE(waitFor(dialog, u"interrupted while the machine was measured; nothing is kept"_s))
+        << words(dialog).toStdString();
+    EXPECT_FALSE(words(dialog).contains(u"shardscope:"_s));
+    EXPECT_TRUE(dialog->isVisible());
+    EXPECT_TRUE(buttonOf(dialog, u"Calibrate"_s)->isEnabled());
+    EXPECT_NE(buttonOf(dialog, u"Close"_s), nullptr);
+}
+
+TEST_F(CalibrateDialogTest, SaysWhyNothingWasMeasured) {
+    CalibrateDialog* dialog = m_page->openCalibration(
+        program("echo 'shardscope: no memory is free; use fewer ranks' >&2\nexit 1\n"));
+    dialog->begin();
+    ASSERT_TRUE(waitFor(dialog, u"no memory is free; use fewer ranks"_s))
+        << words(dialog).toStdString();
+    delete dialog;
+    CalibrateDialog* missing = m_page->openCalibration(m_folder.filePath(u"none"_s));
+    missing->begin();
+    ASSERT_TRUE(waitFor(missing, u"cannot be started"_s)) << words(missing).toStdString();
+    delete missing;
+    CalibrateDialog* none = m_page->openCalibration({});
+    none->begin();
+    EXPECT_TRUE(words(none).contains(u"neither beside shardscope-desktop nor in PATH"_s));
 }
 
 // Tune on the New run page: what it starts, what it tells meanwhile, and what is taken of it.

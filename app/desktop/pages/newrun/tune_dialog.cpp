@@ -59,7 +59,6 @@ AnswerTable pathOf(questions::Table path) {
 
 /// Of what it said last, for a failure.
 constexpr qsizetype kMostWords = 4000;
-constexpr int kPatienceMs = 5000;
 
 questions::Cell cellOf(const QJsonValue& value) {
     if (value.isDouble()) return value.toDouble();
@@ -269,34 +268,21 @@ std::optional<TuningOutcome> parseTuning(const QByteArray& json) {
 }
 
 TuningSession::TuningSession(QObject* parent) : QObject(parent) {
-    connect(&m_process, &QProcess::finished, this, &TuningSession::ended);
-    connect(&m_process, &QProcess::readyReadStandardError, this, &TuningSession::readErrors);
-    connect(&m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-        if (error != QProcess::FailedToStart) return;
-        fail(tr("%1 cannot be started: %2").arg(m_process.program(), m_process.errorString()));
-    });
-}
-
-/// Its ranks end with it.
-TuningSession::~TuningSession() {
-    m_process.disconnect(this);
-    if (!isGoing()) return;
-    m_process.terminate();
-    if (m_process.waitForFinished(kPatienceMs)) return;
-    m_process.kill();
-    m_process.waitForFinished(kPatienceMs);
+    connect(&m_program, &ProgramSession::said, this, &TuningSession::hear);
+    connect(&m_program, &ProgramSession::ended, this, &TuningSession::conclude);
+    connect(&m_program, &ProgramSession::failed, this, &TuningSession::failed);
+    connect(&m_program, &ProgramSession::stateChanged, this, &TuningSession::stateChanged);
 }
 
 void TuningSession::start(const QString& program, const TuningRequest& request) {
     if (isGoing()) return;
     m_folder = request.folder;
     m_lastWords.clear();
-    m_cancelled = false;
     if (!QDir().mkpath(m_folder))
-        return fail(tr("The folder %1 cannot be made; choose another.").arg(m_folder));
+        return Q_EMIT failed(tr("The folder %1 cannot be made; choose another.").arg(m_folder));
     const QString file = QDir(m_folder).filePath(u"start.toml"_s);
     if (const auto written = writeRunFile(request.start, file); !written)
-        return fail(QString::fromStdString(written.error().message));
+        return Q_EMIT failed(QString::fromStdString(written.error().message));
     QStringList words{u"tune"_s,
                       file,
                       u"--json"_s,
@@ -309,46 +295,24 @@ void TuningSession::start(const QString& program, const TuningRequest& request) 
     // The form has said it, which is its user's own.
     const bool hostFile = QFileInfo(QString::fromStdString(request.start.hosts)).isFile();
     if (hostFile || !run::commandsOf(request.start).empty()) words << u"--allow-commands"_s;
-    m_process.start(program, words, QProcess::ReadOnly);
-    Q_EMIT stateChanged();
+    m_program.start(program, words);
 }
 
-void TuningSession::cancel() {
-    if (!isGoing()) return;
-    m_cancelled = true;
-    m_process.terminate();
-    Q_EMIT stateChanged();
+void TuningSession::hear(const QString& line) {
+    if (const auto progress = parseTuningProgress(line)) return Q_EMIT progressed(*progress);
+    m_lastWords = (m_lastWords + line + u'\n').right(kMostWords);
 }
 
-void TuningSession::readErrors() {
-    m_process.setReadChannel(QProcess::StandardError);
-    while (m_process.canReadLine()) {
-        const QByteArray line = m_process.readLine();
-        if (const auto progress = parseTuningProgress(QString::fromUtf8(line)))
-            Q_EMIT progressed(*progress);
-        else
-            m_lastWords = (m_lastWords + line).right(kMostWords);
-    }
-}
-
-void TuningSession::ended(int code, QProcess::ExitStatus) {
-    readErrors();
-    m_lastWords += m_process.readAllStandardError();
-    auto outcome = parseTuning(m_process.readAllStandardOutput());
-    if (outcome) {
+void TuningSession::conclude(int code, const QByteArray& printed) {
+    if (auto outcome = parseTuning(printed)) {
         outcome->folder = m_folder;
         outcome->interrupted = code != 0;
-        Q_EMIT stateChanged();
         return Q_EMIT finished(*outcome);
     }
-    const QString words = QString::fromUtf8(m_lastWords).trimmed();
-    if (m_cancelled) return fail(tr("Cancelled before the first run was measured."));
-    fail(words.isEmpty() ? tr("The settings could not be tuned.") : words);
-}
-
-void TuningSession::fail(const QString& why) {
-    Q_EMIT stateChanged();
-    Q_EMIT failed(why);
+    const QString words = m_lastWords.trimmed();
+    if (m_program.isCancelled())
+        return Q_EMIT failed(tr("Cancelled before the first run was measured."));
+    Q_EMIT failed(words.isEmpty() ? tr("The settings could not be tuned.") : words);
 }
 
 }  // namespace shardscope::desktop

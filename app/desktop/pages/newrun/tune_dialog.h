@@ -2,13 +2,13 @@
 // form. GUI thread.
 #pragma once
 
+#include "app/desktop/session/program_session.h"
 #include "engine/run/config/run_config.h"
 #include "profiler/questions/answer/answer.h"
 
 #include <QByteArray>
 #include <QDialog>
 #include <QObject>
-#include <QProcess>
 #include <QString>
 #include <QStringList>
 #include <optional>
@@ -22,8 +22,7 @@ class QSpinBox;
 
 namespace shardscope::desktop {
 
-// Drives `shardscope tune`: a child process whose progress and outcome are shown. GUI thread; never
-// waits but in its destructor.
+// Drives `shardscope tune`, whose progress and outcome are shown. GUI thread.
 
 struct TuningRequest {
     run::RunConfig start;
@@ -55,13 +54,12 @@ class TuningSession : public QObject {
 
 public:
     explicit TuningSession(QObject* parent = nullptr);
-    ~TuningSession() override;
 
     /// Ignored while one is going.
     void start(const QString& program, const TuningRequest& request);
     /// Ends the run that is measured; what was found so far is reported.
-    void cancel();
-    [[nodiscard]] bool isGoing() const { return m_process.state() != QProcess::NotRunning; }
+    void cancel() { m_program.cancel(); }
+    [[nodiscard]] bool isGoing() const { return m_program.isGoing(); }
 
 Q_SIGNALS:
     void stateChanged();
@@ -71,14 +69,12 @@ Q_SIGNALS:
     void failed(const QString& why);
 
 private:
-    void readErrors();
-    void ended(int code, QProcess::ExitStatus status);
-    void fail(const QString& why);
+    void hear(const QString& line);
+    void conclude(int code, const QByteArray& printed);
 
-    QProcess m_process;
+    ProgramSession m_program;
     QString m_folder;
-    QByteArray m_lastWords;
-    bool m_cancelled = false;
+    QString m_lastWords;  ///< what was no progress
 };
 
 class DataTable;

@@ -21,6 +21,7 @@
 #include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QSlider>
 #include <QSpinBox>
 #include <QVBoxLayout>
@@ -43,6 +44,14 @@ QWidget* named(const QString& name, QWidget* input, QWidget* parent) {
     layout->addWidget(label);
     layout->addWidget(input);
     return block;
+}
+
+/// "175 B", "124 M", as people say it.
+QString parametersText(double parameters) {
+    constexpr double kBillion = 1e9, kMillion = 1e6;
+    return parameters >= kBillion
+               ? PlanPage::tr("%1 B").arg(QString::number(parameters / kBillion, 'g', 3))
+               : PlanPage::tr("%1 M").arg(QString::number(parameters / kMillion, 'g', 3));
 }
 
 /// Words that the command line has too, which knows no Qt.
@@ -71,6 +80,41 @@ QWidget* PlanPage::buildRanks(FoldSection* section) {
         qobject_cast<QSpinBox*>(field("ranks")->input())->setValue(1 << level);
     });
     return named(tr("Ranks, in powers of two"), m_ranks, section);
+}
+
+QWidget* PlanPage::buildModels(FoldSection* section) {
+    m_model = new QComboBox(section);
+    m_model->addItem(tr("A model by its shape, below"), QString());
+    for (const planning::KnownModel& model : planning::knownModels()) {
+        const QString name = fromUtf8(model.name);
+        const auto parameters = static_cast<double>(planning::parameterCount(model));
+        m_model->addItem(tr("%1, %2 parameters").arg(name, parametersText(parameters)), name);
+    }
+    m_model->addItem(tr("A number of parameters"), u"parameters"_s);
+    m_model->setToolTip(
+        tr("The engine trains models by their shape; of others their state is "
+           "planned, and how they may be divided"));
+    m_model->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_model->setMinimumContentsLength(6);
+    guardFromWheel(m_model);
+    connect(m_model, &QComboBox::currentIndexChanged, this, &PlanPage::takeModel);
+    return named(tr("Plan for"), m_model, section);
+}
+
+void PlanPage::addState(FoldSection* section) {
+    m_parameters = new QLineEdit(u"7e9"_s, section);
+    m_parameters->setToolTip(tr("7e9, 7B or 124M"));
+    m_stateBytes = new QLineEdit(StateModel().stateBytes, section);
+    m_stateBytes->setToolTip(
+        tr("Bytes of one parameter, its gradient and its optimizer state, as 2+2+12"));
+    for (QLineEdit* each : {m_parameters, m_stateBytes})
+        connect(each, &QLineEdit::textChanged, this, &PlanPage::edit);
+    m_parametersBlock = named(tr("Parameters"), m_parameters, section);
+    m_stateBlock = named(tr("Bytes of state per parameter"), m_stateBytes, section);
+    for (QWidget* block : {m_parametersBlock, m_stateBlock}) {
+        section->add(block, FoldSection::kColumns);
+        block->hide();
+    }
 }
 
 QWidget* PlanPage::buildDevices(FoldSection* section) {
@@ -111,6 +155,8 @@ QWidget* PlanPage::buildSettings(QWidget* parent) {
     connect(m_ofRecommended, &QCheckBox::toggled, this, &PlanPage::refresh);
     run->add(m_ofRecommended, FoldSection::kColumns);
     auto* model = new FoldSection(tr("Model"), true, form);
+    model->add(buildModels(model), FoldSection::kColumns);
+    addState(model);
     addFields(model, {"model.name", "model.layers", "model.heads", "model.hidden", "model.context",
                       "model.vocabulary"});
     connect(qobject_cast<QComboBox*>(field("model.name")->input()), &QComboBox::activated, this,
@@ -122,6 +168,7 @@ QWidget* PlanPage::buildSettings(QWidget* parent) {
 
 PlanPage::Block PlanPage::addBlock(QWidget* parent, const QString& name) {
     Block block{sectionLabel(name, parent), new DataTable(name, parent)};
+    block.title->setWordWrap(true);
     block.table->setFitsRows(true);
     parent->layout()->addWidget(block.title);
     parent->layout()->addWidget(block.table);
@@ -131,15 +178,15 @@ PlanPage::Block PlanPage::addBlock(QWidget* parent, const QString& name) {
 QWidget* PlanPage::buildCharts(QWidget* parent) {
     auto* block = new QWidget(parent);
     auto* layout = plainLayout(block);
-    auto* row = new QHBoxLayout;
-    row->setSpacing(32);
+    m_chartRow = new QHBoxLayout;
+    m_chartRow->setSpacing(32);
     for (ChartPanel** chart : {&m_efficiency, &m_throughput}) {
         *chart = new ChartPanel(block);
         (*chart)->setFixedHeight(kChartHeight);
         (*chart)->setLogarithmic(true, chart == &m_throughput);
         (*chart)->setWholeNumbers(true);
         (*chart)->setNamed(false);
-        row->addWidget(*chart, 1);
+        m_chartRow->addWidget(*chart, 1);
     }
     m_efficiency->setStartsAtZero(true);
     m_efficiency->setDefinition(
@@ -148,7 +195,7 @@ QWidget* PlanPage::buildCharts(QWidget* parent) {
     m_throughput->setDefinition(
         tr("Tokens of all ranks per second, estimated, with the band of what steps were recorded "
            "or devices are known to compute."));
-    layout->addLayout(row);
+    layout->addLayout(m_chartRow);
     m_chartLegend = new Legend(block);
     layout->addWidget(m_chartLegend);
     return block;
@@ -185,6 +232,9 @@ QWidget* PlanPage::buildPlan(QWidget* parent) {
     m_reasons->setAccessibleName(tr("Why each strategy, or why not"));
     layout->addWidget(m_reasons);
     m_times = addBlock(m_plan, tr("Time of a step"));
+    m_replay = quietLabel({}, m_plan);
+    m_replay->setAccessibleName(tr("Error of the model on the recording"));
+    layout->addWidget(m_replay);
     m_unknown = quietLabel({}, m_plan);
     m_unknown->setAccessibleName(tr("Why step times are unknown"));
     layout->addWidget(m_unknown);
@@ -205,7 +255,8 @@ QWidget* PlanPage::buildMore(QWidget* parent) {
     m_charts = buildCharts(m_more);
     layout->addWidget(m_charts);
     m_limits = addBlock(m_more, tr("How far each goes in this memory"));
-    layout->addWidget(sectionLabel(tr("Most that a rank holds, by strategy"), m_more));
+    m_memoryTitle = sectionLabel({}, m_more);
+    layout->addWidget(m_memoryTitle);
     m_memory = new StackedBars(m_more);
     m_memory->setAccessibleName(tr("Most that a rank holds, by strategy"));
     m_memory->setLabelWidth(88);
@@ -214,10 +265,12 @@ QWidget* PlanPage::buildMore(QWidget* parent) {
     layout->addWidget(m_legend);
     m_ofRanks = new ChartPanel(m_more);
     m_ofRanks->setFixedHeight(kChartHeight);
-    m_ofRanks->setTitles(tr("Memory per rank over ranks"), tr("MiB"), tr("ranks"));
     m_ofRanks->setLogarithmic(true, true);
     m_ofRanks->setWholeNumbers(true);
+    m_ofRanks->setNamed(false);
     layout->addWidget(m_ofRanks);
+    m_ofRanksLegend = new Legend(m_more);
+    layout->addWidget(m_ofRanksLegend);
     m_weak = addBlock(m_more, tr("Weak scaling"));
     m_strong = addBlock(m_more, tr("Strong scaling"));
     m_ends = quietLabel({}, m_more);

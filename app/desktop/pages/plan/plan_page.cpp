@@ -3,9 +3,10 @@
 #include "app/desktop/loading/recording_loader.h"
 #include "app/desktop/models/answer_table.h"
 #include "app/desktop/models/format.h"
-#include "app/desktop/models/theory_bars.h"
+#include "app/desktop/pages/plan/calibrate_dialog.h"
 #include "app/desktop/pages/plan/what_if_panel.h"
 #include "app/desktop/pages/run_fields/bound_field.h"
+#include "app/desktop/session/recorder_session.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
 #include "app/desktop/widgets/legend.h"
@@ -15,7 +16,6 @@
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 #include "engine/run/config/run_rules.h"
-#include "profiler/planning/calibration_store.h"
 #include "profiler/questions/question.h"
 #include "storage/model/rank_facts.h"
 
@@ -23,6 +23,7 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QSlider>
@@ -78,16 +79,15 @@ RunConfig likeRecorded(RunConfig recorded, const RunConfig& now) {
     return recorded;
 }
 
-/// Nothing where there is none that can be read. Reads a small file.
-std::optional<planning::Calibration> calibrationOf(const MachineFacts& machine) {
-    auto found = planning::findCalibration(machine.name.toStdString(), run::Device::kCpu);
-    return found ? std::move(*found) : std::nullopt;
-}
+/// Of a strategy or a device: tables have many columns.
+constexpr int kWordWidth = 128;
+/// Below it charts are one under the other.
+constexpr int kChartsBesideWidth = 860;
 
-std::vector<LineSeries> inMebibytes(std::vector<LineSeries> curves) {
-    for (LineSeries& curve : curves)
-        for (QPointF& point : curve.points) point.ry() /= 1 << 20;
-    return curves;
+std::vector<LegendEntry> legendOf(const std::vector<LineSeries>& lines) {
+    std::vector<LegendEntry> entries;
+    for (const LineSeries& line : lines) entries.push_back({line.name, line.meaning});
+    return entries;
 }
 
 int levelOf(std::int32_t ranks) {
@@ -130,10 +130,14 @@ PlanPage::PlanPage(PageContext& context, QWidget* parent)
     layout->addWidget(hairline(this));
     auto* actions = new QHBoxLayout;
     actions->setContentsMargins(0, 0, 14, 0);
+    auto* calibrate = new QPushButton(tr("Calibrate this machine…"), this);
+    calibrate->setToolTip(tr("Measure how fast it computes and communicates; plans go by it"));
+    connect(calibrate, &QPushButton::clicked, this, [this] { openCalibration(findRecorder()); });
+    actions->setSpacing(kGap);
     actions->addStretch();
+    actions->addWidget(calibrate);
     m_start = new QPushButton(tr("Start this run…"), this);
     m_start->setProperty("primary", true);
-    m_start->setToolTip(tr("Fill in New run with the recommended settings"));
     connect(m_start, &QPushButton::clicked, this,
             [this] { Q_EMIT fillInRequested(QString(page_ids::kNewRun), m_view.start); });
     actions->addWidget(m_start);
@@ -171,11 +175,37 @@ PlanSettings PlanPage::settings() const {
     settings.config.linkGigabytesPerSecond = given.linkGigabytesPerSecond;
     settings.config.linkLatencyMicroseconds = given.linkLatencyMicroseconds;
     settings.device = m_device->currentData().toString();
+    settings.stateModel = stateModel();
     settings.ranksPerHost = m_perHost->value();
     settings.curvesOfRecommended = m_ofRecommended->isChecked();
     settings.machine = m_machine;
     settings.recorded = m_recorded;
     return settings;
+}
+
+std::optional<StateModel> PlanPage::stateModel() const {
+    const int chosen = m_model->currentIndex();
+    if (chosen == 0) return std::nullopt;
+    StateModel model;
+    model.known = planning::findKnownModel(m_model->currentData().toString().toStdString());
+    model.parameters = m_parameters->text();
+    model.stateBytes = m_stateBytes->text();
+    return model;
+}
+
+void PlanPage::chooseModel(const QString& name) {
+    const int place = m_model->findData(name);
+    if (place >= 0) m_model->setCurrentIndex(place);
+}
+
+/// Of a model that the engine does not train, what says nothing of its state goes.
+void PlanPage::takeModel() {
+    const std::optional<StateModel> state = stateModel();
+    for (BoundField* each : m_fields) each->setVisible(!state || each->key() == "ranks");
+    m_ofRecommended->setVisible(!state);
+    m_parametersBlock->setVisible(state && state->known == nullptr);
+    m_stateBlock->setVisible(state.has_value());
+    edit();
 }
 
 void PlanPage::setConfig(const RunConfig& config) {
@@ -210,6 +240,19 @@ void PlanPage::takeDevice() {
     if (!gpu) chosen.precision = run::Precision::kFloat32;
     if (gpu) m_perHost->setValue(planning::kDevicesOfAHost);
     setConfig(chosen);
+}
+
+void PlanPage::resizeEvent(QResizeEvent* event) {
+    Page::resizeEvent(event);
+    m_chartRow->setDirection(width() < kChartsBesideWidth ? QBoxLayout::TopToBottom
+                                                          : QBoxLayout::LeftToRight);
+}
+
+CalibrateDialog* PlanPage::openCalibration(const QString& program) {
+    auto* dialog = new CalibrateDialog(m_machine, settings().config.ranks, program, this);
+    connect(dialog, &CalibrateDialog::calibrated, this, &PlanPage::refresh);
+    dialog->open();
+    return dialog;
 }
 
 void PlanPage::showEvent(QShowEvent* event) {
@@ -281,12 +324,16 @@ void PlanPage::showView() {
     m_problem->setText(m_view.problem);
     m_plan->setEnabled(whole);
     m_more->setEnabled(whole);
-    m_start->setEnabled(whole);
+    m_start->setEnabled(whole && m_view.trains);
+    m_start->setToolTip(m_view.trains ? tr("Fill in New run with the recommended settings")
+                                      : tr("The engine does not train this model"));
     if (!whole) return;
     m_plan->show();
     m_more->show();
     m_headline->setText(m_view.headline);
     m_sources->setText(m_view.sources);
+    m_memoryTitle->setText(m_view.trains ? tr("Most that a rank holds, by strategy")
+                                         : tr("State that a rank keeps, by strategy"));
     m_memory->setBars(m_view.memory);
     m_legend->setEntries(m_view.legend);
     showTable(*m_strategies.table, *m_strategies.title, m_view.strategies,
@@ -295,7 +342,8 @@ void PlanPage::showView() {
     m_reasons->setText(m_view.reasons.join(u'\n'));
     showTable(*m_times.table, *m_times.title, m_view.times);
     for (const auto& [label, text] :
-         {std::pair{m_unknown, m_view.unknown.join(u'\n')}, std::pair{m_ends, m_view.ends}}) {
+         {std::pair{m_replay, m_view.replay}, std::pair{m_unknown, m_view.unknown.join(u'\n')},
+          std::pair{m_ends, m_view.ends}}) {
         label->setText(text);
         label->setVisible(!text.isEmpty());
     }
@@ -304,13 +352,15 @@ void PlanPage::showView() {
     showTable(*m_strong.table, *m_strong.title, m_view.strong);
     showTable(*m_fitsOn.table, *m_fitsOn.title, m_view.fitsOn);
     showTable(*m_divisions.table, *m_divisions.title, m_view.divisions);
-    m_ofRanks->setSeries(inMebibytes(stageCurves(m_view.start)));
+    m_ofRanks->setTitles(
+        m_view.trains ? tr("Memory per rank over ranks") : tr("State per rank over ranks"),
+        m_view.memoryUnit, tr("ranks"));
+    m_ofRanks->setSeries(m_view.memoryOverRanks);
+    m_ofRanksLegend->setEntries(legendOf(m_view.memoryOverRanks));
     const bool curves = !m_view.efficiency.empty();
     m_charts->setVisible(curves);
     if (!curves) return;
-    std::vector<LegendEntry> lines;
-    for (const LineSeries& line : m_view.efficiency) lines.push_back({line.name, line.meaning});
-    m_chartLegend->setEntries(std::move(lines));
+    m_chartLegend->setEntries(legendOf(m_view.efficiency));
     m_efficiency->setTitles(tr("Efficiency of %1").arg(m_view.curvesOf), tr("%"), tr("ranks"));
     m_efficiency->setSeries(m_view.efficiency);
     m_throughput->setTitles(tr("Throughput of %1").arg(m_view.curvesOf), tr("ktok/s"), tr("ranks"));
@@ -325,6 +375,9 @@ void PlanPage::showTable(DataTable& table, QLabel& title, const questions::Table
     title.setVisible(any);
     if (!any) return;
     AnswerTable made = answerTable(shown, 0, keys);
+    for (TableColumn& column : made.columns)
+        if (!column.numeric && !column.code)
+            column.minimumWidth = std::min(column.minimumWidth, kWordWidth);
     title.setText(made.title);
     table.updateTable(std::move(made.columns), std::move(made.rows));
 }

@@ -1,5 +1,6 @@
 #include "app/desktop/pages/plan/plan_view.h"
 
+#include "app/desktop/models/answer_table.h"
 #include "app/desktop/models/format.h"
 #include "app/desktop/models/theory_bars.h"
 #include "app/desktop/pages/run_fields/run_option_texts.h"
@@ -10,8 +11,11 @@
 #include "profiler/planning/fits_on.h"
 #include "profiler/planning/model_parallel.h"
 #include "profiler/questions/plan_tables.h"
+#include "storage/model/quantity_text.h"
 
 #include <QObject>
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <ctime>
 #include <tuple>
@@ -29,11 +33,15 @@ using planning::StrategyPlan;
 constexpr std::int32_t kMostRanks = 1024;
 constexpr double kThousandth = 1e-3;
 
+bool usesRecording(const PlanSettings& settings) {
+    const PlanTimesPtr& recorded = settings.recorded.times;
+    return recorded != nullptr &&
+           recorded->computing.front().config.device == settings.config.device;
+}
+
 /// What was recorded on the same kind of device, else what was calibrated, else the data sheet.
 std::optional<planning::PlanTimes> timesOf(const PlanSettings& settings) {
-    const PlanTimesPtr& recorded = settings.recorded.times;
-    if (recorded != nullptr && recorded->computing.front().config.device == settings.config.device)
-        return *recorded;
+    if (usesRecording(settings)) return *settings.recorded.times;
     if (settings.device.isEmpty() && settings.calibration)
         return planning::timesOfCalibration(*settings.calibration, settings.config,
                                             std::time(nullptr));
@@ -71,14 +79,48 @@ const StrategyPlan* recommended(const std::vector<StrategyPlan>& plans) {
     return nullptr;
 }
 
-QString headlineOf(const std::vector<StrategyPlan>& plans, const ModelPlanInput& input) {
+/// As data sheets and the tables of plans count: powers of 1000.
+QString decimal(double bytes) {
+    return cellText(questions::Cell(bytes), questions::Unit::kDecimalBytes);
+}
+
+std::vector<StackedBar> inDecimal(std::vector<StackedBar> bars) {
+    for (StackedBar& bar : bars) {
+        bar.total = decimal(bar.sum());
+        for (BarSegment& segment : bar.segments) segment.text = decimal(segment.value);
+    }
+    return bars;
+}
+
+/// `curves`: bytes.
+void addMemoryCurves(std::vector<LineSeries> curves, PlanView& view) {
+    double most = 0;
+    for (const LineSeries& curve : curves)
+        for (const QPointF& point : curve.points) most = std::max(most, point.y());
+    constexpr double kGiga = 1e9, kMega = 1e6;
+    const double factor = most >= kGiga ? kGiga : kMega;
+    view.memoryUnit = most >= kGiga ? u"GB"_s : u"MB"_s;
+    for (LineSeries& curve : curves)
+        for (QPointF& point : curve.points) point.ry() /= factor;
+    view.memoryOverRanks = std::move(curves);
+}
+
+QString headlineOf(const std::vector<StrategyPlan>& plans, std::optional<Bytes> memory,
+                   const QString& remedy) {
     if (const StrategyPlan* best = recommended(plans))
         return QObject::tr("Take %1. %2").arg(fromUtf8(best->name), fromUtf8(best->reason));
-    if (!input.memory) return QObject::tr("Choose a device to see what fits and what to take.");
-    return QObject::tr(
-               "Nothing fits into %1: more ranks, a smaller batch, or computing blocks "
-               "again.")
-        .arg(formatBytes(*input.memory));
+    if (!memory) return QObject::tr("Choose a device to see what fits and what to take.");
+    return QObject::tr("Nothing fits into %1: %2.").arg(fromUtf8(sizeText(*memory)), remedy);
+}
+
+/// How far the model is off what was recorded, beside the times.
+QString replayOf(const ModelPlanInput& input, bool recorded) {
+    if (!input.times) return {};
+    if (!recorded)
+        return QObject::tr("Replay error: unknown, since no recording says how long steps took.");
+    if (!input.times->replayError) return QObject::tr("Replay error: unknown, as said above.");
+    return QObject::tr("Replay error: %1 of the recorded step, played by the same model.")
+        .arg(cellText(questions::Cell(100 * *input.times->replayError), questions::Unit::kChange));
 }
 
 QString sourcesOf(const ModelPlanInput& input, const QString& notLearnt) {
@@ -87,7 +129,7 @@ QString sourcesOf(const ModelPlanInput& input, const QString& notLearnt) {
         return before +
                QObject::tr(
                    "Nothing says how long steps take: choose a device with a data sheet, open a "
-                   "recording of this model or a smaller one, or run `shardscope calibrate`.");
+                   "recording of this model or a smaller one, or calibrate this machine (below).");
     QString text =
         before + QObject::tr("Times are estimated: %1.").arg(fromUtf8(input.times->source));
     if (!input.times->link)
@@ -119,6 +161,12 @@ void addCurves(const std::vector<ProjectionRow>& rows, const QString& name, Mean
     view.bands.push_back(std::move(band));
 }
 
+void addReasons(const std::vector<StrategyPlan>& plans, PlanView& view) {
+    for (const StrategyPlan& plan : plans)
+        if (!plan.reason.empty())
+            view.reasons << QObject::tr("%1: %2").arg(fromUtf8(plan.name), fromUtf8(plan.reason));
+}
+
 QString endText(const QString& strategy, std::int32_t ranks, const planning::ProjectionEnd& end) {
     if (end.why.empty()) return {};
     const QString known = ranks == 1
@@ -144,6 +192,113 @@ void project(const ModelPlanInput& input, run::Strategy strategy, PlanView& view
     addCurves(strong, QObject::tr("same batch in all"), Meaning::kGather, view);
 }
 
+struct ShardingLook {
+    planning::Sharding sharding;
+    Meaning meaning;  ///< of its curve, as the engine's strategies have it
+};
+constexpr std::array kShardingLooks{
+    ShardingLook{planning::Sharding::kNone, Meaning::kReduction},
+    ShardingLook{planning::Sharding::kOptimizer, Meaning::kGather},
+    ShardingLook{planning::Sharding::kGradients, Meaning::kCopy},
+    ShardingLook{planning::Sharding::kParameters, Meaning::kCompute}};
+
+/// State by what it is of, and over ranks.
+void addState(const planning::ParameterPlanInput& input, PlanView& view) {
+    const planning::StateBytes& state = input.state;
+    struct Part {
+        QString name;
+        Meaning meaning;
+        planning::StateBytes bytes;
+    };
+    const std::array parts{Part{QObject::tr("parameters"),
+                                meaningOf(MemoryCategory::kParameterShard),
+                                {state.parameters, 0, 0}},
+                           Part{QObject::tr("gradients"),
+                                meaningOf(MemoryCategory::kGradientShard),
+                                {0, state.gradients, 0}},
+                           Part{QObject::tr("optimizer state"),
+                                meaningOf(MemoryCategory::kOptimizerState),
+                                {0, 0, state.optimizer}}};
+    for (const Part& part : parts) view.legend.push_back({part.name, part.meaning});
+    std::vector<StackedBar> bars;
+    std::vector<LineSeries> curves;
+    for (const ShardingLook& look : kShardingLooks) {
+        const QString name = QString::fromLatin1(entryOf(look.sharding)->name);
+        StackedBar& bar = bars.emplace_back();
+        bar.label = name;
+        for (const Part& part : parts)
+            if (const double size = planning::stateBytesPerRank(look.sharding, part.bytes,
+                                                                input.parameters, input.ranks);
+                size > 0)
+                bar.segments.push_back({size, part.meaning, part.name, {}});
+        LineSeries& curve = curves.emplace_back(LineSeries{name, {}, look.meaning});
+        for (int ranks = 1; ranks <= kMostRanks; ranks *= 2)
+            curve.points << QPointF(
+                ranks, planning::stateBytesPerRank(look.sharding, state, input.parameters, ranks));
+    }
+    view.memory = inDecimal(std::move(bars));
+    addMemoryCurves(std::move(curves), view);
+}
+
+/// "llama-7b: 6,738,415,616 parameters of 2+2+12 bytes each over 8 ranks, ..."
+QString stateSourcesOf(const planning::ParameterPlanInput& input) {
+    const QString count = formatCount(std::llround(input.parameters));
+    const QString what = input.model.empty()
+                             ? QObject::tr("%1 parameters").arg(count)
+                             : QObject::tr("%1, %2 parameters").arg(fromUtf8(input.model), count);
+    return QObject::tr(
+               "%1 over %2 ranks, %3 bytes of each kept: its state alone, estimated. The engine "
+               "does not train it, so that nothing says what its activations and steps take.")
+        .arg(what, formatCount(input.ranks), fromUtf8(planning::textOf(input.state)));
+}
+
+Result<planning::ParameterPlanInput> stateInput(const PlanSettings& settings,
+                                                const StateModel& model) {
+    planning::ParameterPlanInput input;
+    const auto parameters =
+        model.known != nullptr
+            ? Result<double>(static_cast<double>(planning::parameterCount(*model.known)))
+            : planning::parseParameters(model.parameters.trimmed().toStdString());
+    if (!parameters) return failure(parameters);
+    const auto state = planning::parseStateBytes(model.stateBytes.trimmed().toStdString());
+    if (!state) return failure(state);
+    if (settings.config.ranks < 1) return failure(ErrorCode::kUsage, "ranks must be at least 1");
+    if (model.known != nullptr) input.model = model.known->name;
+    input.parameters = *parameters;
+    input.ranks = settings.config.ranks;
+    input.state = *state;
+    input.memory = memoryOf(settings);
+    return input;
+}
+
+/// The tables of `shardscope plan --parameters` and of its models by name.
+PlanView stateView(const PlanSettings& settings, const StateModel& model) {
+    PlanView view;
+    view.start = settings.config;
+    view.trains = false;
+    const auto input = stateInput(settings, model);
+    if (!input) {
+        view.problem = fromUtf8(input.error().message) + u'.';
+        view.problem[0] = view.problem[0].toUpper();
+        return view;
+    }
+    const std::vector<StrategyPlan> plans = planning::planStrategies(*input);
+    view.headline = headlineOf(plans, input->memory, QObject::tr("more ranks, or less state"));
+    view.sources = stateSourcesOf(*input);
+    addState(*input, view);
+    view.strategies = questions::strategyTable(plans);
+    addReasons(plans, view);
+    view.fitsOn = questions::fitsOnTable(planning::fitsOn(*input));
+    if (model.known == nullptr) return view;
+    planning::DividedRun run;
+    run.model = *model.known;
+    run.state = input->state;
+    view.divisions = questions::divisionTable(
+        planning::planDivisions(run, input->ranks, settings.ranksPerHost, input->memory),
+        input->memory);
+    return view;
+}
+
 /// The strategy that curves are of, which needs several ranks.
 run::Strategy strategyOfCurves(const PlanSettings& settings,
                                const std::vector<StrategyPlan>& plans) {
@@ -164,6 +319,7 @@ std::optional<Bytes> memoryOfDevice(const QString& device) {
 }
 
 PlanView makePlanView(const PlanSettings& settings) {
+    if (settings.stateModel) return stateView(settings, *settings.stateModel);
     PlanView view;
     view.start = settings.config;
     std::ignore = planning::takeGivenLink(view.start);  // the run has its own
@@ -176,16 +332,17 @@ PlanView makePlanView(const PlanSettings& settings) {
         return view;
     }
     const std::vector<StrategyPlan> plans = planning::planModel(input);
-    view.headline = headlineOf(plans, input);
+    view.headline = headlineOf(
+        plans, input.memory, QObject::tr("more ranks, a smaller batch, or computing blocks again"));
     view.sources = sourcesOf(input, settings.recorded.why);
-    view.memory = stageBars(checked);
+    view.memory = inDecimal(stageBars(checked));
     view.legend = theoryLegend(view.memory);
     view.strategies = questions::strategyTable(plans);
-    for (const StrategyPlan& plan : plans)
-        if (!plan.reason.empty())
-            view.reasons << QObject::tr("%1: %2").arg(fromUtf8(plan.name), fromUtf8(plan.reason));
+    addReasons(plans, view);
+    addMemoryCurves(stageCurves(checked), view);
     view.limits = questions::limitsTable(planning::limitsOf(input));
     if (input.times) view.times = questions::timeTable(plans);
+    view.replay = replayOf(input, usesRecording(settings));
     for (const std::string& sentence : questions::timesUnknown(plans))
         view.unknown << fromUtf8(sentence) + u'.';
     if (input.times && input.times->link) project(input, strategyOfCurves(settings, plans), view);

@@ -6,6 +6,8 @@
 #include "app/desktop/models/machine_facts.h"
 #include "engine/run/config/run_config.h"
 #include "profiler/planning/calibration.h"
+#include "profiler/planning/model_parallel.h"
+#include "profiler/planning/parameter_plan.h"
 #include "profiler/planning/plan_times.h"
 #include "profiler/questions/answer/answer.h"
 
@@ -26,9 +28,17 @@ struct Learnt {
     std::optional<run::RunConfig> config;  ///< of its run; absent: it is another tool's
 };
 
+/// A model that the engine does not train: its state alone is planned.
+struct StateModel {
+    const planning::KnownModel* known = nullptr;  ///< null: by the number of its parameters
+    QString parameters = QStringLiteral("7e9");   ///< as people write it, where it is not known
+    QString stateBytes = QString::fromStdString(planning::textOf(planning::kMixedAdam));
+};
+
 struct PlanSettings {
     run::RunConfig config;  ///< its strategy is that of the curves; its link is the plan's
     QString device;         ///< a row of the table of data sheets; empty: this machine's CPU
+    std::optional<StateModel> stateModel;  ///< instead of config's model
     int ranksPerHost = 8;
     bool curvesOfRecommended = true;  ///< instead of those of config's strategy
     MachineFacts machine;
@@ -42,10 +52,15 @@ struct PlanView {
     QStringList reasons;  ///< a sentence for each strategy
     QString sources;      ///< of times and link, or what is missing for them
     QStringList unknown;  ///< a sentence for each strategy whose step time is unknown
+    QString replay;       ///< the error of the model on what was recorded; empty: no times
     QString ends;         ///< why the curves have no more ranks; empty: they have all
+    bool trains = true;   ///< `start` can be run
     std::vector<StackedBar> memory;
     std::vector<LegendEntry> legend;
     questions::Table strategies, times, limits, weak, strong, fitsOn, divisions;
+    std::vector<LineSeries>
+        memoryOverRanks;  ///< in memoryUnit, as the tables count: powers of 1000
+    QString memoryUnit;
     std::vector<LineSeries> efficiency;  ///< percent over ranks, weak and strong
     std::vector<LineSeries> throughput;  ///< thousand tokens/s over ranks
     std::vector<BandSeries> bands;       ///< of the throughput
