@@ -489,7 +489,7 @@ std::optional<LinkTimes> takeGivenLink(run::RunConfig& config) {
     const double microseconds = std::exchange(config.linkLatencyMicroseconds, 0);
     if (gigabytes <= 0) return std::nullopt;
     return LinkTimes({microseconds * 1e-6, gigabytes * 1e9},
-                     fmt::format("a link of {:g} us and {:g} GB/s", microseconds, gigabytes));
+                     fmt::format("a link of {:g} µs and {:g} GB/s", microseconds, gigabytes));
 }
 
 std::optional<LinkTimes> modelledLinkOf(const run::RunConfig& config) {

@@ -66,6 +66,13 @@ QString answerText(const char* words) {
     return *words == '\0' ? QString() : QCoreApplication::translate("Answer", words);
 }
 
+/// So that no figure is cut.
+void widen(TableColumn& column, std::size_t at, const TableRows& rows) {
+    for (const std::vector<TableCell>& row : rows)
+        column.minimumWidth =
+            std::max(column.minimumWidth, static_cast<int>(row[at].text.size() + 2) * kLetterWidth);
+}
+
 bool isSpeed(Unit unit) {
     return unit == Unit::kFlops || unit == Unit::kTokensPerSecond;
 }
@@ -102,6 +109,8 @@ AnswerTable answerTable(const questions::Table& table, std::size_t mostRows,
         }
         shown.rows.push_back(std::move(row));
     }
+    for (std::size_t c = 0; c < columns.size(); ++c)
+        if (shown.columns[c].numeric) widen(shown.columns[c], c, shown.rows);
     return shown;
 }
 

@@ -10,6 +10,7 @@
 #include "app/desktop/shell/key_sheet.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
+#include "app/desktop/widgets/theme.h"
 #include "profiler/planning/calibration_store.h"
 #include "profiler/questions/question.h"
 #include "storage/model/rank_facts.h"
@@ -21,6 +22,7 @@
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QFile>
+#include <QFontMetrics>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
@@ -396,6 +398,15 @@ TEST_F(PlanPageTest, AGpusLinkLeadsBeyondItsHost) {
     planned();
     EXPECT_GT(m_page->view().weak.rows.size(), 4U);
     EXPECT_EQ(m_page->view().start.linkGigabytesPerSecond, 0);
+    const AnswerTable weak = answerTable(m_page->view().weak);
+    for (const auto& row : weak.rows)
+        for (std::size_t c = 0; c < row.size(); ++c)
+            EXPECT_LE(QFontMetrics(textFont(kTextPixels)).horizontalAdvance(row[c].text) + 16,
+                      weak.columns[c].minimumWidth)
+                << row[c].text.toStdString();
+    m_window->resize(1440, 2200);
+    settle();
+    keepPicture(u"plan-scaling"_s);
 }
 
 TEST_F(PlanPageTest, TheSliderAndTheFieldAreTheSameRanks) {
