@@ -1,5 +1,6 @@
 #include "storage/recording/read/collective_rows.h"
 
+#include "storage/recording/file/collective_bounds.h"
 #include "storage/recording/file/row_rules.h"
 
 #include <algorithm>
@@ -37,6 +38,9 @@ CollectiveEvent collectiveOf(const Statement& row) {
 
 constexpr std::size_t kBlockRows = 128;
 
+/// Collectives of which the times of all members are in memory beside what is kept of them.
+constexpr std::size_t kStretchRows = 8'192;
+
 const std::string kSelect =
     "SELECT group_id, sequence, operation, dtype, cause, layer, step, size_bytes, algorithm_id,"
     " protocol_id, issue_ns, start_ns, end_ns, arrivals FROM collectives"
@@ -60,6 +64,15 @@ Result<void> readAll(Connection& connection, RankId rank, TimeRange range,
 }
 
 using Members = std::vector<std::int64_t>;
+
+/// How many rows a rank has on average, as a finalised file says; 0: not known. Who lets millions
+/// of rows grow as they come takes their memory three times.
+std::size_t rowsOfRank(Connection& connection) {
+    const auto stored = storedCollectives(connection);
+    const auto ranks = connection.integer("SELECT count(*) FROM ranks");
+    if (!stored || !*stored || !ranks || *ranks < 1) return 0;
+    return (*stored)->count / static_cast<std::size_t>(*ranks);
+}
 
 bool isMessage(CollectiveOp operation) {
     return operation == CollectiveOp::kSend || operation == CollectiveOp::kReceive;
@@ -103,7 +116,10 @@ Result<std::vector<CollectiveEvent>> CollectiveRows::read(Connection& connection
     Rank& known = m_ranks[rank];
     // who reads a rank once goes through its rows once
     if (!std::exchange(known.wasRead, true)) {
+        const std::size_t expected = rowsOfRank(connection);
+        events.reserve(expected);
         if (auto done = readAll(connection, rank, range, events); !done) return failure(done);
+        if (events.size() < expected / 2) events.shrink_to_fit();
     } else {
         if (auto done = readBlocks(connection, rank, known); !done) return failure(done);
         if (auto done = readSome(connection, rank, range, known, events); !done)
@@ -183,8 +199,7 @@ Result<void> PeerArrivals::fill(Connection& connection, std::vector<CollectiveEv
     for (CollectiveEvent& event : events) {
         if (!isBlind(event)) continue;
         const Group& group = *groups[event.group];
-        const auto found = group.known.find(event.sequence);
-        if (found != group.known.end()) event.arrivals = found->second;
+        event.arrivals = group.of(event.sequence);
     }
     return {};
 }
@@ -229,34 +244,83 @@ Result<void> PeerArrivals::extend(Connection& connection, std::uint32_t number, 
     return {};
 }
 
-/// Of a collective that not all members have, the last is unknown: e.g. a rank died.
 Result<void> PeerArrivals::read(Connection& connection, std::uint32_t number, Group& group,
                                 Sequences wanted) {
     auto select = connection.prepare(
         "SELECT sequence, start_ns FROM collectives WHERE rank=? AND group_id=?"
-        " AND sequence BETWEEN ? AND ?");
+        " AND sequence BETWEEN ? AND ? ORDER BY sequence LIMIT ?");
     if (!select) return failure(select);
-    std::unordered_map<std::uint64_t, std::vector<Timestamp>> times;
-    for (std::size_t place = 0; place < group.members.size(); ++place) {
-        select->bind(1, group.members[place])
-            .bind(2, std::int64_t{number})
-            .bind(3, static_cast<std::int64_t>(wanted.first))
-            .bind(4, static_cast<std::int64_t>(wanted.last));
-        while (true) {
-            auto row = select->step();
-            if (!row) return failure(row);
-            if (!*row) break;
-            const auto sequence = static_cast<std::uint64_t>(select->integer(0));
-            if (place == 0) times[sequence].reserve(group.members.size());
-            const auto found = times.find(sequence);
-            if (found != times.end() && found->second.size() == place)
-                found->second.push_back({select->integer(1)});
+    while (true) {
+        Times times;
+        for (std::size_t place = 0; place < group.members.size(); ++place) {
+            if (auto done = readMember(*select, number, group, place, wanted, times); !done)
+                return done;
         }
-        select->reset();
+        if (times.sequences.empty()) return {};
+        const std::uint64_t last = times.sequences.back();
+        const bool isWhole = times.sequences.size() < kStretchRows || last >= wanted.last;
+        group.add(std::move(times));
+        if (isWhole) return {};
+        wanted.first = last + 1;
     }
-    for (const auto& [sequence, all] : times)
-        if (all.size() == group.members.size()) group.known.emplace(sequence, all);
+}
+
+/// Of the first member so many; of the others what it has.
+Result<void> PeerArrivals::readMember(Statement& select, std::uint32_t number, const Group& group,
+                                      std::size_t place, Sequences wanted, Times& times) {
+    if (place > 0) {
+        if (times.sequences.empty()) return {};
+        wanted = {times.sequences.front(), times.sequences.back()};
+    }
+    select.bind(1, group.members[place])
+        .bind(2, std::int64_t{number})
+        .bind(3, static_cast<std::int64_t>(wanted.first))
+        .bind(4, static_cast<std::int64_t>(wanted.last))
+        .bind(5, place == 0 ? std::int64_t{kStretchRows} : std::int64_t{-1});
+    const std::size_t members = group.members.size();
+    for (std::size_t at = 0;;) {
+        auto row = select.step();
+        if (!row) return failure(row);
+        if (!*row) break;
+        const auto sequence = static_cast<std::uint64_t>(select.integer(0));
+        if (place == 0) {
+            times.sequences.push_back(sequence);
+            times.seen.push_back(0);
+            times.all.resize(times.all.size() + members);
+        }
+        while (at < times.sequences.size() && times.sequences[at] < sequence) ++at;
+        if (at == times.sequences.size()) break;
+        if (times.sequences[at] != sequence || times.seen[at] != place) continue;
+        times.all[at * members + place] = {select.integer(1)};
+        ++times.seen[at];
+    }
+    select.reset();
     return {};
+}
+
+/// Of a collective that not all members have, the last is unknown: e.g. a rank died.
+void PeerArrivals::Group::add(Times times) {
+    Stretch stretch;
+    for (std::size_t at = 0; at < times.seen.size(); ++at) {
+        if (times.seen[at] != members.size()) continue;
+        stretch.sequences.push_back(times.sequences[at]);
+        stretch.lists.emplace_back(members.size(), [&](std::size_t place) {
+            return times.all[at * members.size() + place];
+        });
+    }
+    if (stretch.sequences.empty()) return;
+    stretch.sequences.shrink_to_fit();
+    stretch.lists.shrink_to_fit();
+    known.insert_or_assign(times.sequences.front(), std::move(stretch));
+}
+
+Arrivals PeerArrivals::Group::of(std::uint64_t sequence) const {
+    const auto after = known.upper_bound(sequence);
+    if (after == known.begin()) return {};
+    const auto& [sequences, lists] = std::prev(after)->second;
+    const auto found = std::lower_bound(sequences.begin(), sequences.end(), sequence);
+    if (found == sequences.end() || *found != sequence) return {};
+    return lists[static_cast<std::size_t>(found - sequences.begin())];
 }
 
 }  // namespace shardscope::storage

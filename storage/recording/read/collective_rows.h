@@ -28,10 +28,22 @@ private:
     struct Sequences {
         std::uint64_t first = 0, last = 0;
     };
+    /// Of collectives, ascending; columns, since a long run has millions.
+    struct Times {
+        std::vector<std::uint64_t> sequences;
+        std::vector<std::size_t> seen;  ///< by how many members
+        std::vector<Timestamp> all;     ///< of each as many as there are members
+    };
+    struct Stretch {
+        std::vector<std::uint64_t> sequences;
+        std::vector<Arrivals> lists;
+    };
     struct Group {
         std::vector<std::int64_t> members;  ///< fewer than two: nothing is known
         Sequences read;
-        std::unordered_map<std::uint64_t, Arrivals> known;  ///< by sequence
+        std::map<std::uint64_t, Stretch> known;  ///< by its first sequence or one before
+        void add(Times times);
+        [[nodiscard]] Arrivals of(std::uint64_t sequence) const;
     };
 
     Result<Group*> groupOf(Connection& connection, std::uint32_t group, Sequences wanted);
@@ -39,6 +51,8 @@ private:
                                Sequences wanted);
     static Result<void> read(Connection& connection, std::uint32_t number, Group& group,
                              Sequences wanted);
+    static Result<void> readMember(Statement& select, std::uint32_t number, const Group& group,
+                                   std::size_t place, Sequences wanted, Times& times);
 
     std::map<std::uint32_t, Group> m_groups;
 };

@@ -88,14 +88,20 @@ Result<void> EventSource::forChunks(Connection& connection, const std::vector<Ch
 
 template <class Test>
 Result<std::vector<SpanEvent>> EventSource::spansIf(Connection& connection, RankId rank,
-                                                    LaneId lane, TimeRange range, Test test) {
+                                                    LaneId lane, TimeRange range, Test test,
+                                                    bool takesAll) {
     std::vector<SpanEvent> found;
-    auto done = forChunks<SpanEvent>(
-        connection, touching(m_directory.chunks(EventKind::kSpan, rank, lane), range),
-        [&](const std::vector<SpanEvent>& events) {
-            for (const SpanEvent& event : events)
-                if (test(event) && touches(event, range)) found.push_back(event);
-        });
+    const auto chunks = touching(m_directory.chunks(EventKind::kSpan, rank, lane), range);
+    if (takesAll) {
+        std::size_t within = 0;
+        for (const ChunkEntry& chunk : chunks)
+            if (range.contains(chunk.first) && range.contains(chunk.last)) within += chunk.count;
+        found.reserve(within);
+    }
+    auto done = forChunks<SpanEvent>(connection, chunks, [&](const std::vector<SpanEvent>& events) {
+        for (const SpanEvent& event : events)
+            if (test(event) && touches(event, range)) found.push_back(event);
+    });
     if (!done) return failure(done);
     sortIfNeeded(found, [](const SpanEvent& a, const SpanEvent& b) { return a.start < b.start; });
     return found;
@@ -103,7 +109,8 @@ Result<std::vector<SpanEvent>> EventSource::spansIf(Connection& connection, Rank
 
 Result<std::vector<SpanEvent>> EventSource::spans(Connection& connection, RankId rank, LaneId lane,
                                                   TimeRange range) {
-    return spansIf(connection, rank, lane, range, [](const SpanEvent&) { return true; });
+    return spansIf(
+        connection, rank, lane, range, [](const SpanEvent&) { return true; }, true);
 }
 
 Result<std::vector<SpanEvent>> EventSource::spansNaming(Connection& connection, RankId rank,
@@ -113,8 +120,9 @@ Result<std::vector<SpanEvent>> EventSource::spansNaming(Connection& connection, 
     std::vector<bool> isWanted(texts.empty() ? 0 : std::size_t{texts.back().value} + 1);
     for (const StringId id : texts) isWanted[id.value] = true;
     const auto has = [&](StringId id) { return id.value < isWanted.size() && isWanted[id.value]; };
-    return spansIf(connection, rank, lane, range,
-                   [&](const SpanEvent& span) { return has(span.name) || has(span.arguments); });
+    return spansIf(
+        connection, rank, lane, range,
+        [&](const SpanEvent& span) { return has(span.name) || has(span.arguments); }, false);
 }
 
 template <class Event>

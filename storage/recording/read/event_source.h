@@ -104,10 +104,11 @@ public:
                                 RankEvents& events);
 
 private:
-    /// Those for which `test` is true, by start.
+    /// Those for which `test` is true, by start. `takesAll`: it always is, so that their number is
+    /// known before.
     template <class Test>
     Result<std::vector<SpanEvent>> spansIf(Connection& connection, RankId rank, LaneId lane,
-                                           TimeRange range, Test test);
+                                           TimeRange range, Test test, bool takesAll);
     /// Calls `use` with the events of one chunk after the other, and decodes some of them ahead.
     template <class Event>
     Result<void> forChunks(Connection& connection, const std::vector<ChunkEntry>& chunks,

@@ -134,6 +134,9 @@ Result<std::uint64_t> readUncounted(Connection& connection, const ChunkDirectory
     return uncounted;
 }
 
+/// Of a smaller file there is not much to wait for.
+constexpr Bytes kLeastReadAhead{std::int64_t{128} << 20};
+
 Bytes sizeOf(const std::string& path) {
     std::error_code missing;
     const auto size = std::filesystem::file_size(path, missing);
@@ -181,12 +184,20 @@ Result<void> LocalReader::connect() {
                            repairCommand(m_path));
     run->reset();
     m_unpacked = false;
+    if (!m_growing) readAhead(*connection);
     if (!m_growing)
         if (auto done = unpack(*connection); !done) return done;
     if (!m_growing)
         if (auto ended = connection->execute("COMMIT"); !ended) return ended;
     m_connection.emplace(std::move(*connection));
     return {};
+}
+
+/// What the first question asks for, and the first picture.
+void LocalReader::readAhead(Connection& connection) {
+    if (sizeOf(m_path) < kLeastReadAhead) return;
+    m_readAhead.start(connection, {"chunks_directory", "steps", "metrics", "memory_state",
+                                   "sqlite_autoindex_strings_1", "sqlite_autoindex_pyramid_1"});
 }
 
 Result<void> LocalReader::unpack(Connection& connection) {

@@ -9,6 +9,7 @@
 #include "storage/recording/read/pyramid_source.h"
 #include "storage/recording/read/questions.h"
 #include "storage/recording/read/recording_reader.h"
+#include "storage/sqlite/read_ahead.h"
 
 #include <memory>
 #include <optional>
@@ -49,6 +50,7 @@ private:
     LocalReader(std::string path, std::size_t threads)
         : m_path(std::move(path)), m_events(threads) {}
     Result<void> connect();
+    void readAhead(Connection& connection);
     /// Of questions that take more than a few lines.
     Result<RankEvents> eventsOfRank(Connection& connection, RankId rank, TimeRange range);
     Result<std::vector<MemoryEvent>> memoryAt(Connection& connection, RankId rank, Timestamp time);
@@ -77,6 +79,7 @@ private:
     };
     std::unordered_map<RankId, Strings> m_strings;
     ArgumentTexts m_arguments;
+    ReadAhead m_readAhead;
 };
 
 // All small tables of a recording as one RecordingSummary. Part of the reader.

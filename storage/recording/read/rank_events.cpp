@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace shardscope::storage {
 namespace {
@@ -33,16 +34,20 @@ Result<std::vector<Lane>> lanesOf(Connection& connection, RankId rank) {
 }
 
 /// Sorts a lane's spans by what analyses read: phases, kernels of either kind.
-void take(const Lane& lane, const std::vector<SpanEvent>& spans, RankEvents& events) {
+void take(const Lane& lane, std::vector<SpanEvent> spans, RankEvents& events) {
     const bool compute = lane.role == LaneRole::kCompute;
-    if (!compute && !isStreamLane(lane.id)) return;  // the engine's drawing of its collectives
+    const auto isPhase = [](const SpanEvent& span) { return span.correlation == 0; };
+    if (compute && events.phases.empty() && std::all_of(spans.begin(), spans.end(), isPhase)) {
+        events.phases = std::move(spans);  // a long run has millions
+        return;
+    }
     for (const SpanEvent& span : spans) {
         if (!compute)
             events.communicationKernels.push_back(span.range());
-        else if (span.correlation != 0)
-            events.computeKernels.push_back(span.range());
-        else
+        else if (isPhase(span))
             events.phases.push_back(span);
+        else
+            events.computeKernels.push_back(span.range());
     }
 }
 
@@ -120,6 +125,8 @@ Result<RankEvents> LocalReader::eventsOfRank(Connection& connection, RankId rank
     auto lanes = lanesOf(connection, rank);
     if (!lanes) return failure(lanes);
     for (const Lane& lane : *lanes) {
+        // the engine's drawing of its collectives
+        if (lane.role == LaneRole::kCommunication && !isStreamLane(lane.id)) continue;
         if (lane.role == LaneRole::kCounter) {
             auto samples = m_events.samples(connection, rank, lane.id, range);
             if (!samples) return failure(samples);
@@ -128,10 +135,10 @@ Result<RankEvents> LocalReader::eventsOfRank(Connection& connection, RankId rank
         }
         auto spans = m_events.spans(connection, rank, lane.id, range);
         if (!spans) return failure(spans);
-        take(lane, *spans, events);
+        take(lane, std::move(*spans), events);
     }
-    std::stable_sort(events.phases.begin(), events.phases.end(),
-                     [](const SpanEvent& a, const SpanEvent& b) { return a.start < b.start; });
+    sortIfNeeded(events.phases,
+                 [](const SpanEvent& a, const SpanEvent& b) { return a.start < b.start; });
     if (auto done = unpack(connection); !done) return failure(done);
     auto collectives = m_collectives.read(connection, rank, range);
     if (!collectives) return failure(collectives);

@@ -180,6 +180,32 @@ TEST_F(DeviceRows, PeersOfAGroupArriveWhenTheirOwnRowsStart) {
                 testing::ElementsAre(Timestamp{200}, Timestamp{250}));
 }
 
+/// Longer than what is looked at together, and with rows that a rank lacks all over it.
+TEST_F(DeviceRows, PeersOfALongRunArriveWhenTheirOwnRowsStart) {
+    constexpr std::uint64_t kLong = 20'000, kLackedByFirst = 97, kLackedBySecond = 4'096;
+    RecordingWriter recording = writer(2);
+    for (const std::uint32_t rank : {0u, 1u}) {
+        const std::uint64_t lacked = rank == 0 ? kLackedByFirst : kLackedBySecond;
+        std::vector<CollectiveEvent> own;
+        for (std::uint64_t sequence = 1; sequence <= kLong; ++sequence) {
+            const auto start = static_cast<std::int64_t>(sequence * 100 + rank * 10);
+            if (sequence % lacked != 0) own.push_back(gather(sequence, start, start + 50));
+        }
+        ASSERT_THAT(recording.addChunk(columns::encodeCollectives(RankId{rank}, own)), IsOk());
+    }
+    auto reader = finish(recording);
+    for (const std::uint32_t rank : {1u, 0u})
+        for (const CollectiveEvent& event :
+             reader->rankEvents(RankId{rank}, kEverything).value().collectives) {
+            const bool isLacked =
+                event.sequence % kLackedByFirst == 0 || event.sequence % kLackedBySecond == 0;
+            const Timestamp first{static_cast<std::int64_t>(event.sequence * 100)};
+            ASSERT_EQ(event.arrivals,
+                      isLacked ? Arrivals() : Arrivals({first, first + Duration{10}}))
+                << event.sequence;
+        }
+}
+
 TEST_F(DeviceRows, WithoutEveryPeersRowNobodyWasLast) {
     RecordingWriter recording = writer(3);
     const std::vector<CollectiveEvent> own = {gather(1, 100, 200)};
