@@ -1,10 +1,11 @@
 #include "profiler/questions/communication.h"
 
-#include "profiler/analysis/communication/host_clocks.h"
+#include "profiler/analysis/communication/last_arrivals.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/intervals.h"
 #include "storage/model/lanes.h"
 #include "storage/model/quantity_text.h"
+#include "storage/model/rank_facts.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,26 +18,28 @@
 namespace shardscope::questions {
 
 Result<Communication> readCommunication(const Asked& asked) {
-    const auto ranks = asked.events();
-    if (!ranks) return failure(ranks);
     const analysis::DetailedPart part = analysis::detailedPart(asked.summary);
     const RecordingSummary& summary = part.of(asked.summary);
-    const analysis::HostClocks clocks(summary, *ranks);
-    Communication found;
-    std::vector<analysis::Exposure> exposures;
-    for (const RankEvents& events : *ranks) {
-        const analysis::Intervals within = analysis::trainingTime(summary, events);
-        const auto own = analysis::exposuresOf(events, *ranks, clocks, &within);
-        exposures.insert(exposures.end(), own.begin(), own.end());
+    analysis::ExposureSums sums;
+    std::vector<RankEvents> outlines;
+    for (const RankFacts& rank : asked.summary.ranks) {
+        const auto events = asked.events(rank.rank);
+        if (!events) return failure(events);
+        const analysis::Intervals within = analysis::trainingTime(summary, *events);
+        // whom a collective waited for is not asked
+        analysis::forExposures(*events, {}, {}, &within,
+                               [&](const analysis::Exposure& each) { sums.add(each); });
+        outlines.push_back(analysis::outlineOf(*events));
     }
-    found.byLayer = analysis::sumsByLayer(exposures);
-    found.reasons = analysis::sumsByReason(exposures);
+    Communication found;
+    found.byLayer = sums.byLayer();
+    found.reasons = sums.byReason();
     auto whole = asked.wholeGroups();
     if (!whole) return failure(whole);
     found.transfers = std::move(whole->transfers);
     found.classes = analysis::classesOf(found.transfers);
     found.skew = analysis::arrivalSkew(found.transfers);
-    const analysis::Groups groups(*ranks);
+    const analysis::Groups groups(outlines);
     for (const analysis::Transfer& transfer : found.transfers)
         found.groups.try_emplace(transfer.group, groups.of(transfer.group));
     return found;

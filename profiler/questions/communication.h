@@ -29,7 +29,7 @@ struct Communication {
     std::map<std::uint32_t, std::vector<RankId>> groups;
 };
 
-/// Events of all selected ranks are in memory meanwhile.
+/// Reads a rank at a time.
 [[nodiscard]] Result<Communication> readCommunication(const Asked& asked);
 
 // Collectives that a trace only marks: ranges of the host around them, without their kernels and

@@ -1,5 +1,6 @@
 #include "profiler/analysis/device/efficiency.h"
 
+#include "profiler/analysis/communication/last_arrivals.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/cells.h"
@@ -145,14 +146,38 @@ bool isOnDevice(const RankEvents& events) {
     return !events.computeKernels.empty();
 }
 
-void addSpeedOfParts(const Asked& asked, const std::vector<RankEvents>& ranks,
-                     const run::ModelConfig& model, Answer& answer) {
+/// What is asked of a rank's events, which need not stay in memory behind it.
+struct ReadRanks {
+    std::vector<RankEvents> outlines;
+    std::vector<std::vector<PartSpeed>> parts;  ///< of each rank
+    std::vector<analysis::DeviceUse> uses;
+    std::optional<analysis::Goodput> goodput;
+};
+
+Result<ReadRanks> readRanks(const Asked& asked) {
+    const auto config = run::parseRunConfigJson(asked.summary.run.configJson);
+    ReadRanks read;
+    analysis::GoodputTally goodput(asked.summary);
+    for (const RankFacts& rank : asked.summary.ranks) {
+        const auto events = asked.events(rank.rank);
+        if (!events) return failure(events);
+        read.outlines.push_back(analysis::outlineOf(*events));
+        if (config && !isOnDevice(*events))
+            read.parts.push_back(analysis::partSpeeds(asked.summary, config->model, *events));
+        if (auto use = analysis::deviceUse(asked.summary, *events))
+            read.uses.push_back(std::move(*use));
+        goodput.add(*events);
+    }
+    read.goodput = goodput.goodput();
+    return read;
+}
+
+void addSpeedOfParts(const Asked& asked, const std::vector<std::vector<PartSpeed>>& ranks,
+                     Answer& answer) {
     Table byRank = partTable();
     std::vector<PartSpeed> all;
-    for (const RankEvents& events : ranks) {
-        if (isOnDevice(events)) continue;
-        const auto parts = analysis::partSpeeds(asked.summary, model, events);
-        addParts(parts, peakOf(asked.summary, events.rank), byRank);
+    for (const std::vector<PartSpeed>& parts : ranks) {
+        if (!parts.empty()) addParts(parts, peakOf(asked.summary, parts.front().rank), byRank);
         all.insert(all.end(), parts.begin(), parts.end());
     }
     if (all.empty())
@@ -173,7 +198,7 @@ std::string whyNoThroughput(const Asked& asked, const analysis::Throughput& thro
 }
 
 /// Of a run of our own, whose model is known.
-void addModelSpeed(const Asked& asked, const std::vector<RankEvents>& ranks,
+void addModelSpeed(const Asked& asked, const ReadRanks& ranks,
                    const analysis::Throughput& throughput, Answer& answer) {
     const auto mfu = analysis::modelFlopsUtilisation(asked.summary, throughput.tokensPerSecond);
     const auto config = run::parseRunConfigJson(asked.summary.run.configJson);
@@ -207,11 +232,11 @@ void addModelSpeed(const Asked& asked, const std::vector<RankEvents>& ranks,
          percent(analysis::measuredPeakUse(asked.summary, throughput.tokensPerSecond))});
     answer.tables.push_back(variantTable(
         analysis::utilisationBy(config->model, *throughput.tokensPerSecond, mfu.peakFlops)));
-    addSpeedOfParts(asked, ranks, config->model, answer);
+    addSpeedOfParts(asked, ranks.parts, answer);
 }
 
-Result<void> addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& answer) {
-    const auto throughput = analysis::measureThroughput(asked.summary, ranks);
+Result<void> addSpeed(const Asked& asked, const ReadRanks& ranks, Answer& answer) {
+    const auto throughput = analysis::measureThroughput(asked.summary, ranks.outlines);
     answer.figures.push_back({{"tokens_per_s", "Throughput", Unit::kTokensPerSecond,
                                "Tokens of all ranks / time of a step, median over the steps."},
                               cell(throughput.tokensPerSecond)});
@@ -223,7 +248,7 @@ Result<void> addSpeed(const Asked& asked, const std::vector<RankEvents>& ranks, 
     if (!throughput.tokensPerSecond)
         answer.unknown.push_back("throughput unknown: " + whyNoThroughput(asked, throughput));
     if (sourceOf(asked.summary.run) != RecordingSource::kOwnRun)
-        return addProgramRates(asked, ranks, throughput, answer);
+        return addProgramRates(asked, ranks.outlines, throughput, answer);
     addModelSpeed(asked, ranks, throughput, answer);
     return {};
 }
@@ -290,12 +315,9 @@ void addPeaks(const RecordingSummary& summary, Answer& answer) {
 }
 
 /// Joules of all devices together, and of each.
-void addEnergy(const RecordingSummary& summary, const std::vector<RankEvents>& ranks,
+void addEnergy(const RecordingSummary& summary, const std::vector<analysis::DeviceUse>& uses,
                Answer& answer) {
-    std::vector<analysis::DeviceUse> uses;
-    for (const RankEvents& events : ranks)
-        if (auto use = analysis::deviceUse(summary, events)) uses.push_back(std::move(*use));
-    const analysis::RunEnergy energy = analysis::runEnergy(uses, ranks.size());
+    const analysis::RunEnergy energy = analysis::runEnergy(uses, summary.ranks.size());
     if (!energy.missing.empty())
         answer.unknown.push_back("joules per token unknown: " +
                                  (summary.steps.empty() ? "no steps are here" : energy.missing));
@@ -325,18 +347,17 @@ void addEnergy(const RecordingSummary& summary, const std::vector<RankEvents>& r
 }  // namespace
 
 Result<Answer> askEfficiency(const Asked& asked) {
-    const auto ranks = asked.events();
+    const auto ranks = readRanks(asked);
     if (!ranks) return failure(ranks);
     Answer answer;
     if (auto added = addSpeed(asked, *ranks, answer); !added) return failure(added);
     addPeaks(asked.summary, answer);
-    addEnergy(asked.summary, *ranks, answer);
+    addEnergy(asked.summary, ranks->uses, answer);
     if (asked.selection.cutsTime()) {
         answer.unknown.emplace_back("goodput unknown: it is of a whole run");
         return answer;
     }
-    const auto goodput = analysis::goodputOf(asked.summary, *ranks);
-    if (!goodput) {
+    if (!ranks->goodput) {
         answer.unknown.push_back(analysis::withHow(
             "goodput unknown: without phases it is not known what is around steps", asked.summary,
             analysis::Lack::kPhases));
@@ -344,8 +365,8 @@ Result<Answer> askEfficiency(const Asked& asked) {
     }
     answer.figures.push_back({{"goodput_pct", "Goodput", Unit::kPercent,
                                "Time of steps that train / wall time of all ranks."},
-                              percent(goodput->ratio())});
-    answer.tables.push_back(goodputTable(*goodput));
+                              percent(ranks->goodput->ratio())});
+    answer.tables.push_back(goodputTable(*ranks->goodput));
     return answer;
 }
 

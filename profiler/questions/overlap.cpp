@@ -79,14 +79,14 @@ Table kindTable(const std::vector<Exposure>& exposures) {
     return table;
 }
 
-Table layerTable(const std::vector<Exposure>& exposures) {
+Table layerTable(const analysis::ExposureSums& sums) {
     Table table{
         "layers",
         "By layer",
         {{"layer", "layer", Unit::kNone, "-2: embeddings and head."}, {"operation", "operation"}},
         {}};
     for (const Column& column : sumColumns()) table.columns.push_back(column);
-    for (const auto& [key, sum] : analysis::sumsByLayer(exposures)) {
+    for (const auto& [key, sum] : sums.byLayer()) {
         if (key.first == kNoLayer) continue;
         std::vector<Cell> row{std::int64_t{key.first.value}, toWord(key.second)};
         addSum(sum, row);
@@ -173,11 +173,14 @@ Result<Answer> askOverlap(const Asked& asked) {
     analysis::StepOverlaps steps;
     std::vector<Overlap> overlaps;
     std::vector<Exposure> exposures;
+    analysis::ExposureSums sums;
     for (const RankEvents& events : *ranks) {
         overlaps.push_back(analysis::rankOverlap(summary, events, steps));
         const analysis::Intervals within = analysis::trainingTime(summary, events);
-        const auto own = analysis::exposuresOf(events, *ranks, clocks, &within);
-        exposures.insert(exposures.end(), own.begin(), own.end());
+        analysis::forExposures(events, *ranks, clocks, &within, [&](const Exposure& each) {
+            sums.add(each);
+            exposures.push_back(each);
+        });
     }
     const Overlap all = analysis::sumOf(overlaps);
     answer.figures.push_back({{"hidden_pct", "Hidden", Unit::kPercent,
@@ -215,7 +218,7 @@ Result<Answer> askOverlap(const Asked& asked) {
     if (asked.perStep) answer.tables.push_back(stepTable(steps));
     if (communicated && !all.computeKnown) return answer;
     answer.tables.push_back(kindTable(exposures));
-    answer.tables.push_back(layerTable(exposures));
+    answer.tables.push_back(layerTable(sums));
     answer.tables.push_back(exposedTable(std::move(exposures)));
     return answer;
 }

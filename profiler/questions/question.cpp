@@ -1,6 +1,7 @@
 #include "profiler/questions/question.h"
 
 #include "profiler/analysis/communication/host_clocks.h"
+#include "profiler/analysis/communication/last_arrivals.h"
 #include "profiler/analysis/intervals.h"
 #include "profiler/questions/questions.h"
 #include "profiler/questions/read_pieces.h"
@@ -62,24 +63,24 @@ Result<RankEvents> readWhole(storage::RecordingReader& reader, const RecordingSu
     return selection.wholeOf(selected, std::move(*events));
 }
 
-Result<std::vector<RankEvents>> Asked::wholeEvents() const {
-    if (!selection.cutsTime()) return events();
-    std::vector<RankEvents> all;
-    for (const RankFacts& rank : summary.ranks) {
-        auto events = readWhole(reader, summary, selection, rank.rank);
-        if (!events) return failure(events);
-        all.push_back(std::move(*events));
-    }
-    return all;
-}
-
+/// A rank at a time: those of a long run need not be in memory together.
 Result<Asked::WholeGroups> Asked::wholeGroups() const {
     if (selection.ranks.empty()) {
-        auto ranks = wholeEvents();
-        if (!ranks) return failure(ranks);
-        WholeGroups whole{std::move(*ranks), {}};
-        whole.transfers =
-            analysis::transfersOf(whole.ranks, analysis::HostClocks(summary, whole.ranks));
+        WholeGroups whole;
+        analysis::HostPassages passages(summary);
+        analysis::TransferTally tally;
+        for (const RankFacts& rank : summary.ranks) {
+            const auto events = selection.cutsTime()
+                                    ? readWhole(reader, summary, selection, rank.rank)
+                                    : this->events(rank.rank);
+            if (!events) return failure(events);
+            RankEvents& outline = whole.ranks.emplace_back(analysis::outlineOf(*events));
+            if (!events->communicationKernels.empty())
+                outline.communicationKernels.push_back(events->communicationKernels.front());
+            passages.add(*events);
+            tally.add(*events);
+        }
+        whole.transfers = tally.transfers(passages.clocks(summary));
         return whole;
     }
     Selection everyone = selection;

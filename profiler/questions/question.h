@@ -61,12 +61,11 @@ struct Asked {
     [[nodiscard]] Result<RankEvents> events(RankId rank) const;
     /// Of all selected ranks.
     [[nodiscard]] Result<std::vector<RankEvents>> events() const;
-    /// Whole collectives of all selected ranks, as Selection::wholeOf() leaves them.
-    [[nodiscard]] Result<std::vector<RankEvents>> wholeEvents() const;
     /// Collectives in which selected ranks take part, over all ranks of their groups: who came last
     /// and how long data moved takes all of them. By first start.
     struct WholeGroups {
-        std::vector<RankEvents> ranks;  ///< all of the recording, whole collectives
+        /// All of the recording, as outlineOf() leaves them, with the first kernel of collectives.
+        std::vector<RankEvents> ranks;
         std::vector<analysis::Transfer> transfers;
     };
     [[nodiscard]] Result<WholeGroups> wholeGroups() const;

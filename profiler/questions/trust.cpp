@@ -1,5 +1,6 @@
 #include "engine/run/config/run_config.h"
 #include "profiler/analysis/communication/host_clocks.h"
+#include "profiler/analysis/communication/last_arrivals.h"
 #include "profiler/analysis/compare/observer_effect.h"
 #include "profiler/analysis/findings.h"
 #include "profiler/analysis/part.h"
@@ -215,9 +216,18 @@ Result<void> addTracers(const Asked& asked, Answer& answer) {
 }  // namespace
 
 Result<Answer> askTrust(const Asked& asked) {
-    const auto ranks = asked.events();
-    if (!ranks) return failure(ranks);
     const RecordingSummary& summary = asked.summary;
+    // A rank at a time: those of a long run need not be in memory together.
+    std::vector<RankEvents> outlines;
+    std::map<RankId, analysis::RecordedSteps> recorded;
+    analysis::HostPassages passages(summary);
+    for (const RankFacts& rank : summary.ranks) {
+        const auto events = asked.events(rank.rank);
+        if (!events) return failure(events);
+        outlines.push_back(analysis::outlineOf(*events));
+        if (!asked.selection.cutsTime()) recorded[rank.rank] = analysis::recordedSteps(*events);
+        passages.add(*events);
+    }
     Answer answer;
     analysis::Completeness completeness;
     if (asked.selection.cutsTime()) {
@@ -225,7 +235,7 @@ Result<Answer> askTrust(const Asked& asked) {
         answer.unknown.emplace_back(
             "whether a part is complete is unknown: the certificate is of a whole recording");
     } else {
-        completeness = analysis::certify(summary, *ranks);
+        completeness = analysis::certify(summary, std::move(recorded));
         addCertificate(completeness, answer);
     }
     if (!summary.complete)
@@ -234,8 +244,8 @@ Result<Answer> askTrust(const Asked& asked) {
             "last events may be missing.");
     for (const std::string& phrase : detailPhrases(summary.detail))
         answer.sentences.push_back("Left out on purpose: " + phrase + ".");
-    const analysis::HostClocks clocks(summary, *ranks);
-    const auto effects = analysis::observerEffects(summary, *ranks);
+    const analysis::HostClocks clocks = passages.clocks(summary);
+    const auto effects = analysis::observerEffects(summary, outlines);
     answer.tables.push_back(checkTable(analysis::checksOf(summary, completeness, clocks, effects)));
     answer.tables.push_back(rankTable(summary));
     if (!summary.processes.empty()) answer.tables.push_back(processTable(summary.processes));

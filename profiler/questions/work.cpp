@@ -146,9 +146,9 @@ Result<Answer> askWork(const Asked& asked) {
         answer.sentences.push_back(leftOutText(operators->apart, kernels->apart + copies->apart));
     addTypes(types, answer);
     if (auto done = addCopies(asked, answer); !done) return failure(done);
-    const auto ranks = asked.events();
+    auto ranks = readRankWork(asked);
     if (!ranks) return failure(ranks);
-    addCollectives(*ranks, answer);
+    append(std::move(ranks->collectives), answer);
     if (auto done = addProducts(asked, answer); !done) return failure(done);
     if (auto done = addRoofline(asked, answer); !done) return failure(done);
     for (Table& table : answer.tables) putInOrder(asked, table);
@@ -156,7 +156,7 @@ Result<Answer> askWork(const Asked& asked) {
         addLayers("Layers, by operators of host threads", operators->totals.byLayer(), answer);
     else
         addLayers("Layers, by kernels", kernels->totals.byLayer(), answer);
-    if (auto done = addParts(asked, *ranks, answer); !done) return failure(done);
+    append(std::move(ranks->parts), answer);
     return answer;
 }
 

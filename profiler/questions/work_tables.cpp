@@ -10,12 +10,14 @@
 #include "storage/interchange/kineto/out/trace_events.h"
 #include "storage/model/argument_words.h"
 #include "storage/model/events.h"
+#include "storage/model/rank_facts.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -188,13 +190,9 @@ bool addRows(RankId rank, const analysis::PartTimes& times, const char* from, Ta
     return true;
 }
 
-}  // namespace
+using CollectiveSums = std::map<std::pair<CollectiveOp, Cause>, CollectiveSum>;
 
-void addCollectives(const std::vector<RankEvents>& ranks, Answer& answer) {
-    std::map<std::pair<CollectiveOp, Cause>, CollectiveSum> sums;
-    for (const RankEvents& events : ranks)
-        for (const CollectiveEvent& event : events.collectives)
-            sums[{event.operation, event.cause}].add(event);
+void addCollectives(const CollectiveSums& sums, Answer& answer) {
     if (sums.empty()) {
         answer.unknown.emplace_back(
             "collectives unknown: none is in the recording, or in the selection");
@@ -211,6 +209,47 @@ void addCollectives(const std::vector<RankEvents>& ranks, Answer& answer) {
         return numberOf(a[total]) > numberOf(b[total]);
     });
     answer.tables.push_back(std::move(table));
+}
+
+/// Those of a rank.
+Result<void> addParts(const Asked& asked, const RankEvents& events, Table& table, Answer& answer) {
+    PartRanges ranges = rangesOf(events.phases);
+    if (events.phases.empty()) {
+        auto named = namedRanges(asked, events.rank);
+        if (!named) return failure(named);
+        ranges = std::move(*named);
+    }
+    const char* from = events.phases.empty() ? "names" : "phases";
+    if (!addRows(events.rank, analysis::partTimes(std::move(ranges)), from, table))
+        answer.unknown.push_back(analysis::withHow(
+            fmt::format("forward and backward of rank {} cannot be separated: neither phases "
+                        "nor names say it",
+                        events.rank.value),
+            asked.summary, analysis::Lack::kPhases));
+    return {};
+}
+
+}  // namespace
+
+Result<RankWork> readRankWork(const Asked& asked) {
+    RankWork work;
+    CollectiveSums sums;
+    Table parts = emptyParts();
+    for (const RankFacts& rank : asked.summary.ranks) {
+        const auto events = asked.events(rank.rank);
+        if (!events) return failure(events);
+        for (const CollectiveEvent& event : events->collectives)
+            sums[{event.operation, event.cause}].add(event);
+        if (auto done = addParts(asked, *events, parts, work.parts); !done) return failure(done);
+    }
+    addCollectives(sums, work.collectives);
+    if (!parts.rows.empty()) work.parts.tables.push_back(std::move(parts));
+    return work;
+}
+
+void append(Answer part, Answer& answer) {
+    std::move(part.tables.begin(), part.tables.end(), std::back_inserter(answer.tables));
+    std::move(part.unknown.begin(), part.unknown.end(), std::back_inserter(answer.unknown));
 }
 
 Result<void> addCopies(const Asked& asked, Answer& answer) {
@@ -244,27 +283,6 @@ Result<void> addCopies(const Asked& asked, Answer& answer) {
         return numberOf(a[total]) > numberOf(b[total]);
     });
     answer.tables.push_back(std::move(table));
-    return {};
-}
-
-Result<void> addParts(const Asked& asked, const std::vector<RankEvents>& ranks, Answer& answer) {
-    Table table = emptyParts();
-    for (const RankEvents& events : ranks) {
-        PartRanges ranges = rangesOf(events.phases);
-        if (events.phases.empty()) {
-            auto named = namedRanges(asked, events.rank);
-            if (!named) return failure(named);
-            ranges = std::move(*named);
-        }
-        const char* from = events.phases.empty() ? "names" : "phases";
-        if (!addRows(events.rank, analysis::partTimes(std::move(ranges)), from, table))
-            answer.unknown.push_back(analysis::withHow(
-                fmt::format("forward and backward of rank {} cannot be separated: neither phases "
-                            "nor names say it",
-                            events.rank.value),
-                asked.summary, analysis::Lack::kPhases));
-    }
-    if (!table.rows.empty()) answer.tables.push_back(std::move(table));
     return {};
 }
 

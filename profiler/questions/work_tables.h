@@ -9,15 +9,17 @@
 
 namespace shardscope::questions {
 
-/// By operation and cause, most time first.
-void addCollectives(const std::vector<RankEvents>& ranks, Answer& answer);
+/// What takes the events of all ranks, which are read one rank at a time.
+struct RankWork {
+    Answer collectives;  ///< by operation and cause, most time first
+    Answer parts;        ///< forward, backward and optimizer of each rank's host
+};
+[[nodiscard]] Result<RankWork> readRankWork(const Asked& asked);
+/// Its tables, and what it does not know.
+void append(Answer part, Answer& answer);
 
 /// Copies and sets of devices by direction and memory, with their bandwidth; most time first.
 [[nodiscard]] Result<void> addCopies(const Asked& asked, Answer& answer);
-
-/// Forward, backward and optimizer of each rank's host.
-[[nodiscard]] Result<void> addParts(const Asked& asked, const std::vector<RankEvents>& ranks,
-                                    Answer& answer);
 
 /// Matrix products and whether tensor cores could and did compute them.
 [[nodiscard]] Result<void> addProducts(const Asked& asked, Answer& answer);

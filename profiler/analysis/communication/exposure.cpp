@@ -24,13 +24,9 @@ public:
         if (within != nullptr) m_within.emplace(*within);
     }
 
-    std::vector<Exposure> all() {
-        std::vector<Exposure> exposures;
-        exposures.reserve(m_byStart.size());
+    void forAll(const std::function<void(const Exposure&)>& use) {
         for (std::size_t i = 0; i < m_byStart.size(); ++i)
-            if (m_byStart[i]->step != kNoStep && isWithin(*m_byStart[i]))
-                exposures.push_back(of(i));
-        return exposures;
+            if (m_byStart[i]->step != kNoStep && isWithin(*m_byStart[i])) use(of(i));
     }
 
 private:
@@ -135,7 +131,17 @@ private:
 
 std::vector<Exposure> exposuresOf(const RankEvents& events, const std::vector<RankEvents>& ranks,
                                   const HostClocks& clocks, const Intervals* within) {
-    return RankView(events, ranks, clocks, within).all();
+    std::vector<Exposure> exposures;
+    exposures.reserve(events.collectives.size());
+    forExposures(events, ranks, clocks, within,
+                 [&](const Exposure& each) { exposures.push_back(each); });
+    return exposures;
+}
+
+void forExposures(const RankEvents& events, const std::vector<RankEvents>& ranks,
+                  const HostClocks& clocks, const Intervals* within,
+                  const std::function<void(const Exposure&)>& use) {
+    RankView(events, ranks, clocks, within).forAll(use);
 }
 
 void ExposureSum::add(const Exposure& each) {
@@ -147,22 +153,17 @@ void ExposureSum::add(const Exposure& each) {
     waitingKnown = waitingKnown && each.waitingKnown;
 }
 
-std::map<ExposureKind, ExposureSum> sumsByLayer(const std::vector<Exposure>& exposures) {
-    std::map<ExposureKind, ExposureSum> sums;
-    for (const Exposure& each : exposures) sums[{each.layer, each.operation}].add(each);
-    return sums;
+void ExposureSums::add(const Exposure& each) {
+    m_byLayer[{each.layer, each.operation}].add(each);
+    ReasonSum& sum = m_byReason[each.reason];
+    sum.reason = each.reason;
+    ++sum.count;
+    sum.exposed += each.exposed();
 }
 
-std::vector<ReasonSum> sumsByReason(const std::vector<Exposure>& exposures) {
-    std::map<ExposureReason, ReasonSum> byReason;
-    for (const Exposure& each : exposures) {
-        ReasonSum& sum = byReason[each.reason];
-        sum.reason = each.reason;
-        ++sum.count;
-        sum.exposed += each.exposed();
-    }
+std::vector<ReasonSum> ExposureSums::byReason() const {
     std::vector<ReasonSum> sums;
-    for (const auto& [reason, sum] : byReason) sums.push_back(sum);
+    for (const auto& [reason, sum] : m_byReason) sums.push_back(sum);
     std::stable_sort(sums.begin(), sums.end(),
                      [](const ReasonSum& a, const ReasonSum& b) { return a.exposed > b.exposed; });
     return sums;

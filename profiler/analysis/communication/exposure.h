@@ -18,6 +18,7 @@
 #include "storage/model/words.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -74,6 +75,11 @@ struct Exposure {
                                                 const HostClocks& clocks,
                                                 const Intervals* within = nullptr);
 
+/// The same, one at a time: of a long run they take as much memory as its collectives.
+void forExposures(const RankEvents& events, const std::vector<RankEvents>& ranks,
+                  const HostClocks& clocks, const Intervals* within,
+                  const std::function<void(const Exposure&)>& use);
+
 /// Collectives added up, each by itself and on each of its ranks.
 struct ExposureSum {
     std::int64_t count = 0;
@@ -84,9 +90,6 @@ struct ExposureSum {
     [[nodiscard]] Duration exposed() const { return waiting + moving; }
 };
 using ExposureKind = std::pair<LayerIndex, CollectiveOp>;
-/// By layer and operation; those of no layer under kNoLayer.
-[[nodiscard]] std::map<ExposureKind, ExposureSum> sumsByLayer(
-    const std::vector<Exposure>& exposures);
 
 /// Why collectives were exposed, and for how long together.
 struct ReasonSum {
@@ -94,7 +97,19 @@ struct ReasonSum {
     std::int64_t count = 0;
     Duration exposed;
 };
-/// Most time first; what is exposed of the others, of which it is not of note, under kNone.
-[[nodiscard]] std::vector<ReasonSum> sumsByReason(const std::vector<Exposure>& exposures);
+
+/// Exposures of a selection added up.
+class ExposureSums {
+public:
+    void add(const Exposure& each);
+    /// By layer and operation; those of no layer under kNoLayer.
+    [[nodiscard]] const std::map<ExposureKind, ExposureSum>& byLayer() const { return m_byLayer; }
+    /// Most time first; what is exposed of the others, of which it is not of note, under kNone.
+    [[nodiscard]] std::vector<ReasonSum> byReason() const;
+
+private:
+    std::map<ExposureKind, ExposureSum> m_byLayer;
+    std::map<ExposureReason, ReasonSum> m_byReason;
+};
 
 }  // namespace shardscope::analysis

@@ -1,9 +1,11 @@
 #include "profiler/analysis/communication/transfers.h"
 
 #include "profiler/analysis/communication/collective_figures.h"
+#include "profiler/analysis/communication/last_arrivals.h"
 #include "profiler/analysis/findings.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -120,49 +122,75 @@ std::optional<double> busFactor(CollectiveOp operation, std::int32_t ranks) {
 }
 
 void TransferTally::add(const RankEvents& events) {
+    m_groups.push_back(outlineOf(events));
+    std::vector<Seen> fresh;  // by key
+    const auto before = [](const Seen& seen, const auto& key) { return seen.key() < key; };
+    const auto placeIn = [&](std::vector<Seen>& list, const auto& key) {
+        return std::lower_bound(list.begin(), list.end(), key, before);
+    };
+    auto next = m_seen.begin();  // ranks tell of the same ones, in the same order
     for (const CollectiveEvent& event : events.collectives) {
         // A message is numbered between two ranks, so its number says nothing to others.
         if (entryOf(event.operation) != nullptr && entryOf(event.operation)->message) continue;
-        const auto [found, fresh] = m_seen.try_emplace({event.group, event.sequence});
-        Seen& seen = found->second;
-        Transfer& transfer = seen.transfer;
-        const Timestamp met = event.lastArrival();
-        if (fresh) {
-            transfer.operation = event.operation;
-            transfer.group = event.group;
-            transfer.sequence = event.sequence;
-            transfer.step = event.step;
-            transfer.layer = event.layer;
-            transfer.cause = event.cause;
-            transfer.size = event.size;
-            transfer.range = {event.start, event.end};
-            seen.leastFromStart = event.end - event.start;
-            seen.leastFromArrival = event.end - met;
+        const std::pair key{event.group, event.sequence};
+        if (next == m_seen.end() || next->key() != key) next = placeIn(m_seen, key);
+        if (next != m_seen.end() && next->key() == key) {
+            see(*next++, event);
+            continue;
         }
-        ++seen.ranks;
-        transfer.range.begin = std::min(transfer.range.begin, event.start);
-        transfer.range.end = std::max(transfer.range.end, event.end);
-        transfer.waited += met - event.start;
-        seen.lasted += event.end - event.start;
-        seen.leastFromStart = std::min(seen.leastFromStart, event.end - event.start);
-        seen.leastFromArrival = std::min(seen.leastFromArrival, event.end - met);
-        if (seen.arrivals.empty() && event.arrivals.size() > 1 &&
-            event.arrivals.size() >= m_groups.of(event.group).size()) {
-            seen.arrivals = event.arrivals;
-            seen.met = met;
-        }
+        const bool isLast = fresh.empty() || fresh.back().key() < key;
+        const auto place = isLast ? fresh.end() : placeIn(fresh, key);
+        const bool isThere = place != fresh.end() && place->key() == key;
+        see(isThere ? *place : *fresh.emplace(place), event);
+    }
+    if (fresh.empty()) return;
+    const auto middle = static_cast<std::ptrdiff_t>(m_seen.size());
+    if (m_seen.empty())
+        m_seen = std::move(fresh);
+    else
+        m_seen.insert(m_seen.end(), std::make_move_iterator(fresh.begin()),
+                      std::make_move_iterator(fresh.end()));
+    std::inplace_merge(m_seen.begin(), m_seen.begin() + middle, m_seen.end(),
+                       [](const Seen& a, const Seen& b) { return a.key() < b.key(); });
+}
+
+void TransferTally::see(Seen& seen, const CollectiveEvent& event) {
+    Transfer& transfer = seen.transfer;
+    const Timestamp met = event.lastArrival();
+    if (seen.ranks++ == 0) {
+        transfer.operation = event.operation;
+        transfer.group = event.group;
+        transfer.sequence = event.sequence;
+        transfer.step = event.step;
+        transfer.layer = event.layer;
+        transfer.cause = event.cause;
+        transfer.size = event.size;
+        transfer.range = {event.start, event.end};
+        seen.leastFromStart = event.end - event.start;
+        seen.leastFromArrival = event.end - met;
+    }
+    transfer.range.begin = std::min(transfer.range.begin, event.start);
+    transfer.range.end = std::max(transfer.range.end, event.end);
+    transfer.waited += met - event.start;
+    seen.lasted += event.end - event.start;
+    seen.leastFromStart = std::min(seen.leastFromStart, event.end - event.start);
+    seen.leastFromArrival = std::min(seen.leastFromArrival, event.end - met);
+    if (event.arrivals.size() > std::max<std::size_t>(1, seen.arrivals.size())) {
+        seen.arrivals = event.arrivals;
+        seen.met = met;
     }
 }
 
-Transfer TransferTally::transferOf(const Seen& seen) const {
+Transfer TransferTally::transferOf(const Seen& seen, const Groups& groups,
+                                   const HostClocks& clocks) {
     Transfer transfer = seen.transfer;
-    const std::vector<RankId>& members = m_groups.of(transfer.group);
-    if (!seen.arrivals.empty()) {
+    const std::vector<RankId>& members = groups.of(transfer.group);
+    if (!seen.arrivals.empty() && seen.arrivals.size() >= members.size()) {
         CollectiveEvent event;
         event.arrivals = seen.arrivals;
         transfer.ranks = static_cast<std::int32_t>(seen.arrivals.size());
         transfer.transfer = seen.leastFromArrival;
-        if (m_clocks.tellsLast(event, members)) {
+        if (clocks.tellsLast(event, members)) {
             transfer.skew = seen.met - seen.arrivals.first();
             transfer.late = lastToArrive(event, members);
         }
@@ -175,20 +203,23 @@ Transfer TransferTally::transferOf(const Seen& seen) const {
     return transfer;
 }
 
-std::vector<Transfer> TransferTally::transfers() const {
+std::vector<Transfer> TransferTally::transfers(const HostClocks& clocks) const {
+    const Groups groups(m_groups);
     std::vector<Transfer> transfers;
     transfers.reserve(m_seen.size());
-    for (const auto& [key, seen] : m_seen) transfers.push_back(transferOf(seen));
-    std::stable_sort(transfers.begin(), transfers.end(), [](const Transfer& a, const Transfer& b) {
+    for (const Seen& seen : m_seen) transfers.push_back(transferOf(seen, groups, clocks));
+    const auto before = [](const Transfer& a, const Transfer& b) {
         return a.range.begin < b.range.begin;
-    });
+    };
+    if (!std::is_sorted(transfers.begin(), transfers.end(), before))
+        std::stable_sort(transfers.begin(), transfers.end(), before);
     return transfers;
 }
 
 std::vector<Transfer> transfersOf(const std::vector<RankEvents>& ranks, const HostClocks& clocks) {
-    TransferTally tally(ranks, clocks);
+    TransferTally tally;
     for (const RankEvents& events : ranks) tally.add(events);
-    return tally.transfers();
+    return tally.transfers(clocks);
 }
 
 std::optional<AlphaBeta> fitAlphaBeta(const std::vector<SizedTime>& times) {

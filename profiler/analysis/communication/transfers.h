@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -52,16 +51,12 @@ struct Transfer {
 /// Bus bandwidth over algorithm bandwidth among `ranks`; nothing for what moves no data.
 [[nodiscard]] std::optional<double> busFactor(CollectiveOp operation, std::int32_t ranks);
 
-/// Makes them of ranks that are added one at a time, by rank. Refers to `clocks`, which say which
-/// arrivals can be compared.
+/// Makes them of ranks that are added one at a time, by rank.
 class TransferTally {
 public:
-    /// `ranks` say who is in a group.
-    TransferTally(const std::vector<RankEvents>& ranks, const HostClocks& clocks)
-        : m_groups(ranks), m_clocks(clocks) {}
     void add(const RankEvents& events);
-    /// By first start.
-    [[nodiscard]] std::vector<Transfer> transfers() const;
+    /// By first start. Clocks say which arrivals can be compared.
+    [[nodiscard]] std::vector<Transfer> transfers(const HostClocks& clocks) const;
 
 private:
     /// What ranks saw of a collective.
@@ -70,14 +65,16 @@ private:
         std::size_t ranks = 0;
         Duration lasted;                            ///< over all
         Duration leastFromStart, leastFromArrival;  ///< to the end
-        Arrivals arrivals;                          ///< of all members, where a rank knows them
+        Arrivals arrivals;                          ///< of the rank that knows of most members
         Timestamp met;                              ///< by that rank
+        [[nodiscard]] auto key() const { return std::pair(transfer.group, transfer.sequence); }
     };
-    [[nodiscard]] Transfer transferOf(const Seen& seen) const;
+    static void see(Seen& seen, const CollectiveEvent& event);
+    [[nodiscard]] static Transfer transferOf(const Seen& seen, const Groups& groups,
+                                             const HostClocks& clocks);
 
-    const Groups m_groups;
-    const HostClocks& m_clocks;
-    std::map<std::pair<std::uint32_t, std::uint64_t>, Seen> m_seen;  ///< by group, sequence
+    std::vector<RankEvents> m_groups;  ///< of each rank, one collective of each of its groups
+    std::vector<Seen> m_seen;          ///< by key: a long run has millions
 };
 
 /// By first start. `ranks` by rank; clocks say which arrivals can be compared.

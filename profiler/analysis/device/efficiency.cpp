@@ -141,16 +141,26 @@ double hardwareUtilisation(const run::RunConfig& config, double tokensPerSecond,
            peakFlops;
 }
 
-std::optional<Goodput> goodputOf(const RecordingSummary& summary,
-                                 const std::vector<RankEvents>& ranks) {
-    Goodput sum;
-    std::vector<Goodput::Item> items = noItems();
-    for (const RankEvents& events : ranks)
-        if (!events.phases.empty()) RankGoodput(summary, events).addTo(events, sum, items);
-    if (sum.wall.ns <= 0) return std::nullopt;
-    std::copy_if(items.begin(), items.end(), std::back_inserter(sum.badput),
+GoodputTally::GoodputTally(const RecordingSummary& summary)
+    : m_summary(summary), m_items(noItems()) {}
+
+void GoodputTally::add(const RankEvents& events) {
+    if (!events.phases.empty()) RankGoodput(m_summary, events).addTo(events, m_sum, m_items);
+}
+
+std::optional<Goodput> GoodputTally::goodput() const {
+    if (m_sum.wall.ns <= 0) return std::nullopt;
+    Goodput sum = m_sum;
+    std::copy_if(m_items.begin(), m_items.end(), std::back_inserter(sum.badput),
                  [](const Goodput::Item& item) { return item.time.ns > 0; });
     return sum;
+}
+
+std::optional<Goodput> goodputOf(const RecordingSummary& summary,
+                                 const std::vector<RankEvents>& ranks) {
+    GoodputTally tally(summary);
+    for (const RankEvents& events : ranks) tally.add(events);
+    return tally.goodput();
 }
 
 std::vector<PartSpeed> partSpeeds(const RecordingSummary& summary, const run::ModelConfig& model,

@@ -47,8 +47,22 @@ struct Goodput {
         return static_cast<double>(productive.ns) / static_cast<double>(wall.ns);
     }
 };
-/// Of ranks that have phases: a trace of some steps does not know the rest of the run. Nothing
-/// where none has.
+/// Of ranks that are added one at a time, those that have phases: a trace of some steps does not
+/// know the rest of the run.
+class GoodputTally {
+public:
+    /// Refers to `summary`.
+    explicit GoodputTally(const RecordingSummary& summary);
+    void add(const RankEvents& events);
+    /// Nothing where no rank has phases.
+    [[nodiscard]] std::optional<Goodput> goodput() const;
+
+private:
+    const RecordingSummary& m_summary;
+    Goodput m_sum;
+    std::vector<Goodput::Item> m_items;
+};
+/// Of all ranks at once.
 [[nodiscard]] std::optional<Goodput> goodputOf(const RecordingSummary& summary,
                                                const std::vector<RankEvents>& ranks);
 

@@ -153,7 +153,7 @@ void ReportDraft::settle() {
         report.overlapByStep.push_back(overlap);
     report.clocks = m_passages.clocks(m_summary);
     m_last.emplace(m_outlines, report.clocks);
-    if (mayHaveSlowLink(rules({}, {}))) m_transfers.emplace(m_outlines, report.clocks);
+    if (mayHaveSlowLink(rules({}, {}))) m_transfers.emplace();
 }
 
 RuleInput ReportDraft::rules(const std::vector<RankGrowth>& growths,
@@ -180,7 +180,7 @@ void ReportDraft::addAgain(std::size_t place, const ShownRank& rank) {
 Report ReportDraft::conclude(const std::vector<RankGrowth>& growths, const Surroundings& around) {
     settle();
     Report& report = m_report;
-    if (m_transfers) m_gathered.transfers = m_transfers->transfers();
+    if (m_transfers) m_gathered.transfers = m_transfers->transfers(report.clocks);
     LateRanks late = m_waits.lateRanks();
     report.waiting = std::move(late.named);
     report.unknown = late.unknown;

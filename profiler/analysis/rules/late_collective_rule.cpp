@@ -12,6 +12,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <tuple>
 #include <utility>
 
 namespace shardscope::analysis {
@@ -28,7 +31,8 @@ public:
             if (step.rank == events.rank) m_steps[step.step] = step.range();
         for (const SpanEvent& phase : events.phases)
             if (phase.phase == Phase::kBackward || phase.phase == Phase::kHead)
-                m_backward[{phase.step, phase.layer}].push_back(phase.end());
+                m_backward.emplace_back(phase.step, phase.layer, phase.end());
+        std::sort(m_backward.begin(), m_backward.end());
     }
 
     /// Whether compute enough lay where the collective could have been hidden.
@@ -45,17 +49,18 @@ public:
 private:
     /// When the layer's gradients were there: the last backward of it before the reduction.
     [[nodiscard]] std::optional<Timestamp> completeBefore(const Exposure& exposure) const {
-        const auto ends = m_backward.find({exposure.step, exposure.layer});
-        if (ends == m_backward.end()) return std::nullopt;
-        std::optional<Timestamp> last;
-        for (const Timestamp end : ends->second)
-            if (end <= exposure.range.begin) last = last ? std::max(*last, end) : end;
-        return last;
+        const Backward first{exposure.step, exposure.layer, Timestamp{kLeast}};
+        const Backward bound{exposure.step, exposure.layer, exposure.range.begin};
+        const auto after = std::upper_bound(m_backward.begin(), m_backward.end(), bound);
+        if (after == m_backward.begin() || *std::prev(after) < first) return std::nullopt;
+        return std::get<Timestamp>(*std::prev(after));
     }
 
+    using Backward = std::tuple<StepIndex, LayerIndex, Timestamp>;  ///< when it ended
+    static constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
     Coverage m_compute;
     std::map<StepIndex, TimeRange> m_steps;
-    std::map<std::pair<StepIndex, LayerIndex>, std::vector<Timestamp>> m_backward;
+    std::vector<Backward> m_backward;
 };
 
 /// Those that have somewhere to hide; of gradients and parameters.
@@ -175,18 +180,18 @@ HideableTime hideableTime(const RecordingSummary& summary, const RankEvents& eve
     HideableTime time;
     HidingPlaces places(summary, events);
     // whom a collective waited for is not asked
-    for (const Exposure& exposure : exposuresOf(events, {}, {})) {
-        if (!isOfLayers(exposure)) continue;
+    forExposures(events, {}, {}, nullptr, [&](const Exposure& exposure) {
+        if (!isOfLayers(exposure)) return;
         const Duration moved = exposure.range.duration() - exposure.waiting;
-        if (!places.canHide(exposure, moved)) continue;
+        if (!places.canHide(exposure, moved)) return;
         HideableTime::OfStep& sum =
             ofStep(time.byStep[{exposure.operation, exposure.layer}], exposure.step);
         sum.moving += exposure.moving;
         sum.hidden += exposure.hidden;
-        if (exposure.reason != ExposureReason::kLate) continue;
+        if (exposure.reason != ExposureReason::kLate) return;
         sum.late += exposure.moving;
         ++sum.count;
-    }
+    });
     return time;
 }
 

@@ -158,7 +158,9 @@ TEST(ExposureSums, ByLayerAddUpEachCollectiveByItself) {
         exposure({0}, CollectiveOp::kReduceScatter, 1, 0, 3, ExposureReason::kLong),
         exposure(kNoLayer, CollectiveOp::kAllReduce, 0, 4, 4, ExposureReason::kLate)};
     all.back().waitingKnown = false;
-    const auto sums = sumsByLayer(all);
+    ExposureSums added;
+    for (const Exposure& each : all) added.add(each);
+    const auto& sums = added.byLayer();
     ASSERT_EQ(sums.size(), 3u);
     const ExposureSum& gathers = sums.at({{0}, CollectiveOp::kAllGather});
     EXPECT_EQ(gathers.count, 2);
@@ -170,11 +172,12 @@ TEST(ExposureSums, ByLayerAddUpEachCollectiveByItself) {
 }
 
 TEST(ExposureSums, ByReasonStandInTheOrderOfTheirTime) {
-    const auto sums =
-        sumsByReason({exposure({0}, CollectiveOp::kAllGather, 5, 2, 1, ExposureReason::kWaited),
-                      exposure({0}, CollectiveOp::kAllGather, 7, 0, 1, ExposureReason::kNone),
-                      exposure({1}, CollectiveOp::kAllGather, 5, 0, 9, ExposureReason::kLate),
-                      exposure({2}, CollectiveOp::kAllGather, 5, 4, 1, ExposureReason::kWaited)});
+    ExposureSums added;
+    added.add(exposure({0}, CollectiveOp::kAllGather, 5, 2, 1, ExposureReason::kWaited));
+    added.add(exposure({0}, CollectiveOp::kAllGather, 7, 0, 1, ExposureReason::kNone));
+    added.add(exposure({1}, CollectiveOp::kAllGather, 5, 0, 9, ExposureReason::kLate));
+    added.add(exposure({2}, CollectiveOp::kAllGather, 5, 4, 1, ExposureReason::kWaited));
+    const auto sums = added.byReason();
     ASSERT_EQ(sums.size(), 3u);
     EXPECT_EQ(sums[0].reason, ExposureReason::kLate);
     EXPECT_EQ(sums[0].exposed.ns, 9);
