@@ -215,10 +215,18 @@ void RecordingLoader::showSketch(const RecordingPtr& sketch, bool remote) {
     readReport(sketch);
 }
 
+/// It copies the rows, of which a long run has many: not on the GUI thread.
 void RecordingLoader::readReport(const RecordingPtr& sketch) {
-    auto read = questions::ReportReader::of(sketch->summary);
-    if (!read) return;  // of everything: it leaves something
-    completeSketch(sketch, std::make_shared<questions::ReportReader>(std::move(*read)));
+    const auto begin = [this, sketch](const storage::Generation&) -> Result<Topic::Delivery> {
+        auto read = questions::ReportReader::of(sketch->summary);
+        if (!read) return Topic::Delivery([] {});  // of everything: it leaves something
+        return Topic::Delivery(
+            [this, sketch,
+             report = std::make_shared<questions::ReportReader>(std::move(*read))]() mutable {
+                completeSketch(sketch, std::exchange(report, nullptr));
+            });
+    };
+    submit(m_growth, begin, [](const QString&) {});
 }
 
 void RecordingLoader::completeSketch(const RecordingPtr& sketch,
@@ -229,7 +237,6 @@ void RecordingLoader::completeSketch(const RecordingPtr& sketch,
             const auto opened = reading->openFile(sketch->file().toStdString());
             if (!opened && Reading::isGone(*sketch)) return Topic::Delivery([] {});
             if (!opened) return failure(opened);
-            if (const auto rows = reading->reader->summary(); !rows) return failure(rows);
             reading->recording = sketch;
         }
         if (reading->session) reading->session->whileWanted(generation);

@@ -291,12 +291,14 @@ TimeRange TimelinePage::firstView(const OpenRecording& recording) {
     const auto& steps = recording.summary.steps;
     if (steps.size() < 3) return recording.bounds();
     // of those that there is most of, where some were thinned or left out
-    const StepDetail detail(recording.summary.detail);
-    std::map<CaptureLevel, std::vector<StepIndex>> byLevel;
-    for (const StepFacts& step : steps)
-        byLevel[detail.of(step.rank, step.step)].push_back(step.step);
-    const std::vector<StepIndex>& best = byLevel.rbegin()->second;
-    const StepIndex middle = best[best.size() / 2];
+    StepIndex middle = steps[steps.size() / 2].step;
+    if (const StepDetail detail(recording.summary.detail); !detail.empty()) {
+        std::map<CaptureLevel, std::vector<StepIndex>> byLevel;
+        for (const StepFacts& step : steps)
+            byLevel[detail.of(step.rank, step.step)].push_back(step.step);
+        const std::vector<StepIndex>& best = byLevel.rbegin()->second;
+        middle = best[best.size() / 2];
+    }
     TimeRange view{};
     for (const StepFacts& step : steps) {
         if (step.step != middle) continue;
