@@ -2,6 +2,7 @@
 //
 //   QT_QPA_PLATFORM=offscreen desktop_bench [charts] [bars]      without words: these two
 //   QT_QPA_PLATFORM=offscreen desktop_bench FILE.sscope          opening it, moving in its Timeline
+//   QT_QPA_PLATFORM=offscreen desktop_bench open FILE.sscope     opening it alone
 //   QT_QPA_PLATFORM=offscreen desktop_bench flame FILE.sscope    its stacks, zooms of a flame graph
 #include "app/desktop/shell/run_desktop.h"
 #include "app/desktop/widgets/theme.h"
@@ -39,7 +40,8 @@ int main(int argc, char** argv) {
         if (word.endsWith(QStringLiteral(".sscope")))
             return words.contains(QStringLiteral("flame"))
                        ? bench::measureFlame(word.toStdString())
-                       : bench::measureTimeline(word.toStdString());
+                       : bench::measureTimeline(word.toStdString(),
+                                                words.contains(QStringLiteral("open")));
     if (wants(QStringLiteral("charts"))) bench::measureCharts();
     if (wants(QStringLiteral("bars"))) bench::measureBars();
     return 0;

@@ -19,6 +19,6 @@ void measureBars();
 int measureFlame(const std::string& path);
 /// Opening a recording in a window of 1920x1080, and zooms, jumps and hovers in its Timeline. The
 /// exit status.
-int measureTimeline(const std::string& path);
+int measureTimeline(const std::string& path, bool onlyOpens);
 
 }  // namespace shardscope::desktop::bench
