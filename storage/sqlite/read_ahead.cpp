@@ -85,9 +85,9 @@ std::vector<std::int64_t> leavesOf(
             if (children.empty()) return below.empty() ? pages : std::vector<std::int64_t>{};
             for (const std::int64_t child : children)
                 if (child > 1 && child <= most) below.push_back(child);
+            // a tree has each of its pages once
+            if (static_cast<std::int64_t>(below.size()) > most) return {};
         }
-        // a tree has each of its pages once
-        if (static_cast<std::int64_t>(below.size()) > most) break;
         pages = std::move(below);
     }
     return {};

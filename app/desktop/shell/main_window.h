@@ -9,10 +9,9 @@
 #include "app/desktop/shell/commands.h"
 #include "app/desktop/shell/export_dialog.h"
 #include "app/desktop/shell/page_area.h"
-#include "app/desktop/shell/run_ending.h"
-#include "app/desktop/shell/run_opening.h"
 #include "app/desktop/shell/user_folders.h"
 #include "app/desktop/shell/view_keeper.h"
+#include "app/desktop/shell/window_runs.h"
 
 #include <QWidget>
 
