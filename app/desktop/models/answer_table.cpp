@@ -68,9 +68,10 @@ QString answerText(const char* words) {
 
 /// So that no figure is cut.
 void widen(TableColumn& column, std::size_t at, const TableRows& rows) {
+    constexpr int kFigureWidth = 7, kMargins = 16;
     for (const std::vector<TableCell>& row : rows)
-        column.minimumWidth =
-            std::max(column.minimumWidth, static_cast<int>(row[at].text.size() + 2) * kLetterWidth);
+        column.minimumWidth = std::max(
+            column.minimumWidth, static_cast<int>(row[at].text.size()) * kFigureWidth + kMargins);
 }
 
 bool isSpeed(Unit unit) {

@@ -80,7 +80,7 @@ RunConfig likeRecorded(RunConfig recorded, const RunConfig& now) {
 }
 
 /// Of a strategy or a device: tables have many columns.
-constexpr int kWordWidth = 128;
+constexpr int kWordWidth = 122;
 /// Below it charts are one under the other.
 constexpr int kChartsBesideWidth = 860;
 
