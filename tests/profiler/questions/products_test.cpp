@@ -78,7 +78,8 @@ TEST_F(Products, StandAgainstTheRoofsThatAreKnown) {
     EXPECT_NEAR(*at(*found, 0, "flops_per_s").real(), 2 * 2.0 * 64 * 64 * 64 / 40e-6, 1);
     EXPECT_TRUE(at(*found, 0, "roof_pct").isNone());
     EXPECT_THAT(answer.unknown, Contains(HasSubstr("how near products come to the peak")));
-    EXPECT_THAT(answer.unknown, Contains(HasSubstr("which products are limited by memory bandwidth")));
+    EXPECT_THAT(answer.unknown,
+                Contains(HasSubstr("which products are limited by memory bandwidth")));
 }
 
 TEST_F(Products, SayWhyNot) {

@@ -27,8 +27,7 @@ void TimelineCanvas::scroll(int pixels) {
 }
 
 void TimelineCanvas::zoom(double factor, Timestamp anchor) {
-    if (m_shown.recording())
-        changeView(zoomed(view(), factor, anchor, m_shown.bounds()));
+    if (m_shown.recording()) changeView(zoomed(view(), factor, anchor, m_shown.bounds()));
 }
 
 Timestamp TimelineCanvas::anchor() const {

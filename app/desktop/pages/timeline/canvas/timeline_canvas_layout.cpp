@@ -64,7 +64,8 @@ void TimelineCanvas::setFilter(const QString& text) {
 }
 
 void TimelineCanvas::setLeastLabelWidth(int width) {
-    if (width == m_shown.labelWidth() || std::max(width, fittedLabelWidth()) == m_shown.labelWidth())
+    if (width == m_shown.labelWidth() ||
+        std::max(width, fittedLabelWidth()) == m_shown.labelWidth())
         return;
     m_shown.setLeastLabelWidth(width);
     lanesChanged();
