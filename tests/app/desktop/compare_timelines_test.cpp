@@ -271,6 +271,13 @@ TEST_F(CompareTimelinesTest, FoldsAndFiltersBoth) {
     EXPECT_EQ(canvas(false).laneOptions().nested, canvas(true).laneOptions().nested);
 }
 
+TEST_F(CompareTimelinesTest, ARankOfALargeRunIsOpenToo) {
+    openSample();
+    comparedWith({.ranks = 8});
+    EXPECT_TRUE(canvas(true).laneOptions().collapsed.empty());
+    EXPECT_EQ(canvas(true).lanes().rows.size(), canvas(false).lanes().rows.size());
+}
+
 TEST_F(CompareTimelinesTest, ARecordingWithoutStepsHasNone) {
     openSample({.steps = 3});
     comparedWith({.steps = 0});

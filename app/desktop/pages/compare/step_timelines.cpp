@@ -210,6 +210,10 @@ void StepTimelines::take(const Runs& runs) {
     m_runs = runs;
     for (std::size_t side : {0, 1}) {
         m_canvases[side]->setRecording(runs[side]);
+        // the ranks of a large run begin folded; here is one at a time
+        LaneLayoutOptions open = m_canvases[side]->laneOptions();
+        open.collapsed.clear();
+        m_canvases[side]->takeLaneOptions(open);
         m_canvases[side]->setSpokenName(tr("Timeline of %1").arg(letter(side)));
     }
     m_legend->setEntries(timelineLegend(*runs[0], false));
