@@ -236,7 +236,7 @@ TEST(ReportText, SaysThatNothingStandsOutOnlyWhereItCanTell) {
     EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("unknown: memory: no memory"));
     analysis::markRunning(report);
     EXPECT_THAT(reportText(report, "run.sscope"), Not(HasSubstr(kNothing)));
-    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("unknown: what there is"));
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("unknown: final figures"));
     report.running = false;
     report.judged = {false, {"slow steps and late ranks: no steps are recorded"}};
     EXPECT_THAT(reportText(report, "run.sscope"), Not(HasSubstr(kNothing)));

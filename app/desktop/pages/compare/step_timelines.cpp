@@ -24,6 +24,7 @@
 namespace shardscope::desktop {
 namespace {
 
+constexpr std::array<std::size_t, 2> kSides{0, 1};
 /// Each side has a place after these.
 constexpr int kRuns = 0, kPictures = 1, kDepths = 3, kNeighbours = 5;
 constexpr int kLeastHeight = 132, kMostHeight = 340;
@@ -105,7 +106,7 @@ QWidget* StepTimelines::buildCanvases() {
     layout->addWidget(m_part);
     layout->addWidget(m_legend);
     connect(m_bridge, &StepBridge::hovered, this, &StepTimelines::hoverChanged);
-    for (std::size_t side : {0, 1}) connectCanvas(side);
+    for (const std::size_t side : kSides) connectCanvas(side);
     return full;
 }
 
@@ -185,7 +186,7 @@ void StepTimelines::show(const TimelinePair& pair) {
         kRuns, pair.files,
         [files = pair.files](const OtherRecordings::Readers& readers) -> Result<Runs> {
             Runs runs;
-            for (std::size_t side : {0, 1}) {
+            for (const std::size_t side : kSides) {
                 auto read =
                     sketchRecording(*readers[side], files[static_cast<qsizetype>(side)], false);
                 if (!read) return failure(read);
@@ -208,7 +209,7 @@ void StepTimelines::say(const QString& why) {
 
 void StepTimelines::take(const Runs& runs) {
     m_runs = runs;
-    for (std::size_t side : {0, 1}) {
+    for (const std::size_t side : kSides) {
         m_canvases[side]->setRecording(runs[side]);
         // the ranks of a large run begin folded; here is one at a time
         LaneLayoutOptions open = m_canvases[side]->laneOptions();
@@ -280,7 +281,7 @@ void StepTimelines::presentStretch() {
     const Duration margin{std::max<std::int64_t>(1, m_pairs.longest.ns / kMargins)};
     m_bridge->setPairs(m_pairs.pairs, letter(0), letter(1));
     m_follows = true;
-    for (std::size_t side : {0, 1}) {
+    for (const std::size_t side : kSides) {
         const Timestamp origin = originOf(side);
         const TimeRange all{origin - margin, origin + m_pairs.longest + margin};
         m_canvases[side]->setStretch(origin, all);

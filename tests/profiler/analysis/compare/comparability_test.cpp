@@ -118,7 +118,7 @@ TEST(Comparability, SaysWhatElseDiffers) {
     EXPECT_THAT(found.warnings,
                 ElementsAre(HasSubstr("Numbers of ranks differ"), HasSubstr("NVIDIA H200"),
                             HasSubstr("shardscope 9"), HasSubstr("libraries"),
-                            HasSubstr("second recording was not finalised")));
+                            HasSubstr("recording of the second run was not finalised")));
 }
 
 TEST(ScalingComparability, LetsRanksAndBatchesDiffer) {
