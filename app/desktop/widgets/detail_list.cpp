@@ -150,7 +150,7 @@ void DetailList::paintEvent(QPaintEvent*) {
         painter.drawText(
             QRectF(0, y, m_wraps ? column : needed + 1, m_wraps ? kRow : high),
             Qt::AlignLeft | Qt::AlignVCenter,
-            m_wraps ? metrics.elidedText(name, Qt::ElideRight, column - kNameGap / 2) : name);
+            m_wraps ? metrics.elidedText(name, Qt::ElideRight, column - 0.5 * kNameGap) : name);
         painter.setPen(theme.text);
         if (m_wraps) {
             QTextLayout lines(value, painter.font());
