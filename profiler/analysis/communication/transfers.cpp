@@ -5,7 +5,6 @@
 #include "profiler/analysis/findings.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -121,35 +120,42 @@ std::optional<double> busFactor(CollectiveOp operation, std::int32_t ranks) {
     return std::nullopt;
 }
 
+static std::pair<std::uint32_t, std::uint64_t> keyOf(const CollectiveEvent& event) {
+    return {event.group, event.sequence};
+}
+
 void TransferTally::add(const RankEvents& events) {
     m_groups.push_back(outlineOf(events));
-    std::vector<Seen> fresh;  // by key
     const auto before = [](const Seen& seen, const auto& key) { return seen.key() < key; };
-    const auto placeIn = [&](std::vector<Seen>& list, const auto& key) {
-        return std::lower_bound(list.begin(), list.end(), key, before);
-    };
+    std::vector<const CollectiveEvent*> fresh;
     auto next = m_seen.begin();  // ranks tell of the same ones, in the same order
     for (const CollectiveEvent& event : events.collectives) {
         // A message is numbered between two ranks, so its number says nothing to others.
         if (entryOf(event.operation) != nullptr && entryOf(event.operation)->message) continue;
-        const std::pair key{event.group, event.sequence};
-        if (next == m_seen.end() || next->key() != key) next = placeIn(m_seen, key);
-        if (next != m_seen.end() && next->key() == key) {
+        const std::pair key = keyOf(event);
+        if (next == m_seen.end() || next->key() != key)
+            next = std::lower_bound(m_seen.begin(), m_seen.end(), key, before);
+        if (next != m_seen.end() && next->key() == key)
             see(*next++, event);
-            continue;
-        }
-        const bool isLast = fresh.empty() || fresh.back().key() < key;
-        const auto place = isLast ? fresh.end() : placeIn(fresh, key);
-        const bool isThere = place != fresh.end() && place->key() == key;
-        see(isThere ? *place : *fresh.emplace(place), event);
+        else
+            fresh.push_back(&event);
     }
-    if (fresh.empty()) return;
+    addFresh(std::move(fresh));
+}
+
+/// Sorted at once: the collectives of several groups come in turn.
+void TransferTally::addFresh(std::vector<const CollectiveEvent*> fresh) {
+    const auto before = [](const CollectiveEvent* a, const CollectiveEvent* b) {
+        return keyOf(*a) < keyOf(*b);
+    };
+    if (!std::is_sorted(fresh.begin(), fresh.end(), before))
+        std::stable_sort(fresh.begin(), fresh.end(), before);
     const auto middle = static_cast<std::ptrdiff_t>(m_seen.size());
-    if (m_seen.empty())
-        m_seen = std::move(fresh);
-    else
-        m_seen.insert(m_seen.end(), std::make_move_iterator(fresh.begin()),
-                      std::make_move_iterator(fresh.end()));
+    m_seen.reserve(m_seen.size() + fresh.size());
+    for (std::size_t at = 0; at < fresh.size(); ++at) {
+        if (at == 0 || keyOf(*fresh[at]) != keyOf(*fresh[at - 1])) m_seen.emplace_back();
+        see(m_seen.back(), *fresh[at]);
+    }
     std::inplace_merge(m_seen.begin(), m_seen.begin() + middle, m_seen.end(),
                        [](const Seen& a, const Seen& b) { return a.key() < b.key(); });
 }

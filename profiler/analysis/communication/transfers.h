@@ -69,6 +69,7 @@ private:
         Timestamp met;                              ///< by that rank
         [[nodiscard]] auto key() const { return std::pair(transfer.group, transfer.sequence); }
     };
+    void addFresh(std::vector<const CollectiveEvent*> fresh);
     static void see(Seen& seen, const CollectiveEvent& event);
     [[nodiscard]] static Transfer transferOf(const Seen& seen, const Groups& groups,
                                              const HostClocks& clocks);
