@@ -8,6 +8,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -140,16 +141,26 @@ Result<Listener> listenOn(const std::string& address) {
     return Listener{fd, ntohs(reinterpret_cast<const sockaddr_in*>(any)->sin_port)};
 }
 
-std::vector<int> ownListeners() {
-    std::vector<int> listeners;
+std::vector<OwnListener> ownListeners() {
+    std::vector<OwnListener> listeners;
     std::error_code error;
     for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd", error)) {
         const int fd = std::atoi(each.path().filename().c_str());
         int listens = 0;
         socklen_t size = sizeof listens;
-        if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0)
-            listeners.push_back(fd);
+        struct stat socket {};
+        if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0 &&
+            ::fstat(fd, &socket) == 0)
+            listeners.push_back({fd, socket.st_ino});
     }
+    return listeners;
+}
+
+std::vector<int> listenersSince(const std::vector<OwnListener>& before) {
+    std::vector<int> listeners;
+    for (const OwnListener& each : ownListeners())
+        if (std::find(before.begin(), before.end(), each) == before.end())
+            listeners.push_back(each.fd);
     return listeners;
 }
 

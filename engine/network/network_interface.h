@@ -3,6 +3,7 @@
 
 #include "storage/model/result.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,8 +31,17 @@ struct Listener {
 };
 Result<Listener> listenOn(const std::string& address);
 
-/// Sockets of this process that listen for connections; not the caller's to close.
-[[nodiscard]] std::vector<int> ownListeners();
+/// A socket of this process that listens for connections. The number alone does not name it:
+/// another thread may close one, whose number the next that is opened then has.
+struct OwnListener {
+    int fd = -1;  ///< not the caller's to close
+    std::uint64_t inode = 0;
+    bool operator==(const OwnListener&) const = default;
+};
+[[nodiscard]] std::vector<OwnListener> ownListeners();
+/// Those that were not there before.
+[[nodiscard]] std::vector<int> listenersSince(const std::vector<OwnListener>& before);
+
 /// From now on the kernel drops whatever comes to `listener` from outside; connections that it has
 /// given stay. For a listener that belongs to others, who cannot do without it. False: the kernel
 /// does not do that.

@@ -72,6 +72,12 @@ class Run:
         self.close()
         return self.lines[-1]
 
+    def abandon(self):
+        """What a test that failed left running."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.close()
+
     def close(self):
         for stream in (self.process.stdin, self.process.stdout):
             stream.close()
@@ -113,7 +119,9 @@ class Remote(unittest.TestCase):
 
     def start(self, *arguments, program=None):
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
-        return Run(self.hosts, program or self.fake, folder, arguments)
+        run = Run(self.hosts, program or self.fake, folder, arguments)
+        self.addCleanup(run.abandon)
+        return run
 
     def query(self, run, sql):
         answer = subprocess.run([PROGRAMS[0], "query", run.output, sql, "--json"], text=True,

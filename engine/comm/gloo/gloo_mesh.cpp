@@ -174,13 +174,10 @@ struct ListeningDevice {
 ListeningDevice makeDevice(const std::string& address) {
     static std::mutex onlyOne;
     const std::lock_guard lock(onlyOne);
-    const std::vector<int> before = network::ownListeners();
-    ListeningDevice made{c10d::ProcessGroupGloo::createDeviceForHostname(address),
-                         network::ownListeners()};
-    std::erase_if(made.listeners, [&](int each) {
-        return std::find(before.begin(), before.end(), each) != before.end();
-    });
-    return made;
+    const std::vector<network::OwnListener> before = network::ownListeners();
+    std::shared_ptr<gloo::transport::Device> device =
+        c10d::ProcessGroupGloo::createDeviceForHostname(address);
+    return {std::move(device), network::listenersSince(before)};
 }
 
 class GlooMesh final : public Mesh {

@@ -160,11 +160,7 @@ protected:
     }
     /// Those of this process that were not there before.
     [[nodiscard]] std::vector<int> newListeners() const {
-        std::vector<int> listeners = network::ownListeners();
-        std::erase_if(listeners, [this](int each) {
-            return std::find(m_before.begin(), m_before.end(), each) != m_before.end();
-        });
-        return listeners;
+        return network::listenersSince(m_before);
     }
 
     using Meeting = std::future<std::shared_ptr<comm::Mesh>>;
@@ -173,7 +169,7 @@ protected:
                           [&ranks, rank, timeout] { return ranks.mesh(rank, timeout); });
     }
 
-    const std::vector<int> m_before = network::ownListeners();
+    const std::vector<network::OwnListener> m_before = network::ownListeners();
 };
 
 TEST_F(GlooStrangers, OnceRanksHaveMetNoPortAnswersAndMessagesGoOn) {
