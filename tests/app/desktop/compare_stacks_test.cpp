@@ -1,14 +1,12 @@
 // The differential flame graph of the Compare page: its cells are those of the stacks' difference.
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/compare/compare_page.h"
 #include "app/desktop/pages/compare/stack_panel.h"
 #include "app/desktop/widgets/pictures/flame_graph.h"
 #include "storage/recording/read/recording_reader.h"
-#include "tests/app/desktop/window_fixture.h"
+#include "tests/app/desktop/compare_fixture.h"
 
 #include <QComboBox>
-#include <QLabel>
 #include <QLineEdit>
 
 namespace shardscope::desktop {
@@ -89,23 +87,8 @@ TEST(DifferenceFlame, SaysWhatIsInOneAlone) {
     EXPECT_TRUE(differenceNote(read, 2).contains(u"recorded no operators"_s));
 }
 
-class CompareStacksTest : public WindowTest {
+class CompareStacksTest : public CompareFixture {
 protected:
-    [[nodiscard]] ComparePage& page() {
-        return *qobject_cast<ComparePage*>(m_window->page(page_ids::kCompare));
-    }
-    void comparedWith(const test::SampleOptions& options) {
-        const QString path = m_folder.filePath(u"other.sscope"_s);
-        ASSERT_TRUE(test::writeSampleRecording(path.toStdString(), options));
-        m_window->showPage(page_ids::kCompare);
-        m_window->compared().add(path);
-        wait();
-    }
-    void wait() {
-        ASSERT_TRUE(QTest::qWaitFor([this] { return !page().isReading(); }, 20'000));
-        QTest::qWait(1);
-        ASSERT_TRUE(QTest::qWaitFor([this] { return !page().isReading(); }, 20'000));
-    }
     [[nodiscard]] StackPanel& panel() { return *page().findChild<StackPanel*>(); }
     [[nodiscard]] QComboBox* box(const QString& name) {
         for (auto* each : panel().findChildren<QComboBox*>())
@@ -120,7 +103,7 @@ protected:
 
 TEST_F(CompareStacksTest, ShowsStacksOfBoth) {
     openSample();
-    comparedWith({.operatorRounds = 5});
+    comparedWith(other({.operatorRounds = 5}));
     const FlameData& judged = panel().graph().shown();
     ASSERT_FALSE(judged.empty());
     ASSERT_EQ(judged.pairs.size(), judged.cells.size());
@@ -139,7 +122,7 @@ TEST_F(CompareStacksTest, ShowsStacksOfBoth) {
 
 TEST_F(CompareStacksTest, FindsNamesAndFollowsTheSelection) {
     openSample();
-    comparedWith({});
+    comparedWith(other());
     panel().findChild<QLineEdit*>()->setText(u"linear"_s);
     EXPECT_GT(panel().graph().found().cells, 0u);
     const double whole = panel().graph().shown().whole();
@@ -154,15 +137,12 @@ TEST_F(CompareStacksTest, FindsNamesAndFollowsTheSelection) {
 
 TEST_F(CompareStacksTest, SaysWhereOneHasNone) {
     openSample();
-    comparedWith({.operators = false});
+    comparedWith(other({.operators = false}));
     QComboBox* kinds = box(u"Which stacks are compared"_s);
     choose(kinds, 0);
     wait();
     EXPECT_TRUE(panel().graph().shown().empty());
-    bool said = false;
-    for (const auto* label : panel().findChildren<QLabel*>())
-        said = said || label->text().contains(u"What is judged recorded no operators"_s);
-    EXPECT_TRUE(said);
+    EXPECT_TRUE(saysIn(panel(), u"What is judged recorded no operators"_s));
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 // The Compare page: its figures are those of the question, and each state is told in words.
 #include "profiler/questions/compare.h"
 
-#include "app/desktop/pages/compare/compare_page.h"
 #include "app/desktop/widgets/pictures/stacked_bars.h"
 #include "profiler/analysis/compare/run_figures.h"
 #include "storage/recording/read/recording_reader.h"
+#include "tests/app/desktop/compare_fixture.h"
 #include "tests/app/desktop/small_trace.h"
-#include "tests/app/desktop/window_fixture.h"
 
 #include <QAbstractButton>
 #include <QLabel>
@@ -20,27 +19,8 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
-class CompareTest : public WindowTest {
+class CompareTest : public CompareFixture {
 protected:
-    [[nodiscard]] ComparePage& page() {
-        return *qobject_cast<ComparePage*>(m_window->page(page_ids::kCompare));
-    }
-    QString other(const QString& name, const test::SampleOptions& options = {}) {
-        const QString path = m_folder.filePath(name);
-        EXPECT_TRUE(test::writeSampleRecording(path.toStdString(), options));
-        return path;
-    }
-    /// The page in front, and its answer.
-    void comparedWith(const QString& path) {
-        m_window->showPage(page_ids::kCompare);
-        m_window->compared().add(path);
-        wait();
-    }
-    void wait() {
-        ASSERT_TRUE(QTest::qWaitFor([this] { return !page().isReading(); }, 20'000));
-        QTest::qWait(1);
-        ASSERT_TRUE(QTest::qWaitFor([this] { return !page().isReading(); }, 20'000));
-    }
     /// Of one step of each.
     [[nodiscard]] QList<QSpinBox*> stepBoxes() {
         QList<QSpinBox*> boxes;
@@ -52,11 +32,6 @@ protected:
         for (auto* each : page().findChildren<QPushButton*>())
             if (each->text() == text && each->isVisible()) return each;
         return nullptr;
-    }
-    [[nodiscard]] bool says(const QString& text) {
-        for (const auto* label : page().findChildren<QLabel*>())
-            if (label->isVisible() && label->text().remove(u'\u200B').contains(text)) return true;
-        return false;
     }
 };
 
@@ -71,7 +46,7 @@ questions::Compared asked(const QString& first, const QString& second) {
 
 TEST_F(CompareTest, ShowsTheFiguresOfTheCommandLine) {
     openSample();
-    const QString path = other(u"other.sscope"_s, {.blocks = 6, .evaluateEvery = 0});
+    const QString path = other({.blocks = 6, .evaluateEvery = 0});
     comparedWith(path);
     ASSERT_TRUE(page().comparison());
     const questions::Compared expected = asked(m_window->loader().recording()->path, path);
@@ -99,7 +74,7 @@ TEST_F(CompareTest, ShowsTheFiguresOfTheCommandLine) {
 
 TEST_F(CompareTest, CallsTheRunsByTheirLettersEverywhere) {
     openSample();
-    comparedWith(other(u"other.sscope"_s, {.blocks = 6, .evaluateEvery = 0, .finalise = false}));
+    comparedWith(other({.blocks = 6, .evaluateEvery = 0, .finalise = false}));
     ASSERT_TRUE(page().comparison());
     EXPECT_TRUE(says(u"The recording of B was not finalised"_s));
     for (const auto& [key, table] : page().comparison()->tables)
@@ -112,7 +87,7 @@ TEST_F(CompareTest, CallsTheRunsByTheirLettersEverywhere) {
 
 TEST_F(CompareTest, CardsHaveTheTitlesOfTheFigures) {
     openSample();
-    comparedWith(other(u"other.sscope"_s));
+    comparedWith(other());
     ASSERT_TRUE(page().comparison());
     for (const CompareCard& card : compareCards(page().comparison()->figures))
         EXPECT_EQ(card.title.toLower().toStdString(),
@@ -121,7 +96,7 @@ TEST_F(CompareTest, CardsHaveTheTitlesOfTheFigures) {
 
 TEST_F(CompareTest, SwapsBaselineAndRun) {
     openSample();
-    comparedWith(other(u"other.sscope"_s, {.blocks = 6, .evaluateEvery = 0}));
+    comparedWith(other({.blocks = 6, .evaluateEvery = 0}));
     ASSERT_TRUE(page().comparison());
     const auto before = compareCards(page().comparison()->figures);
     EXPECT_EQ(page().comparison()->recordings.back().name, u"other.sscope"_s);
@@ -168,7 +143,7 @@ TEST_F(CompareTest, WithoutAnotherItSaysHowToGetOne) {
 
 TEST_F(CompareTest, RefusesOtherWorkUntilOneInsists) {
     openSample();
-    comparedWith(other(u"empty.sscope"_s, {.steps = 0}));
+    comparedWith(other({.steps = 0}));
     ASSERT_TRUE(page().comparison());
     EXPECT_TRUE(page().comparison()->refused);
     EXPECT_TRUE(says(u"has no steps"_s));
@@ -194,7 +169,7 @@ TEST_F(CompareTest, ImportsATraceToCompareWith) {
 
 TEST_F(CompareTest, FollowsTheSelectionInBoth) {
     openSample();
-    comparedWith(other(u"other.sscope"_s));
+    comparedWith(other());
     ASSERT_TRUE(page().comparison());
     m_window->selection().selectSteps({{2}, {7}});
     settle();
@@ -207,7 +182,7 @@ TEST_F(CompareTest, FollowsTheSelectionInBoth) {
 
 TEST_F(CompareTest, OneStepOfEachBeginsAtTheSamePlace) {
     openSample();
-    comparedWith(other(u"other.sscope"_s));
+    comparedWith(other());
     auto boxes = stepBoxes();
     ASSERT_EQ(boxes.size(), 2);
     EXPECT_EQ(boxes[0]->value(), medianStep(*page().comparison(), 0)->value);
@@ -236,7 +211,7 @@ TEST_F(CompareTest, OneStepOfEachBeginsAtTheSamePlace) {
 TEST_F(CompareTest, SeveralBaselinesAreTakenTogether) {
     openSample();
     m_window->showPage(page_ids::kCompare);
-    m_window->compared().set({other(u"b.sscope"_s), other(u"c.sscope"_s)});
+    m_window->compared().set({other({}, u"b.sscope"_s), other({}, u"c.sscope"_s)});
     wait();
     ASSERT_TRUE(page().comparison());
     EXPECT_EQ(page().comparison()->recordings.size(), 3u);
@@ -248,7 +223,7 @@ TEST_F(CompareTest, SeveralBaselinesAreTakenTogether) {
 }
 
 TEST_F(CompareTest, StartComparesMarkedRows) {
-    const QString first = other(u"first.sscope"_s), second = other(u"second.sscope"_s);
+    const QString first = other({}, u"first.sscope"_s), second = other({}, u"second.sscope"_s);
     for (const QString& path : {second, first}) {
         QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
         m_window->openFile(path);

@@ -1,7 +1,6 @@
 // Steps of two runs below each other: which, on one axis, and what is said of them.
 
 #include "app/desktop/models/format.h"
-#include "app/desktop/pages/compare/compare_page.h"
 #include "app/desktop/pages/compare/step_bridge.h"
 #include "app/desktop/pages/compare/step_pairs.h"
 #include "app/desktop/pages/compare/step_timelines.h"
@@ -9,7 +8,7 @@
 #include "app/desktop/widgets/pictures/stacked_bars.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
-#include "tests/app/desktop/window_fixture.h"
+#include "tests/app/desktop/compare_fixture.h"
 
 #include <QComboBox>
 #include <QLabel>
@@ -21,10 +20,6 @@ namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
-
-QString plain(QString text) {
-    return text.replace(u'\u2009', u' ').replace(u'\u2212', u'-');
-}
 
 /// Steps from `first` on, one after the other.
 RecordingSummary run(std::int32_t first, std::initializer_list<std::int64_t> ms,
@@ -118,23 +113,8 @@ TEST(StepPairs, FindTheSamePartInTheOtherRun) {
     EXPECT_TRUE(partText(mine, {}, true, u"A"_s, u"B"_s).contains(u"A has none"_s));
 }
 
-class CompareTimelinesTest : public WindowTest {
+class CompareTimelinesTest : public CompareFixture {
 protected:
-    [[nodiscard]] ComparePage& page() {
-        return *qobject_cast<ComparePage*>(m_window->page(page_ids::kCompare));
-    }
-    void comparedWith(const test::SampleOptions& options) {
-        const QString path = m_folder.filePath(u"other.sscope"_s);
-        ASSERT_TRUE(test::writeSampleRecording(path.toStdString(), options));
-        m_window->showPage(page_ids::kCompare);
-        m_window->compared().add(path);
-        wait();
-    }
-    void wait() {
-        ASSERT_TRUE(QTest::qWaitFor([this] { return !page().isReading(); }, 20'000));
-        QTest::qWait(1);
-        ASSERT_TRUE(QTest::qWaitFor([this] { return !page().isReading(); }, 20'000));
-    }
     [[nodiscard]] StepTimelines& panel() { return *page().findChild<StepTimelines*>(); }
     [[nodiscard]] TimelineCanvas& canvas(bool judged) { return panel().canvas(judged); }
     template <class Widget>
@@ -154,16 +134,11 @@ protected:
         EXPECT_EQ(shown(false), shown(true));
         EXPECT_EQ(canvas(false).viewport()->width(), canvas(true).viewport()->width());
     }
-    [[nodiscard]] bool says(const QString& text) {
-        for (const auto* label : panel().findChildren<QLabel*>())
-            if (label->isVisible() && plain(label->text()).contains(text)) return true;
-        return false;
-    }
 };
 
 TEST_F(CompareTimelinesTest, ShowsThreeStepsOfOneRankOnOneAxis) {
     openSample();
-    comparedWith({.operatorRounds = 5});
+    comparedWith(other({.operatorRounds = 5}));
     ASSERT_EQ(panel().pairs().pairs.size(), 3u);
     expectOneAxis();
     for (const bool judged : {false, true}) {
@@ -172,7 +147,7 @@ TEST_F(CompareTimelinesTest, ShowsThreeStepsOfOneRankOnOneAxis) {
         EXPECT_EQ(canvas(judged).accessibleName(),
                   judged ? u"Timeline of B"_s : u"Timeline of A"_s);
     }
-    EXPECT_TRUE(says(u"3 steps together: A "_s));
+    EXPECT_TRUE(saysIn(panel(), u"3 steps together: A "_s));
     const auto* bridge = panel().findChild<StepBridge*>();
     EXPECT_EQ(bridge->accessibleName(), u"Differences of the steps of both"_s);
     EXPECT_TRUE(bridge->accessibleDescription().contains(
@@ -182,7 +157,7 @@ TEST_F(CompareTimelinesTest, ShowsThreeStepsOfOneRankOnOneAxis) {
 
 TEST_F(CompareTimelinesTest, ZoomsAndMovesBothByKeys) {
     openSample();
-    comparedWith({.operatorRounds = 5});
+    comparedWith(other({.operatorRounds = 5}));
     const TimeRange all = shown(false);
     for (const bool judged : {false, true}) {
         QTest::keyClick(&canvas(judged), Qt::Key_W);
@@ -198,7 +173,7 @@ TEST_F(CompareTimelinesTest, ZoomsAndMovesBothByKeys) {
 
 TEST_F(CompareTimelinesTest, StepsAreChosenAndTurned) {
     openSample();
-    comparedWith({});
+    comparedWith(other());
     auto* from = named<QSpinBox>(u"First step that is compared"_s);
     auto* to = named<QSpinBox>(u"Last step that is compared"_s);
     ASSERT_TRUE(from != nullptr && to != nullptr);
@@ -223,7 +198,7 @@ TEST_F(CompareTimelinesTest, StepsAreChosenAndTurned) {
 
 TEST_F(CompareTimelinesTest, FollowsTheRankAndTheSelection) {
     openSample();
-    comparedWith({});
+    comparedWith(other());
     auto* ranks = named<QComboBox>(u"Rank whose lanes are compared"_s);
     ASSERT_EQ(ranks->count(), 2);
     ranks->setCurrentIndex(1);
@@ -240,7 +215,7 @@ TEST_F(CompareTimelinesTest, FollowsTheRankAndTheSelection) {
 
 TEST_F(CompareTimelinesTest, NamesAPartInBoth) {
     openSample();
-    comparedWith({.operatorRounds = 5});
+    comparedWith(other({.operatorRounds = 5}));
     // in the first step, not before it
     const TimeRange all = canvas(false).view();
     const Duration quarter{all.duration().ns / 4};
@@ -252,7 +227,7 @@ TEST_F(CompareTimelinesTest, NamesAPartInBoth) {
     ASSERT_TRUE(canvas(true).shadow().has_value());
     EXPECT_EQ(canvas(true).shadow()->slice.name, canvas(false).selectedSlice()->slice.name);
     EXPECT_EQ(canvas(true).shadow()->key, canvas(false).selectedSlice()->key);
-    EXPECT_TRUE(says(canvas(false).selectedSlice()->slice.name));
+    EXPECT_TRUE(saysIn(panel(), canvas(false).selectedSlice()->slice.name));
     keepPicture(u"compare-part"_s);
     canvas(true).run(TimelineCommand::kLaneBelow);
     EXPECT_FALSE(canvas(false).selectedSlice()) << "one part at a time";
@@ -261,7 +236,7 @@ TEST_F(CompareTimelinesTest, NamesAPartInBoth) {
 
 TEST_F(CompareTimelinesTest, FoldsAndFiltersBoth) {
     openSample();
-    comparedWith({});
+    comparedWith(other());
     canvas(false).setFilter(u"comm"_s);
     EXPECT_EQ(canvas(true).laneOptions().filter, u"comm"_s);
     EXPECT_EQ(canvas(true).lanes().rows.size(), canvas(false).lanes().rows.size());
@@ -273,14 +248,14 @@ TEST_F(CompareTimelinesTest, FoldsAndFiltersBoth) {
 
 TEST_F(CompareTimelinesTest, ARankOfALargeRunIsOpenToo) {
     openSample();
-    comparedWith({.ranks = 8});
+    comparedWith(other({.ranks = 8}));
     EXPECT_TRUE(canvas(true).laneOptions().collapsed.empty());
     EXPECT_EQ(canvas(true).lanes().rows.size(), canvas(false).lanes().rows.size());
 }
 
 TEST_F(CompareTimelinesTest, ARecordingWithoutStepsHasNone) {
     openSample({.steps = 3});
-    comparedWith({.steps = 0});
+    comparedWith(other({.steps = 0}));
     for (auto* each : page().findChildren<QPushButton*>())
         if (each->text() == u"Compare anyway"_s) each->click();
     wait();
