@@ -115,6 +115,9 @@ TEST_F(SqlPageTest, CompletesTablesAndColumns) {
     ASSERT_TRUE(completer->popup()->isVisible());
     QTest::keyClick(completer->popup(), Qt::Key_Return);
     EXPECT_EQ(editor.toPlainText(), u"SELECT last_arrival_ns"_s);
+    editor.clear();
+    QTest::keyClicks(&editor, u"SELECT events.du"_s);
+    EXPECT_EQ(completer->currentCompletion(), u"events.duration_ns"_s);
 }
 
 TEST(SqlQueries, AreKeptByName) {

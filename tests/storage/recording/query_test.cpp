@@ -1,11 +1,13 @@
 #include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
+#include "storage/recording/read/schema_tables.h"
 #include "tests/support/result_matchers.h"
 #include "tests/support/sample_recording.h"
 #include "tests/support/temporary_folder.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
 
 namespace shardscope::storage {
@@ -58,6 +60,34 @@ TEST_F(Query, ReadsTheSchemaOfAnyRecording) {
     ASSERT_THAT(reader, IsOk());
     EXPECT_THAT((*reader)->query(columns), IsOk());
     EXPECT_THAT((*reader)->query("SELECT name FROM pragma_table_list"), IsOk());
+}
+
+TEST_F(Query, EveryColumnOfTheSchemaCanBeRead) {
+    const std::string growing = path() + ".growing";
+    ASSERT_THAT(test::writeSampleRecording(growing, {.steps = 1, .finalise = false}), IsOk());
+    for (const std::string& file : {path(), growing}) {
+        const auto reader = openRecording(file);
+        ASSERT_THAT(reader, IsOk());
+        const auto tables = readSchema(**reader);
+        ASSERT_THAT(tables, IsOk());
+        EXPECT_TRUE(std::is_sorted(tables->begin(), tables->end(),
+                                   [](const auto& a, const auto& b) { return a.name < b.name; }));
+        for (const char* name : {"events", "kernels", "operators", "run", "steps"})
+            EXPECT_EQ(std::count_if(tables->begin(), tables->end(),
+                                    [&](const auto& table) { return table.name == name; }),
+                      1)
+                << name;
+        for (const SchemaTable& table : *tables) {
+            EXPECT_FALSE(table.name.starts_with("sqlite_")) << table.name;
+            auto once = table.columns;
+            std::sort(once.begin(), once.end());
+            EXPECT_EQ(std::adjacent_find(once.begin(), once.end()), once.end()) << table.name;
+            for (const std::string& column : table.columns)
+                EXPECT_THAT((*reader)->query("SELECT \"" + table.name + "\".\"" + column +
+                                             "\" FROM \"" + table.name + "\" LIMIT 1"),
+                            IsOk());
+        }
+    }
 }
 
 TEST_F(Query, StopsAtTheRowsThatAreWanted) {

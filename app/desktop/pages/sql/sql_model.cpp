@@ -66,25 +66,6 @@ void fill(const TableResult& table, SqlAnswer& answer) {
 
 }  // namespace
 
-Result<std::vector<SchemaTable>> readSchema(storage::RecordingReader& reader) {
-    const auto rows = reader.query(
-        "SELECT m.name, p.name FROM (SELECT name FROM sqlite_master WHERE type IN ('table', "
-        "'view') "
-        "UNION SELECT name FROM sqlite_temp_master WHERE type IN ('table', 'view')) m, "
-        "pragma_table_info(m.name) p ORDER BY m.name, p.cid");
-    if (!rows) return failure(rows);
-    std::vector<SchemaTable> tables;
-    for (const auto& row : rows->rows) {
-        const QString name = fromUtf8(row[0].value_or(""));
-        if (name.startsWith("sqlite_"_L1)) continue;
-        if (tables.empty() || tables.back().name != name) tables.push_back({name, {}});
-        const QString column = fromUtf8(row[1].value_or(""));
-        // a view over the file's table of that name has its columns once more
-        if (!tables.back().columns.contains(column)) tables.back().columns << column;
-    }
-    return tables;
-}
-
 std::vector<int> SqlAnswer::numbers() const {
     std::vector<int> found;
     for (std::size_t column = 0; column < columns.size(); ++column)

@@ -8,6 +8,7 @@
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/recording/read/cancellable_reader.h"
+#include "storage/recording/read/schema_tables.h"
 
 #include <QAbstractItemView>
 #include <QComboBox>
@@ -77,13 +78,15 @@ SqlEditor::SqlEditor(QWidget* parent)
             &SqlEditor::insert);
 }
 
-void SqlEditor::setSchema(const std::vector<SchemaTable>& tables) {
+void SqlEditor::setSchema(const std::vector<storage::SchemaTable>& tables) {
     std::set<QString> names;
-    for (const SchemaTable& table : tables) {
-        names.insert(table.name);
-        for (const QString& column : table.columns) {
+    for (const storage::SchemaTable& table : tables) {
+        const QString name = fromUtf8(table.name);
+        names.insert(name);
+        for (const std::string& each : table.columns) {
+            const QString column = fromUtf8(each);
             names.insert(column);
-            names.insert(table.name + u'.' + column);
+            names.insert(name + u'.' + column);
         }
     }
     QStringList words(names.begin(), names.end());
@@ -272,9 +275,9 @@ void SqlPage::present() {
     m_schema.ask(
         [](auto& reader, const auto&, const auto& generation) {
             storage::CancellableReader cancellable(reader, generation);
-            return readSchema(cancellable);
+            return storage::readSchema(cancellable);
         },
-        [this](const std::vector<SchemaTable>& tables) { m_editor->setSchema(tables); });
+        [this](const std::vector<storage::SchemaTable>& tables) { m_editor->setSchema(tables); });
     // what costs next to nothing is answered at once; what the user has written waits for them
     if (m_editor->toPlainText() == exampleQueries().at(firstQuery())) run();
 }

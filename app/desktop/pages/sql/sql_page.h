@@ -8,6 +8,7 @@
 #include "app/desktop/pages/recording_page.h"
 #include "storage/recording/read/generation.h"
 #include "storage/recording/read/recording_reader.h"
+#include "storage/recording/read/schema_tables.h"
 
 #include <QPlainTextEdit>
 #include <QString>
@@ -28,16 +29,8 @@ namespace shardscope::desktop {
 class ChartPanel;
 class DataTable;
 
-// Schema, answers as tables and curves, queries to begin with and those that the user keeps. Pure,
-// but for readSchema() and askSql() (loader thread) and the kept queries (settings file, GUI
-// thread).
-
-struct SchemaTable {
-    QString name;
-    QStringList columns;
-};
-/// Tables of the file, and the views of events (storage/schema/FORMAT.md), by name.
-[[nodiscard]] Result<std::vector<SchemaTable>> readSchema(storage::RecordingReader& reader);
+// Answers as tables and curves, queries to begin with and those that the user keeps. Pure, but for
+// askSql() (loader thread) and the kept queries (settings file, GUI thread).
 
 /// Rows of an answer that are shown; those beyond are not read.
 inline constexpr std::uint64_t kMostSqlRows = 100'000;
@@ -80,7 +73,7 @@ class SqlEditor : public QPlainTextEdit {
 
 public:
     explicit SqlEditor(QWidget* parent = nullptr);
-    void setSchema(const std::vector<SchemaTable>& tables);
+    void setSchema(const std::vector<storage::SchemaTable>& tables);
 
 Q_SIGNALS:
     /// Ctrl+Enter.
