@@ -77,6 +77,10 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     // after the pages, so that Live has said how it ended
     connect(&m_session, &RecorderSession::finished, this, &MainWindow::endRun);
     connect(&m_session, &RecorderSession::stateChanged, this, &MainWindow::presentSession);
+    connect(&m_runOpening, &RunOpening::startingChanged, this, [this] {
+        presentTitle();
+        presentSelection();
+    });
     connect(&m_ending, &RunEnding::reported, m_status, &StatusLine::setMessage);
     connect(&m_ending, &RunEnding::stopChosen, this, &MainWindow::stopAndClose);
     connect(&m_ending, &RunEnding::letGo, this, &QWidget::close);
@@ -247,9 +251,7 @@ void MainWindow::connectLoader() {
         if (!sketch->isImporting()) m_status->setJob({}, 0);
         m_connection->hide();  // the one before may have said meanwhile that it is lost
         m_selection.reset();
-        m_topBar->setTitle(sketch->label(), sketch->address());
-        m_area->setRecordingName(sketch->label());
-        setWindowTitle(tr("%1 – Shardscope").arg(sketch->label()));
+        nameRecording(sketch->label(), sketch->address());
         m_status->setMessage(tr("Reading phases and collectives of %1…").arg(sketch->path));
     });
     connect(&m_loader, &RecordingLoader::shifted, &m_selection, &SelectionModel::shift);
@@ -334,6 +336,7 @@ void MainWindow::presentPage(const QString& id) {
 void MainWindow::presentCurrent(const QString& id) {
     m_selection.turnTo(id);
     m_rail->setCurrent(id);
+    presentTitle();
     const QStringList seen = m_area->seen();
     m_loader.setWatched(id != page_ids::kLive || seen.size() > 1);
 }
@@ -379,6 +382,7 @@ void MainWindow::giveAccess() {
 void MainWindow::startRun(const run::RunConfig& config, const QStringList& arguments) {
     if (!config.output.empty()) QDir().mkpath(QFileInfo(fromUtf8(config.output)).absolutePath());
     const QString recorder = m_recorder.isEmpty() ? findRecorder() : m_recorder;
+    if (!m_session.isGoing()) m_runOpening.starts(titleOf(config, arguments));
     if (arguments.isEmpty())
         m_session.start(recorder, config);
     else
@@ -445,9 +449,8 @@ void MainWindow::chooseRemote() {
 
 void MainWindow::presentRecording(const RecordingPtr& recording) {
     if (!m_loader.isImporting()) m_status->setJob({}, 0);
-    m_topBar->setTitle(recording->label(), recording->address());
-    m_area->setRecordingName(recording->label());
-    m_topBar->setProblems(analysis::problemCount(analysis::notices(recording->report)));
+    m_problems = analysis::problemCount(analysis::notices(recording->report));
+    nameRecording(recording->label(), recording->address());
     presentFacts(*recording);
     presentSession();
     m_status->setMessage(QString(recording->address()).replace(u'\n', u", "_s));
@@ -490,19 +493,36 @@ void MainWindow::presentFailure(const QString& path, const QString& message) {
 
 void MainWindow::presentNothing(bool somethingComes) {
     m_selection.reset();
-    m_topBar->setTitle(tr("Shardscope"), {});
-    m_area->setRecordingName({});
+    m_problems = 0;
+    nameRecording({}, {});
     m_topBar->setSelection({}, false);
-    m_topBar->setProblems(0);
     m_status->setFacts({});
     presentSession();
-    setWindowTitle(tr("Shardscope"));
     const bool stays = currentPage() == page_ids::kNewRun || currentPage() == page_ids::kLive;
     if (!somethingComes && !stays) showPage(page_ids::kStart);
 }
 
+void MainWindow::nameRecording(const QString& name, const QString& address) {
+    m_name = name;
+    m_address = address;
+    m_area->setRecordingName(name);
+    presentTitle();
+}
+
+bool MainWindow::showsStart() const {
+    return currentPage() == page_ids::kLive && !m_runOpening.starting().isEmpty();
+}
+
+void MainWindow::presentTitle() {
+    const bool starts = showsStart();
+    const QString title = starts ? tr("Starting %1").arg(m_runOpening.starting()) : m_name;
+    m_topBar->setTitle(title.isEmpty() ? tr("Shardscope") : title, starts ? QString() : m_address);
+    m_topBar->setProblems(starts ? 0 : m_problems);
+    setWindowTitle(title.isEmpty() ? tr("Shardscope") : tr("%1 – Shardscope").arg(title));
+}
+
 void MainWindow::presentSelection() {
-    const RecordingPtr recording = m_loader.recording();
+    const RecordingPtr recording = showsStart() ? nullptr : m_loader.recording();
     const Selection& current = m_selection.current();
     m_topBar->setSelection(recording ? selectionText(*recording, current) : QString(),
                            !current.isEverything());

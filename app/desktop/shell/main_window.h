@@ -98,10 +98,17 @@ private:
     void presentFailure(const QString& path, const QString& message);
     void presentLoss(const QString& path, const QString& message, const QString& action);
     void presentSelection();
+    /// What the window is of: the open recording, or the run that Live is of.
+    void presentTitle();
+    void nameRecording(const QString& name, const QString& address);
+    /// Live is in front, and the run that it is of has no recording yet.
+    [[nodiscard]] bool showsStart() const;
 
     QString m_recorder, m_sshCommand;
-    QString m_lost;          ///< what the bar of a lost connection connects to again
-    bool m_closing = false;  ///< once the run has stopped, or what is being saved is whole
+    QString m_name, m_address;  ///< of the open recording
+    int m_problems = 0;         ///< of it
+    QString m_lost;             ///< what the bar of a lost connection connects to again
+    bool m_closing = false;     ///< once the run has stopped, or what is being saved is whole
     SelectionModel m_selection;
     RecordingLoader m_loader;
     PartLoader m_part;

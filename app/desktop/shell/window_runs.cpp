@@ -1,6 +1,8 @@
 #include "app/desktop/shell/window_runs.h"
 
 #include "app/desktop/models/format.h"
+#include "engine/run/config/program_run.h"
+#include "engine/run/config/run_settings.h"
 #include "storage/recording/remote/remote_address.h"
 
 #include <QAbstractButton>
@@ -8,6 +10,9 @@
 #include <QMessageBox>
 #include <QProcess>
 #include <QPushButton>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace shardscope::desktop {
 
@@ -21,12 +26,26 @@ constexpr int kNextTryMs = 2'000;
 
 }  // namespace
 
+QString titleOf(const run::RunConfig& config, const QStringList& arguments) {
+    if (const auto at = arguments.indexOf(u"--"_s); at >= 0) {
+        std::vector<std::string> command;
+        for (const QString& word : arguments.mid(at + 1)) command.push_back(word.toStdString());
+        if (!command.empty()) return fromUtf8(run::programTitle(command));
+    }
+    return u"%1 · %2 × %3"_s
+        .arg(fromUtf8(run::modelTitle(config.model)), fromUtf8(toWord(config.strategy)))
+        .arg(config.ranks);
+}
+
 RunOpening::RunOpening(RecorderSession& session, RecordingLoader& loader, QObject* parent)
     : QObject(parent), m_loader(loader) {
     m_again.setSingleShot(true);
     connect(&m_again, &QTimer::timeout, this, &RunOpening::tryNow);
     connect(&session, &RecorderSession::stateChanged, this, [this](RecorderSession::State state) {
         if (state == RecorderSession::State::kStarting) m_leftAlone = false;
+        const bool isOver =
+            state == RecorderSession::State::kIdle || state == RecorderSession::State::kEnded;
+        if (isOver) starts({});
     });
     connect(&session, &RecorderSession::started, this, &RunOpening::begin);
     connect(&session, &RecorderSession::stepDone, this, [this] {
@@ -40,6 +59,9 @@ RunOpening::RunOpening(RecorderSession& session, RecordingLoader& loader, QObjec
     });
     connect(&loader, &RecordingLoader::opening, this,
             [this](const QString& path) { m_opening = path; });
+    connect(&loader, &RecordingLoader::sketched, this, [this](const RecordingPtr& sketch) {
+        if (sketch->path == m_path) starts({});
+    });
     connect(&loader, &RecordingLoader::opened, this, &RunOpening::loaderOpened);
     connect(&loader, &RecordingLoader::triedInVain, this, &RunOpening::tryAgain);
     connect(&loader, &RecordingLoader::openFailed, this, [this] { m_opening.clear(); });
@@ -52,7 +74,12 @@ void RunOpening::begin(const run::RunStarted& started) {
     m_need = m_path.isEmpty() || m_leftAlone ? Need::kNone : Need::kStep;
 }
 
+void RunOpening::starts(const QString& title) {
+    if (std::exchange(m_starting, title) != title) Q_EMIT startingChanged();
+}
+
 void RunOpening::userOpens(const QString& path) {
+    starts({});
     m_leftAlone = path != m_path;
     m_again.stop();
     if (m_need != Need::kNone) m_need = Need::kDone;

@@ -4,14 +4,20 @@
 
 #include "app/desktop/loading/recording_loader.h"
 #include "app/desktop/session/recorder_session.h"
+#include "engine/run/config/run_config.h"
 
 #include <QObject>
 #include <QString>
+#include <QStringList>
 #include <QTimer>
 
 class QWidget;
 
 namespace shardscope::desktop {
+
+/// "shakespeare · zero3 × 2", or what a program is called, of a run that has no recording yet.
+/// `arguments`: what gives `config`, where they are not run::toArguments(config).
+[[nodiscard]] QString titleOf(const run::RunConfig& config, const QStringList& arguments);
 
 /// Opens the recording of the run that this window has started as soon as it can be read, quietly,
 /// and until the user opens something else: from then on the choice is theirs.
@@ -22,10 +28,17 @@ public:
     /// Both outlive it.
     RunOpening(RecorderSession& session, RecordingLoader& loader, QObject* parent = nullptr);
 
+    /// A run called `title` starts.
+    void starts(const QString& title);
+    /// What has started and has no recording yet that is open; empty: nothing.
+    [[nodiscard]] const QString& starting() const { return m_starting; }
     /// The user opens these.
     void userOpens(const QString& path);
     /// The user has opened something else since the run began.
     [[nodiscard]] bool isLeftAlone() const { return m_leftAlone; }
+
+Q_SIGNALS:
+    void startingChanged();
 
 private:
     enum class Need { kNone, kStep, kTry, kDone };
@@ -38,6 +51,7 @@ private:
     RecordingLoader& m_loader;
     QTimer m_again;
     QString m_path;
+    QString m_starting;
     QString m_opening;  ///< by whomever; empty: nothing is
     Need m_need = Need::kNone;
     bool m_leftAlone = false;

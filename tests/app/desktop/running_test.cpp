@@ -1,7 +1,10 @@
 // A run that goes: its recording is the window's, and its ranks say what they are at.
 #include "app/desktop/pages/live/live_page.h"
+#include "app/desktop/shell/top_bar.h"
+#include "app/desktop/shell/window_runs.h"
 #include "tests/app/desktop/window_fixture.h"
 
+#include <QLabel>
 #include <QTableView>
 #include <cmath>
 
@@ -14,13 +17,20 @@ class RunningTest : public WindowTest {
 protected:
     /// A recorder that writes nothing: `output` is what the test makes of it.
     void startFake(const QString& output) {
-        m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
-        run::RunConfig config;
-        config.data = "endless";
-        config.output = output.toStdString();
-        m_window->startRun(config);
+        begin(output, "endless");
         ASSERT_TRUE(QTest::qWaitFor([this] { return live().run().hasStep(); }, 60'000));
     }
+    void begin(const QString& output, const std::string& how) {
+        m_window->setRecorder(QStringLiteral(SHARDSCOPE_FAKE_RECORDER));
+        run::RunConfig config;
+        config.strategy = run::Strategy::kZero3;
+        config.ranks = 2;
+        config.data = how;
+        config.output = output.toStdString();
+        m_window->startRun(config);
+    }
+    /// At the top, by itself.
+    QString title() const { return m_window->findChild<TopBar*>()->findChild<QLabel*>()->text(); }
     LivePage& live() { return *qobject_cast<LivePage*>(m_window->page(u"live"_s)); }
     QString openPath() const {
         const RecordingPtr recording = m_window->loader().recording();
@@ -67,6 +77,48 @@ TEST_F(RunningTest, TheRecordingOfARunIsOpenedWhileItGoes) {
     end();
     settle();
     EXPECT_EQ(openPath(), output);
+}
+
+TEST_F(RunningTest, TheTitleSaysWhatStartsUntilItsRecordingIsOpen) {
+    openSample();
+    const QString former = title(), window = m_window->windowTitle();
+    EXPECT_TRUE(former.startsWith(u"sample.sscope"_s)) << former.toStdString();
+    const QString output = m_folder.filePath(u"run.sscope"_s);
+    startFake(output);
+    EXPECT_EQ(title(), u"Starting shakespeare · zero3 × 2"_s);
+    EXPECT_EQ(m_window->windowTitle(), u"Starting shakespeare · zero3 × 2 – Shardscope"_s);
+    m_window->showPage(page_ids::kOverview);
+    EXPECT_EQ(title(), former) << "this page is still of that one";
+    EXPECT_EQ(m_window->windowTitle(), window);
+    m_window->showPage(page_ids::kLive);
+    EXPECT_EQ(title(), u"Starting shakespeare · zero3 × 2"_s);
+    copyOf(openPath(), u"run.sscope"_s);
+    ASSERT_TRUE(opens(output));
+    settle();
+    EXPECT_TRUE(title().startsWith(u"run.sscope"_s)) << title().toStdString();
+    EXPECT_TRUE(m_window->windowTitle().startsWith(u"run.sscope"_s));
+    end();
+}
+
+TEST_F(RunningTest, ARunThatDoesNotStartGivesTheTitleBack) {
+    openSample();
+    const QString former = title(), window = m_window->windowTitle();
+    begin(m_folder.filePath(u"none.sscope"_s), "fail");
+    EXPECT_TRUE(title().startsWith(u"Starting"_s)) << title().toStdString();
+    ASSERT_TRUE(QTest::qWaitFor([this] { return !m_window->session().isGoing(); }, 20'000));
+    EXPECT_EQ(m_window->currentPage(), page_ids::kLive) << "it says why";
+    EXPECT_EQ(title(), former);
+    EXPECT_EQ(m_window->windowTitle(), window);
+}
+
+TEST(RunTitle, OfAProgramIsItsName) {
+    run::RunConfig config;
+    EXPECT_EQ(titleOf(config, {u"--steps"_s, u"2-4"_s, u"--"_s, u"python3"_s, u"train.py"_s}),
+              u"train.py"_s);
+    config.model.layers += 1;
+    config.strategy = run::Strategy::kDdpFlat;
+    config.ranks = 3;
+    EXPECT_EQ(titleOf(config, {}), u"changed shakespeare · ddp-flat × 3"_s);
 }
 
 TEST_F(RunningTest, WhatCannotBeReadYetIsTriedAgainWithoutAWord) {

@@ -7,6 +7,7 @@
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
+#include "engine/run/config/run_config.h"
 #include "storage/recording/remote/remote_address.h"
 
 #include <QDateTime>
@@ -156,6 +157,7 @@ void StartPage::makeSample() {
         u"sample-%1.sscope"_s.arg(QDateTime::currentDateTime().toString(u"yyyyMMdd-hhmmss"_s)));
     run::RunConfig config;
     config.output = output.toStdString();
+    config.model = *run::findModelPreset("tiny");  // what the run is called until it says so itself
     Q_EMIT runRequested(config, {u"--model"_s, u"tiny"_s, u"--vocabulary"_s, u"256"_s,
                                  u"--strategy"_s, u"zero3"_s, u"--ranks"_s, u"2"_s, u"--steps"_s,
                                  u"40"_s, u"--data"_s, text, u"--output"_s, output});
