@@ -77,6 +77,22 @@ TEST_F(NewRunTest, ARunMayHaveAName) {
     EXPECT_EQ(m_page->name()->below(), m_page->reason());
 }
 
+/// The first of the list holds no text, which the project's own source tree would be.
+TEST_F(NewRunTest, EveryPresetStartsWithTheDataOfTheForm) {
+    const auto* box = input<QComboBox>("model.name");
+    ASSERT_GE(box->findData(u"tiny"_s), 0);
+    for (int i = 0; i < box->count(); ++i) {
+        const QString preset = box->itemData(i).toString();
+        if (preset != u"tiny"_s && preset != u"small"_s) continue;
+        choose("model.name", preset);
+        ASSERT_TRUE(QTest::qWaitFor([this] { return m_page->reason().isEmpty(); }, 10'000))
+            << preset.toStdString() << ": " << m_page->reason().toStdString();
+        EXPECT_TRUE(button(u"Start run"_s)->isEnabled());
+        EXPECT_TRUE(m_page->prediction().commandLine.contains(u"--model %1"_s.arg(preset)));
+        EXPECT_FALSE(m_page->prediction().arguments.contains(u"--data"_s));
+    }
+}
+
 /// What a person would enter instead of `usual`.
 OptionValue otherThan(const QWidget* input, const OptionValue& usual) {
     if (const auto* box = qobject_cast<const QComboBox*>(input)) {

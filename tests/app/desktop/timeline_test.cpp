@@ -1,8 +1,10 @@
 // Keys and mouse on the timeline, and what it costs to draw.
+#include "app/desktop/models/open_recording.h"
 #include "app/desktop/models/rank_order.h"
 #include "app/desktop/models/time_scale.h"
 #include "app/desktop/pages/timeline/canvas/timeline_canvas.h"
 #include "app/desktop/pages/timeline/canvas/timeline_geometry.h"
+#include "app/desktop/pages/timeline/tables/table_panel.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/pages/timeline/tracks/lane_painter.h"
 #include "app/desktop/pages/timeline/tracks/minimap.h"
@@ -16,9 +18,11 @@
 #include <QMenu>
 #include <QPainter>
 #include <QScrollBar>
+#include <QTabBar>
 #include <QToolButton>
 #include <QWheelEvent>
 #include <algorithm>
+#include <memory>
 
 namespace shardscope::desktop {
 namespace {
@@ -309,6 +313,29 @@ TEST_F(TimelineTest, LanesScrollBelowTheRulerAndHeadersStay) {
     ASSERT_GT(m_canvas->verticalScrollBar()->value(), 0);
     EXPECT_EQ(ruler(), before);
     keepPicture(u"timeline-scrolled"_s);
+}
+
+TEST_F(TimelineTest, AnotherRecordingBeginsAtTheTopOfTheFirstTab) {
+    m_window->resize(1100, 600);
+    QTabBar& tabs = m_page->tables().tabs();
+    ASSERT_GT(tabs.count(), 1);
+    const int last = tabs.count() - 1;
+    tabs.setCurrentIndex(last);
+    auto* scroll = m_canvas->verticalScrollBar();
+    ASSERT_GT(scroll->maximum(), 0);
+    scroll->setValue(scroll->maximum());
+    settle();
+    const auto again = std::make_shared<OpenRecording>(*m_window->loader().recording());
+    Q_EMIT m_window->loader().opened(again);
+    settle();
+    EXPECT_EQ(tabs.currentIndex(), last) << "the same, grown";
+    EXPECT_GT(scroll->value(), 0);
+    const auto other = std::make_shared<OpenRecording>(*again);
+    other->summary.run.id = "another";
+    Q_EMIT m_window->loader().opened(other);
+    settle();
+    EXPECT_EQ(tabs.currentIndex(), 0);
+    EXPECT_EQ(scroll->value(), 0);
 }
 
 class ManyRanksTest : public WindowTest {
