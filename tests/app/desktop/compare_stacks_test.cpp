@@ -78,8 +78,8 @@ TEST(DifferenceFlame, SaysWhatIsInOneAlone) {
     read.lanesBefore = read.lanesAfter = 2;
     QString note = differenceNote(read, 3);
     note.replace(u'\u2009', u' ');
-    for (const QString& part : {u"per step and rank"_s, u"the first is taken"_s,
-                                u"baseline alone: 2.00 µs"_s, u"new stacks: 500 ns"_s})
+    for (const QString& part : {u"per step and rank"_s, u"Of A and B the first is taken"_s,
+                                u"of A alone: 2.00 µs"_s, u"of C alone: 500 ns"_s})
         EXPECT_TRUE(note.contains(part)) << note.toStdString();
     read.stepsAfter = 0;
     read.lanesAfter = 0;
@@ -109,6 +109,7 @@ TEST_F(CompareStacksTest, ShowsStacksOfBoth) {
     ASSERT_EQ(judged.pairs.size(), judged.cells.size());
     EXPECT_NE(judged.pairs[0].before, judged.pairs[0].after);
     EXPECT_DOUBLE_EQ(judged.whole(), judged.pairs[0].after);
+    EXPECT_EQ(box(u"What the width of cells shows"_s)->currentText(), u"Width by B"_s);
     choose(box(u"What the width of cells shows"_s), 1);
     EXPECT_DOUBLE_EQ(panel().graph().shown().whole(), panel().graph().shown().pairs[0].before);
     QComboBox* kinds = box(u"Which stacks are compared"_s);
@@ -142,7 +143,7 @@ TEST_F(CompareStacksTest, SaysWhereOneHasNone) {
     choose(kinds, 0);
     wait();
     EXPECT_TRUE(panel().graph().shown().empty());
-    EXPECT_TRUE(saysIn(panel(), u"What is judged recorded no operators"_s));
+    EXPECT_TRUE(saysIn(panel(), u"B recorded no operators"_s));
 }
 
 }  // namespace

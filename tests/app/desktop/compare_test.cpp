@@ -13,6 +13,7 @@
 #include <QPushButton>
 #include <QSpinBox>
 #include <algorithm>
+#include <array>
 
 namespace shardscope::desktop {
 namespace {
@@ -82,7 +83,11 @@ TEST_F(CompareTest, CallsTheRunsByTheirLettersEverywhere) {
             for (const QString& word : {u"first"_s, u"second"_s, u"count"_s, u"spread"_s})
                 EXPECT_NE(column.title, word) << key;
     for (const auto* label : page().findChildren<QLabel*>())
-        EXPECT_FALSE(label->text().contains(u"the first run"_s)) << label->text().toStdString();
+        for (const QString& role : {u"the first run"_s, u"baseline"_s, u"judged"_s})
+            EXPECT_FALSE(label->text().contains(role)) << label->text().toStdString();
+    const auto* ledger = page().findChild<MirroredBars*>();
+    EXPECT_EQ(ledger->titles(), (std::array{u"A"_s, u"B"_s, u"difference"_s}));
+    EXPECT_TRUE(says(u"B, other.sscope, against A, sample.sscope."_s));
 }
 
 TEST_F(CompareTest, CardsHaveTheTitlesOfTheFigures) {
@@ -218,6 +223,8 @@ TEST_F(CompareTest, SeveralBaselinesAreTakenTogether) {
     EXPECT_EQ(page().comparison()->recordings.back().name, u"c.sscope"_s);
     EXPECT_TRUE(page().frame().headline().contains(u"no change"_s))
         << page().frame().headline().toStdString();
+    EXPECT_EQ(page().findChild<MirroredBars*>()->titles()[0], u"A and B"_s);
+    EXPECT_TRUE(says(u"C, c.sscope, against A and B, whose steps are taken together."_s));
     EXPECT_EQ(lossSeries(*page().comparison()).size(), 3u);
     EXPECT_TRUE(lossMarks(*page().comparison()).empty()) << "they are the same";
 }

@@ -167,15 +167,15 @@ void ComparePage::addDifferences(QVBoxLayout& layout) {
 void ComparePage::buildControls() {
     m_choice = new QComboBox(this);
     m_choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    m_choice->setAccessibleName(tr("Which recording is judged"));
-    m_choice->setToolTip(tr("The recording that is judged; the others are its baselines."));
+    m_choice->setAccessibleName(tr("Which recording is compared with the others"));
+    m_choice->setToolTip(tr("It takes the last letter; changes are of it, against the others."));
     connect(m_choice, &QComboBox::currentIndexChanged, this, [this](int index) {
         if (index < 0 || !hasRecording()) return;
         m_judged = m_choice->itemData(index).toString();
         present();
     });
     m_swap = new QPushButton(tr("Swap"), this);
-    m_swap->setToolTip(tr("Judge the baseline, against the other one"));
+    m_swap->setToolTip(tr("A becomes B: changes are of B, against A"));
     connect(m_swap, &QPushButton::clicked, this, &ComparePage::swap);
     m_add = new QPushButton(tr("Add a recording…"), this);
     m_add->setToolTip(tr("Compare with another recording, or with a trace"));

@@ -211,11 +211,10 @@ QString compareHeadline(const Comparison& comparison) {
 QString compareSubline(const Comparison& comparison) {
     QStringList parts;
     const auto count = comparison.recordings.size();
-    parts << (count == 2 ? u"%1 against its baseline %2."_s.arg(comparison.recordings[1].name,
-                                                                comparison.recordings[0].name)
-                         : u"%1 against %2 baselines, their steps taken together."_s
-                               .arg(comparison.recordings.back().name)
-                               .arg(count - 1));
+    const QString last = u"%1, %2,"_s.arg(letterOf(count - 1), comparison.recordings.back().name);
+    parts << (count == 2 ? u"%1 against A, %2."_s.arg(last, comparison.recordings[0].name)
+                         : u"%1 against %2, whose steps are taken together."_s.arg(
+                               last, baselineName(count)));
     if (!comparison.lossSentence.empty()) parts << fromUtf8(comparison.lossSentence);
     if (!comparison.query.selection.isEverything()) parts << u"Of the selection in each of them."_s;
     return parts.join(u' ');

@@ -107,7 +107,7 @@ std::vector<Page::KeyNote> ComparePage::keyNotes() const {
              tr("compare the steps after, on one time axis"),
              [self] { self->m_timelines->turn(true); }},
             {{}, tr("compare with another recording"), [self] { self->chooseOther(); }},
-            {{}, tr("swap baseline and run"), [self] { self->swap(); }},
+            {{}, tr("swap A and B"), [self] { self->swap(); }},
             {{}, tr("search the compared stacks"), [self] { self->m_stackPanel->focusSearch(); }}};
 }
 
@@ -260,10 +260,9 @@ void ComparePage::presentSides() {
         const bool isOpen = files[i] == recording().path;
         const QString name =
             nameIn(m_comparison, files[i], isOpen ? recording().address() : files[i]);
-        const QString role = i + 1 == files.size() ? tr("judged") : tr("baseline");
-        auto* label = new QLabel(tr("%1  %2 · %3%4")
-                                     .arg(letterOf(static_cast<std::size_t>(i)), name, role,
-                                          isOpen ? tr(", open") : QString()),
+        auto* label = new QLabel(tr("%1  %2%3")
+                                     .arg(letterOf(static_cast<std::size_t>(i)), name,
+                                          isOpen ? tr(" · open") : QString()),
                                  m_sides);
         label->setToolTip(files[i]);
         m_sideLayout->addWidget(label);
@@ -301,7 +300,7 @@ void ComparePage::presentControls() {
     const QSignalBlocker quiet(m_choice);
     m_choice->clear();
     for (const QString& file : files)
-        m_choice->addItem(tr("Judge %1").arg(nameIn(m_comparison, file, file)), file);
+        m_choice->addItem(tr("Changes of %1").arg(nameIn(m_comparison, file, file)), file);
     m_choice->setCurrentIndex(m_choice->findData(m_judged));
 }
 
@@ -332,9 +331,8 @@ void ComparePage::presentComparison() {
     presentCards();
     const auto ledger = mirroredLedger(m_comparison->figures);
     m_ledgerBlock->setVisible(!ledger.empty());
-    m_ledger->setTitles(m_comparison->recordings.size() == 2 ? tr("A, baseline") : tr("baselines"),
-                        tr("%1, judged").arg(letterOf(m_comparison->recordings.size() - 1)),
-                        tr("difference"));
+    const auto count = m_comparison->recordings.size();
+    m_ledger->setTitles(baselineName(count), letterOf(count - 1), tr("difference"));
     m_ledger->setBars(ledger);
     {
         const QSignalBlocker quiet(m_table);

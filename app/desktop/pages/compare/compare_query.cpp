@@ -25,10 +25,6 @@ void add(const std::vector<std::string>& more, std::vector<std::string>& sentenc
             sentences.push_back(each);
 }
 
-QString baselineName(std::size_t recordings) {
-    return recordings == 2 ? letterOf(0) : QObject::tr("baselines");
-}
-
 /// Of all baselines, as the question says it.
 analysis::Comparability comparability(const std::vector<RecordingSummary>& summaries) {
     analysis::Comparability all;
@@ -84,6 +80,12 @@ void nameFigures(AnswerTable& table) {
 }
 
 }  // namespace
+
+QString baselineName(std::size_t recordings) {
+    if (recordings < 3) return letterOf(0);
+    return (recordings == 3 ? QObject::tr("%1 and %2") : QObject::tr("%1 to %2"))
+        .arg(letterOf(0), letterOf(recordings - 2));
+}
 
 analysis::SideNames sideNames(std::size_t recordings) {
     return {recordings == 2 ? letterOf(0).toStdString() : "a baseline",

@@ -49,6 +49,8 @@ struct Comparison {
     std::string lossSentence;                                ///< empty: no step has a loss in both
 };
 using ComparisonPtr = std::shared_ptr<const Comparison>;
+/// What the last is compared with, by letters: "A", "A and B", "A to C".
+[[nodiscard]] QString baselineName(std::size_t recordings);
 /// What they are called in sentences: by their letters.
 [[nodiscard]] analysis::SideNames sideNames(std::size_t recordings);
 [[nodiscard]] Result<ComparisonPtr> readComparison(const OtherRecordings::Readers& readers,

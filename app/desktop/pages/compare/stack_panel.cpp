@@ -3,6 +3,8 @@
 #include "app/desktop/loading/part_loader.h"
 #include "app/desktop/models/flame_data.h"
 #include "app/desktop/models/format.h"
+#include "app/desktop/pages/compare/compare_model.h"
+#include "app/desktop/pages/compare/compare_query.h"
 #include "app/desktop/widgets/pictures/flame_graph.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
@@ -59,16 +61,16 @@ std::pair<double, double> aloneIn(const CallDifference& difference) {
     return alone;
 }
 
-QString stepsNote(const questions::StackDifference& difference) {
+QString stepsNote(const questions::StackDifference& difference, const QString& before,
+                  const QString& after) {
     if (difference.stepsBefore > 0 && difference.stepsAfter > 0)
         return tr("Time per step and rank, on average over %1 and %2.")
             .arg(formatCount(static_cast<std::int64_t>(difference.stepsBefore)),
                  formatCount(static_cast<std::int64_t>(difference.stepsAfter)));
     if (difference.stepsBefore == difference.stepsAfter)
         return tr("Neither has steps: time of all of each is compared.");
-    return difference.stepsBefore == 0
-               ? tr("The baseline has no steps: all of it is compared with one step.")
-               : tr("What is judged has no steps: all of it is compared with one step.");
+    return tr("%1 has no steps: all of it is compared with one step.")
+        .arg(difference.stepsBefore == 0 ? before : after);
 }
 
 }  // namespace
@@ -104,7 +106,6 @@ QWidget* StackPanel::buildControls() {
         Q_EMIT kindWanted(static_cast<StackKind>(m_kinds->itemData(index).toInt()));
     });
     m_width = new QComboBox(controls);
-    m_width->addItems({tr("Width by what is judged"), tr("Width by the baseline")});
     m_width->setAccessibleName(tr("What the width of cells shows"));
     m_width->setToolTip(
         tr("Stacks of only one recording are visible only with the widths of that "
@@ -137,7 +138,16 @@ void StackPanel::setStacks(const ComparedStacksPtr& stacks) {
         if (kind == m_stacks->kind) m_kinds->setCurrentIndex(m_kinds->count() - 1);
     }
     m_kinds->setEnabled(m_kinds->count() > 1);
+    nameWidths(m_stacks->before, m_stacks->after);
     present();
+}
+
+void StackPanel::nameWidths(const QString& before, const QString& after) {
+    const QSignalBlocker quiet(m_width);
+    const int chosen = std::max(0, m_width->currentIndex());
+    m_width->clear();
+    m_width->addItems({tr("Width by %1").arg(after), tr("Width by %1").arg(before)});
+    m_width->setCurrentIndex(chosen);
 }
 
 void StackPanel::showNothing(const QString& why) {
@@ -173,8 +183,9 @@ void StackPanel::noteZoom() {
                "recorded."));
     QString text = flameText(shown, m_graph->zoomed());
     text += m_graph->zoomed() > 0 ? tr(". Backspace or Esc: out.")
-                                  : tr(". ▲ red: more than in the baseline, ▼ green: less, full "
-                                       "colour from ±50 % on; not judged against noise.");
+                                  : tr(". ▲ red: more than in %1, ▼ green: less, full colour from "
+                                       "±50 % on; not compared with noise.")
+                                        .arg(m_stacks->before);
     if (m_graph->hiddenRows() > 0)
         text += tr(" %1 deeper rows: zoom in for them.").arg(m_graph->hiddenRows());
     m_zoom->setText(text);
@@ -205,15 +216,16 @@ FlameData differenceFlame(const CallDifference& difference, FlameWidth width,
 QString differenceNote(const questions::StackDifference& difference, std::size_t recordings) {
     const QString what = wordOf(difference.kind);
     if (!difference.kind) return tr("Neither recording has stacks of what ran.");
-    QStringList parts{stepsNote(difference)};
-    if (recordings > 2) parts << tr("Of the baselines the first is taken.");
+    const QString before = letterOf(0), after = letterOf(recordings - 1);
+    QStringList parts{stepsNote(difference, before, after)};
+    if (recordings > 2) parts << tr("Of %1 the first is taken.").arg(baselineName(recordings));
     if (difference.lanesBefore == 0)
-        parts << tr("The baseline recorded no %1 here.").arg(what);
+        parts << tr("%1 recorded no %2 here.").arg(before, what);
     else if (difference.lanesAfter == 0)
-        parts << tr("What is judged recorded no %1 here.").arg(what);
+        parts << tr("%1 recorded no %2 here.").arg(after, what);
     const auto [gone, added] = aloneIn(difference.stacks);
-    if (gone > 0) parts << tr("In stacks of the baseline alone: %1.").arg(durationText(gone));
-    if (added > 0) parts << tr("In new stacks: %1.").arg(durationText(added));
+    if (gone > 0) parts << tr("In stacks of %1 alone: %2.").arg(before, durationText(gone));
+    if (added > 0) parts << tr("In stacks of %1 alone: %2.").arg(after, durationText(added));
     return parts.join(u' ');
 }
 
@@ -227,6 +239,8 @@ Result<ComparedStacksPtr> readComparedStacks(const OtherRecordings::Readers& rea
     made->kinds = read->kinds;
     made->kind = read->kind;
     made->note = differenceNote(*read, readers.size());
+    made->before = letterOf(0);
+    made->after = letterOf(readers.size() - 1);
     if (!read->kind) return ComparedStacksPtr(std::move(made));
     const QString whole = tr("all %1").arg(wordOf(read->kind));
     made->byJudged = std::make_shared<const FlameData>(

@@ -28,7 +28,8 @@ struct ComparedStacks {
     std::vector<questions::StackKind> kinds;  ///< to choose from
     std::optional<questions::StackKind> kind;
     std::shared_ptr<const FlameData> byJudged, byBaseline;  ///< without what has no width there
-    QString note;  ///< what is compared, and what is in one of them alone
+    QString before, after;  ///< letters of the first baseline and of the judged one
+    QString note;           ///< what is compared, and what is in one of them alone
     [[nodiscard]] const std::shared_ptr<const FlameData>& by(FlameWidth width) const {
         return width == FlameWidth::kJudged ? byJudged : byBaseline;
     }
@@ -65,6 +66,7 @@ Q_SIGNALS:
 
 private:
     QWidget* buildControls();
+    void nameWidths(const QString& before, const QString& after);
     void present();
     void search();
     void noteZoom();

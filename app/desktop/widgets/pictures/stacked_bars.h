@@ -4,6 +4,7 @@
 #include "app/desktop/models/chart_data.h"
 #include "app/desktop/widgets/pictures/picture.h"
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -60,6 +61,8 @@ public:
     /// What the two sides are.
     void setTitles(const QString& left, const QString& right, const QString& difference);
     [[nodiscard]] const std::vector<MirroredBar>& bars() const { return m_bars; }
+    /// As they were set.
+    [[nodiscard]] std::array<QString, 3> titles() const { return {m_left, m_right, m_difference}; }
 
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override;
