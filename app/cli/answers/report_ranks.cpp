@@ -1,6 +1,7 @@
 #include "app/cli/answers/report_text.h"
 #include "profiler/analysis/report/lacks.h"
 #include "profiler/questions/answer/cells.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 
 #include <fmt/format.h>
@@ -182,8 +183,9 @@ std::string deviceText(const DeviceUse& use) {
         fmt::format("rank {}: ", device.rank.value) +
         kindText(device, device.pciBusId.empty() ? "" : " (" + device.pciBusId + ")");
     if (device.measuredPeak)
-        text += fmt::format("; {:.1f} TFLOP/s, {}", *device.measuredPeak * 1e-12,
-                            device.measuredPeakSource);
+        text += fmt::format(
+            "; {}, {}", quantityText(*device.measuredPeak, Unit::kFlops, Digits::kScreen).joined(),
+            device.measuredPeakSource);
     text += tracingText(device);
     if (use.joulesPerStep) text += fmt::format("; {:.1f} J per step", *use.joulesPerStep);
     if (use.joulesPerStep && use.joulesPerToken)

@@ -4,6 +4,7 @@
 #include "profiler/analysis/rules/run_findings.h"
 #include "storage/model/event_account.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
@@ -127,8 +128,11 @@ void ReportDraft::takeThroughput() {
         report.diagnostics.push_back(
             {Severity::kWarning,
              "mfu-above-peak",
-             fmt::format("MFU is {:.1f} %, more than the stated peak of {:.3g} FLOP/s ({}) allows",
-                         *report.mfu.value * 100, *report.mfu.peakFlops, report.mfu.peakSource),
+             fmt::format(
+                 "MFU is {:.1f} %, more than the stated peak of {} ({}) allows",
+                 *report.mfu.value * 100,
+                 quantityText(*report.mfu.peakFlops, Unit::kFlops, Digits::kScreen).joined(),
+                 report.mfu.peakSource),
              "distrust this peak: measure it again on an idle machine",
              std::nullopt,
              {},

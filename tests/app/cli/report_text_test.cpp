@@ -78,6 +78,16 @@ TEST(ReportText, SaysFlopsWithAPrefix) {
         HasSubstr("21.17 GFLOP/s over all ranks (operators, 32.77 kFLOP per step, median)"));
 }
 
+TEST(ReportText, SaysThePeakOfADeviceAsTheWindowDoes) {
+    analysis::Report report = reportOf(1);
+    analysis::DeviceUse use;
+    use.device.name = "NVIDIA H100 80GB HBM3";
+    use.device.measuredPeak = 0.26e12;
+    use.device.measuredPeakSource = "measured";
+    report.devices = {use};
+    EXPECT_THAT(reportText(report, "run.sscope"), HasSubstr("; 260 GFLOP/s, measured"));
+}
+
 TEST(ReportText, SpeaksOfValidationOnlyOfOwnRuns) {
     analysis::Report report = reportOf(1);
     report.withinSteps = true;

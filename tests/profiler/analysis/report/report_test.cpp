@@ -276,6 +276,7 @@ TEST(Mfu, AboveThePeakIsFlagged) {
     EXPECT_GT(*report.mfu.value, 1.0);
     ASSERT_EQ(report.diagnostics.size(), 1u);
     EXPECT_EQ(report.diagnostics[0].code, "mfu-above-peak");
+    EXPECT_THAT(report.diagnostics[0].message, HasSubstr("peak of 1.00 MFLOP/s (a test)"));
 }
 
 TEST(Memory, ComparesThePeakWithTheory) {
