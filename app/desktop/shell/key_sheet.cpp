@@ -9,19 +9,163 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QList>
 #include <QListWidget>
 #include <QScreen>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <map>
+#include <vector>
 
 namespace shardscope::desktop {
 namespace {
 
 using namespace Qt::StringLiterals;
 
-constexpr int kRow = 21;      ///< with the space below it
-constexpr int kAround = 200;  ///< title, margins, and what is left free of the window
-constexpr int kLeastRows = 12;
+constexpr int kMostKeys = 152;   ///< wide; more of them take a second line
+constexpr int kNameWidth = 208;  ///< of what a key does; longer names take a second line
+constexpr int kLeastName = 112;  ///< where the screen has no room for more
+constexpr int kAround = 120;     ///< title and margins
+
+/// The keys of a group below its name.
+class KeyGroup : public QWidget {
+public:
+    KeyGroup(const QString& name, QWidget* parent)
+        : QWidget(parent), m_grid(new QGridLayout(this)) {
+        m_grid->setContentsMargins(0, 0, 0, 0);
+        m_grid->setHorizontalSpacing(kGapGroup);
+        m_grid->setVerticalSpacing(kGapSmall);
+        m_grid->setColumnStretch(1, 1);
+        m_grid->addWidget(sectionLabel(name, this), m_row++, 0, 1, 2);
+    }
+    void add(const Command& command) {
+        // may break after each "+"
+        auto* keys = codeLabel(QString(command.keys).replace(u"+"_s, u"+\u200B"_s), this);
+        keys->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+        auto* name = new QLabel(command.name, this);
+        name->setWordWrap(true);
+        name->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+        m_grid->addWidget(keys, m_row, 0);
+        m_grid->addWidget(name, m_row++, 1);
+        m_keys << keys;
+        m_names << name;
+    }
+    [[nodiscard]] int keysWidth() const {
+        int most = 0;
+        for (const QLabel* each : m_keys) {
+            const int whole = each->fontMetrics().horizontalAdvance(each->text()) + 1;
+            most = std::max({most, std::min(whole, kMostKeys), each->minimumSizeHint().width()});
+        }
+        return most;
+    }
+    void setKeysWidth(int width) {
+        for (QLabel* each : m_keys) each->setFixedWidth(width);
+    }
+    [[nodiscard]] int nameWidth() const {
+        int most = kLeastName;
+        for (const QLabel* each : m_names) most = std::max(most, each->minimumSizeHint().width());
+        return most;
+    }
+
+private:
+    QGridLayout* m_grid;
+    int m_row = 0;
+    QList<QLabel*> m_keys, m_names;
+};
+
+/// Groups in as many columns as its width has room for, of about one height.
+class KeyColumns : public QWidget {
+public:
+    KeyColumns(const Commands& commands, QWidget* parent) : QWidget(parent) {
+        std::map<QString, KeyGroup*> byName;
+        for (const Command& command : commands.all()) {
+            if (command.keys.isEmpty() || command.inSeries) continue;
+            KeyGroup*& group = byName[command.group];
+            if (group == nullptr) {
+                group = new KeyGroup(command.group, this);
+                m_groups.push_back(group);
+            }
+            group->add(command);
+        }
+        int keys = 0, names = 0;
+        for (const KeyGroup* each : m_groups) {
+            keys = std::max(keys, each->keysWidth());
+            names = std::max(names, each->nameWidth());
+        }
+        for (KeyGroup* each : m_groups) each->setKeysWidth(keys);
+        m_leastWidth = keys + kGapGroup + names;
+        m_columnWidth = std::max(m_leastWidth, keys + kGapGroup + kNameWidth);
+        QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Preferred);
+        policy.setHeightForWidth(true);
+        setSizePolicy(policy);
+    }
+    [[nodiscard]] int widthOf(int columns) const {
+        return columns * (m_columnWidth + kGapPage) - kGapPage;
+    }
+    [[nodiscard]] int columnsIn(int width) const {
+        const int most = (width + kGapPage) / (m_columnWidth + kGapPage);
+        return std::clamp(most, 1, std::max(1, static_cast<int>(m_groups.size())));
+    }
+    [[nodiscard]] int heightForWidth(int width) const override {
+        return heightOf(columnsIn(width), width);
+    }
+    [[nodiscard]] QSize minimumSizeHint() const override { return {m_leastWidth, 0}; }
+    [[nodiscard]] QSize sizeHint() const override {
+        return {m_columnWidth, heightForWidth(m_columnWidth)};
+    }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override {
+        QWidget::resizeEvent(event);
+        const int columns = columnsIn(width()), room = roomIn(columns, width());
+        const int height = heightOf(columns, width());
+        int x = 0, y = 0;
+        for (KeyGroup* each : m_groups) {
+            const int high = each->heightForWidth(room);
+            if (y > 0 && y + high > height) {
+                x += room + kGapPage;
+                y = 0;
+            }
+            each->setGeometry(x, y, room, high);
+            y += high + kGapGroup;
+        }
+    }
+
+private:
+    [[nodiscard]] static int roomIn(int columns, int width) {
+        return (width + kGapPage) / columns - kGapPage;
+    }
+    /// The least with which the groups, one after the other, take no more than these columns.
+    [[nodiscard]] int heightOf(int columns, int width) const {
+        const int room = roomIn(columns, width);
+        std::vector<int> heights;
+        int least = 0, most = 0;
+        for (const KeyGroup* each : m_groups) {
+            heights.push_back(each->heightForWidth(room));
+            least = std::max(least, heights.back());
+            most += heights.back() + kGapGroup;
+        }
+        const auto fits = [&](int height) {
+            int taken = 1, y = 0;
+            for (const int high : heights) {
+                if (y > 0 && y + high > height) {
+                    ++taken;
+                    y = 0;
+                }
+                y += high + kGapGroup;
+            }
+            return taken <= columns;
+        };
+        while (least < most) {
+            const int middle = (least + most) / 2;
+            fits(middle) ? most = middle : least = middle + 1;
+        }
+        return least;
+    }
+
+    std::vector<KeyGroup*> m_groups;
+    int m_columnWidth = 0, m_leastWidth = 0;
+};
 
 }  // namespace
 
@@ -33,41 +177,22 @@ KeySheet::KeySheet(const Commands& commands, QWidget* parent) : QDialog(parent) 
     layout->setContentsMargins(kGapPage, kGapPage, kGapPage, kGapPage);
     layout->setSpacing(kGapGroup);
     layout->addWidget(headlineLabel(tr("Keys"), this));
-    const int height = parent == nullptr ? 0 : parent->height();
-    const int rows = std::max(kLeastRows, (height - kAround) / kRow);
-    auto* sheet = new QWidget;
-    auto* grid = new QGridLayout(sheet);
-    grid->setContentsMargins(0, 0, 0, 0);
-    grid->setHorizontalSpacing(kGapGroup);
-    grid->setVerticalSpacing(kGapSmall);
-    int row = 0;
-    int column = 0;
-    QString group;
-    for (const Command& command : commands.all()) {
-        if (command.keys.isEmpty() || command.inSeries) continue;
-        if (command.group != group) {
-            group = command.group;
-            if (row > rows - 4) {
-                row = 0;
-                column += 3;
-                grid->setColumnMinimumWidth(column - 1, kGapPage);
-            }
-            if (row > 0) grid->setRowMinimumHeight(row++, kGap);
-            grid->addWidget(sectionLabel(group, this), row++, column, 1, 2);
-        }
-        auto* keys = codeLabel(command.keys, this);
-        keys->setWordWrap(false);
-        grid->addWidget(keys, row, column);
-        grid->addWidget(new QLabel(command.name, this), row++, column + 1);
-    }
-    auto* area = new PlainArea(this);
-    area->setWidget(sheet);
+    auto* sheet = new KeyColumns(commands, this);
+    QWidget* area = scrollingColumn(sheet, this);
     area->setAccessibleName(tr("Keys"));
     area->setFocusPolicy(Qt::StrongFocus);  // arrows scroll
     area->setFocus();
     layout->addWidget(area, 1);
-    const QSize wanted = sheet->sizeHint() + QSize(2 * kGapPage + 2, kAround / 2);
-    resize(wanted.boundedTo(screen()->availableSize() * 9 / 10));
+    // as few columns as are no higher than the screen
+    const QSize most = screen()->availableSize() * 9 / 10;
+    const int around =
+        2 * kGapPage + area->minimumSizeHint().width() - sheet->minimumSizeHint().width();
+    const int columns = sheet->columnsIn(most.width() - around);
+    for (int each = 1; each <= columns; ++each) {
+        const int height = sheet->heightForWidth(sheet->widthOf(each)) + kAround;
+        resize(QSize(sheet->widthOf(each) + around, height).boundedTo(most));
+        if (height <= most.height()) break;
+    }
 }
 
 CommandPalette::CommandPalette(const Commands& commands, QWidget* parent)

@@ -166,9 +166,6 @@ TEST_F(WindowTest, KeySheetPaletteAndOpenDialogComeUp) {
     EXPECT_EQ(dialogs(), 2);
     QTest::keyClick(m_window.get(), Qt::Key_O, Qt::ControlModifier);
     EXPECT_EQ(dialogs(), 3);
-    const QString folder = qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES");
-    if (!folder.isEmpty())
-        m_window->findChildren<QDialog*>().front()->grab().save(folder + u"/keys.png"_s);
 }
 
 TEST_F(WindowTest, PagesCommandsRunWithoutARecordingAndLeadToTheirPage) {
