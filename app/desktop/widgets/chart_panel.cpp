@@ -247,6 +247,12 @@ QString ChartPanel::textOfX(double x) const {
 
 QString ChartPanel::cursorText() const {
     if (!m_cursor) return {};
+    // "MiB, largest rank" and "% of the step" are in MiB and in %
+    const QString unit = m_unit.section(u',', 0, 0).section(u' ', 0, 0);
+    const QString across = m_bottomTitle.section(u", "_s, 0, 0);
+    const auto valueText = [&unit](double value) {
+        return ValueText{formatNumber(value), unit}.joined();
+    };
     if (m_content.histogram) {
         const Histogram& bars = *m_content.histogram;
         const double place = std::floor((*m_cursor - bars.low) / bars.width);
@@ -265,12 +271,13 @@ QString ChartPanel::cursorText() const {
         if (at && std::abs(point->x() - *at) > 0.5 && m_whole) continue;
         if (!line.joined && std::abs(point->x() - *m_cursor) > 0.5) continue;
         if (!at) at = point->x();
-        values << (named > 1 ? u"%1 %2"_s.arg(line.name, formatNumber(point->y()))
-                             : formatNumber(point->y()));
+        values << (named > 1 ? u"%1 %2"_s.arg(line.name, valueText(point->y()))
+                             : valueText(point->y()));
     }
     if (!at) return {};
-    return u"%1 %2: %3"_s.arg(m_bottomTitle, m_whole ? formatTick(*at, 1) : textOfX(*at),
-                              values.join(u", "_s));
+    const ValueText where{m_whole ? formatTick(*at, 1) : textOfX(*at),
+                          m_bottomTitle.section(u", "_s, 1)};
+    return u"%1 %2: %3"_s.arg(across, where.joined(), values.join(u", "_s));
 }
 
 void ChartPanel::describe() {
@@ -323,19 +330,24 @@ void ChartPanel::paintHeader(QPainter& painter) const {
     painter.drawText(QRectF(0, 0, width(), kHeader), Qt::AlignLeft | Qt::AlignVCenter, m_title);
     painter.setFont(textFont(kSmallPixels));
     painter.setPen(theme.quietText);
-    const QString behind = m_definition.isEmpty() ? m_unit : m_unit + u"  ?"_s;
+    const QString cursor = cursorText();
+    QString behind = m_definition.isEmpty() ? m_unit : m_unit + u"  ?"_s;
+    const QFontMetricsF metrics(painter.font());
+    // values under the pointer have their unit with them
+    if (!cursor.isEmpty() &&
+        x + 8 + metrics.horizontalAdvance(behind) + 16 + tabularWidth(painter.font(), cursor) >
+            width() - 12)
+        behind.clear();
     painter.drawText(QRectF(x + 8, 0, width() - x, kHeader), Qt::AlignLeft | Qt::AlignVCenter,
                      behind);
-    x += 8 + QFontMetricsF(painter.font()).horizontalAdvance(behind) + 16;
-    const QString cursor = cursorText();
+    x += 8 + metrics.horizontalAdvance(behind) + 16;
     if (cursor.isEmpty()) {
         paintLegend(painter, x);
         return;
     }
     painter.setPen(theme.text);
     const double room = width() - 12 - x;
-    const QString text =
-        QFontMetricsF(painter.font()).elidedText(cursor, Qt::ElideRight, std::max(room, 0.0));
+    const QString text = metrics.elidedText(cursor, Qt::ElideRight, std::max(room, 0.0));
     drawTabular(painter, QRectF(x, 0, room, kHeader), Qt::AlignRight, text);
 }
 

@@ -1,10 +1,16 @@
 #include "app/desktop/widgets/theme.h"
 
+#include <QEvent>
 #include <QFontDatabase>
 #include <QFontInfo>
+#include <QFontMetrics>
 #include <QGuiApplication>
 #include <QLabel>
+#include <QObject>
 #include <QProxyStyle>
+#include <QRect>
+#include <QScreen>
+#include <QStringList>
 #include <algorithm>
 #include <cmath>
 
@@ -21,13 +27,60 @@ double luminance(const QColor& colour) {
            0.0722 * linear(colour.blueF());
 }
 
+constexpr int kTipWidth = 480;
+constexpr QLatin1StringView kTipLines{"tip lines"};
+
+/// Qt leaves a plain tooltip on one line as long as a screen has room for it.
+class TipLines : public QObject {
+public:
+    explicit TipLines(QLabel* tip) : QObject(tip) { tip->installEventFilter(this); }
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        if (event->type() == QEvent::Resize || event->type() == QEvent::Show)
+            fit(*static_cast<QLabel*>(watched));
+        return QObject::eventFilter(watched, event);
+    }
+
+private:
+    static QString lines(const QString& text, const QFontMetrics& metrics) {
+        QStringList all;
+        for (const QString& whole : text.split(u'\n')) {
+            QString line;
+            for (const QString& word : whole.split(u' ')) {
+                const QString longer = line.isEmpty() ? word : line + u' ' + word;
+                if (!line.isEmpty() && metrics.horizontalAdvance(longer) > kTipWidth) {
+                    all << line;
+                    line = word;
+                } else {
+                    line = longer;
+                }
+            }
+            all << line;
+        }
+        return all.join(u'\n');
+    }
+    static void fit(QLabel& tip) {
+        const QString text = lines(tip.text(), tip.fontMetrics());
+        if (text == tip.text()) return;
+        tip.setWordWrap(false);
+        tip.setText(text);
+        tip.resize(tip.sizeHint() + QSize(1, 0));
+        const QRect room = tip.screen()->availableGeometry();
+        tip.move(std::max(room.left(), std::min(tip.x(), room.right() - tip.width())),
+                 std::max(room.top(), std::min(tip.y(), room.bottom() - tip.height())));
+    }
+};
+
 /// Qt takes what looks like HTML for it. A tool tip is a label, polished before it has its text.
 class PlainTextStyle : public QProxyStyle {
 public:
     PlainTextStyle() : QProxyStyle(u"Fusion"_s) {}
     using QProxyStyle::polish;
     void polish(QWidget* widget) override {
-        if (auto* label = qobject_cast<QLabel*>(widget)) label->setTextFormat(Qt::PlainText);
+        if (auto* label = qobject_cast<QLabel*>(widget)) {
+            label->setTextFormat(Qt::PlainText);
+            if (label->inherits("QTipLabel") && label->findChild<QObject*>(kTipLines) == nullptr)
+                (new TipLines(label))->setObjectName(kTipLines);
+        }
         QProxyStyle::polish(widget);
     }
 };

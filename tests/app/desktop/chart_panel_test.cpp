@@ -117,7 +117,7 @@ TEST_F(ChartPanelTest, KeysMoveTheCursorAndSelect) {
     QSignalSpy activated(&m_chart, &ChartPanel::activated);
     QTest::keyClick(&m_chart, Qt::Key_Right);
     QTest::keyClick(&m_chart, Qt::Key_Right);
-    EXPECT_EQ(m_chart.cursorText(), u"step 1: 0.500"_s);
+    EXPECT_EQ(m_chart.cursorText(), u"step 1: 0.500\u2009nats"_s);
     QTest::keyClick(&m_chart, Qt::Key_Left);
     QTest::keyClick(&m_chart, Qt::Key_Return);
     ASSERT_EQ(activated.count(), 1);
@@ -138,7 +138,16 @@ TEST_F(ChartPanelTest, LinkedChartsShareCursorAndZoom) {
     drag(20, 60, Qt::ControlModifier);
     EXPECT_EQ(other.horizontal(), m_chart.horizontal());
     EXPECT_TRUE(other.cursorText().startsWith(u"step "_s));
-    EXPECT_EQ(other.cursorText(), m_chart.cursorText());
+    EXPECT_EQ(other.cursorText() + u"\u2009nats"_s, m_chart.cursorText());
+}
+
+TEST_F(ChartPanelTest, ValuesUnderThePointerHaveTheirUnit) {
+    m_chart.setTitles(u"Memory in use"_s, u"MiB, largest rank"_s, u"time, s"_s);
+    m_chart.setSeries({{u"peak"_s, ramp(101)}, {u"theory"_s, ramp(101)}});
+    m_chart.showCursor(50);
+    EXPECT_EQ(m_chart.cursorText(), u"time 50\u2009s: peak 25.0\u2009MiB, theory 25.0\u2009MiB"_s);
+    m_chart.setTitles(u"Blocked in communication"_s, u"% of the step"_s, u"step"_s);
+    EXPECT_TRUE(m_chart.cursorText().endsWith(u"\u2009%"_s)) << m_chart.cursorText().toStdString();
 }
 
 TEST_F(ChartPanelTest, ThinsLongLinesAndKeepsTheirPeaks) {

@@ -217,7 +217,8 @@ TEST(Spoken, AChartSaysItsExtremesAndThePointAtItsCursor) {
     const Listener listener(&chart);
     QTest::keyClick(&chart, Qt::Key_Right);
     QTest::keyClick(&chart, Qt::Key_Right);
-    EXPECT_EQ(Listener::take(), (QStringList{u"step 10: 5.00"_s, u"step 20: 2.00"_s}));
+    EXPECT_EQ(Listener::take(),
+              (QStringList{u"step 10: 5.00\u2009nats"_s, u"step 20: 2.00\u2009nats"_s}));
     chart.hideCursor();
     EXPECT_EQ(told(&chart).toStdString(), summary);
 }

@@ -243,6 +243,29 @@ TEST(ApplicationStyle, TakesNoNameForHtml) {
     QToolTip::hideText();
 }
 
+TEST(ApplicationStyle, BreaksLinesOfTooltips) {
+    QWidget window;
+    const QString text =
+        u"Bytes in live blocks of the rank's tensor allocator (of its device, on a GPU) and in "
+        "communication buffers, at that moment.\nshort"_s;
+    for (const QString& each : {text, text + u" too, although it is the same label"_s}) {
+        QToolTip::showText({5, 5}, each, &window);
+        const auto shown = QApplication::topLevelWidgets();
+        const auto tip = std::find_if(shown.begin(), shown.end(), [](const QWidget* one) {
+            return one->inherits("QTipLabel") && one->isVisible();
+        });
+        ASSERT_NE(tip, shown.end());
+        QTest::qWait(1);
+        EXPECT_LE((*tip)->width(), 520);
+        EXPECT_GE((*tip)->width(), (*tip)->sizeHint().width());
+        EXPECT_GE((*tip)->height(), (*tip)->sizeHint().height());
+        const QString said = qobject_cast<QLabel*>(*tip)->text();
+        EXPECT_GE(said.count(u'\n'), 2);
+        EXPECT_EQ(QString(said).replace(u'\n', u' '), QString(each).replace(u'\n', u' '));
+        QToolTip::hideText();
+    }
+}
+
 // The window on screens that are scaled: ctest runs these at QT_SCALE_FACTOR 1, 1.5 and 2.
 
 class ScaleTest : public WindowTest {

@@ -392,7 +392,8 @@ void LivePage::titleCharts() {
          {tr("Memory in use"), tr("MiB, largest rank"), none},
          {tr("Blocked in communication"), tr("% of the step"), none}}};
     const std::array<Words, 4> ofProgram{
-        {{tr("Loss"), tr("as the script reports it"),
+        {{tr("Loss as the script reports it"),
+          {},
           tr("loss: unknown; call shardscope.metric(\"loss\", value) in the script")},
          {tr("Step time"), tr("ms, slowest rank"),
           tr("steps: unknown so far; call shardscope.step() in the script if none appear")},
