@@ -213,6 +213,23 @@ TEST_F(CompareTimelinesTest, FollowsTheRankAndTheSelection) {
     EXPECT_EQ(panel().pairs().pairs.front().before, StepIndex{2});
 }
 
+TEST_F(CompareTimelinesTest, AsksNothingOfRunsThatAreStillBeingRead) {
+    openSample();
+    comparedWith({});
+    const TimelineQuery query = canvas(true).frame()->query;
+    const QString longer = m_folder.filePath(u"longer.sscope"_s);
+    ASSERT_TRUE(test::writeSampleRecording(longer.toStdString(), {.steps = 20}));
+    panel().show({{m_window->loader().recording()->path, longer}, {u"A"_s, u"B"_s}, {}, {}});
+    auto* ranks = named<QComboBox>(u"Rank whose lanes are compared"_s);
+    Q_EMIT ranks->activated(ranks->currentIndex());
+    Q_EMIT canvas(true).pictureRequested(query);
+    Q_EMIT canvas(true).depthsRequested({query.lanes});
+    wait();
+    EXPECT_TRUE(panel().isVisible());
+    ASSERT_FALSE(panel().pairs().pairs.empty());
+    EXPECT_TRUE(canvas(true).hasPicture());
+}
+
 TEST_F(CompareTimelinesTest, NamesAPartInBoth) {
     openSample();
     comparedWith(other({.operatorRounds = 5}));

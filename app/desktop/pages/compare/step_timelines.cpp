@@ -113,42 +113,37 @@ QWidget* StepTimelines::buildCanvases() {
 void StepTimelines::connectCanvas(std::size_t side) {
     TimelineCanvas* canvas = m_canvases[side];
     TimelineCanvas* other = m_canvases[1 - side];
-    const auto kind = [side](int first) { return first + static_cast<int>(side); };
-    const auto file = [this, side] {
-        return QStringList{m_shown.files.value(static_cast<qsizetype>(side))};
-    };
     connect(canvas, &TimelineCanvas::pictureRequested, this,
-            [this, side, canvas, kind, file](const TimelineQuery& query) {
-                ask(
-                    kind(kPictures), file(),
-                    [query, run = m_runs[side]](const OtherRecordings::Readers& readers) {
-                        return loadTimeline(*readers.front(), *run, query, {});
+            [this, side, canvas](const TimelineQuery& query) {
+                askAt(
+                    side, kPictures,
+                    [query](storage::RecordingReader& reader, const OpenRecording& run) {
+                        return loadTimeline(reader, run, query, {});
                     },
                     [canvas](const TimelineFramePtr& frame) { canvas->setFrame(frame); });
             });
     connect(canvas, &TimelineCanvas::depthsRequested, this,
-            [this, side, canvas, kind, file](const std::vector<std::vector<LaneAddress>>& rows) {
-                ask(
-                    kind(kDepths), file(),
-                    [rows, run = m_runs[side]](const OtherRecordings::Readers& readers) {
-                        return loadLaneDepths(*readers.front(), *run, rows, {});
+            [this, side, canvas](const std::vector<std::vector<LaneAddress>>& rows) {
+                askAt(
+                    side, kDepths,
+                    [rows](storage::RecordingReader& reader, const OpenRecording& run) {
+                        return loadLaneDepths(reader, run, rows, {});
                     },
                     [canvas](const LaneDepths& depths) { canvas->setDepths(depths); });
             });
-    connect(canvas, &TimelineCanvas::neighbourRequested, this,
-            [this, side, canvas, kind, file](bool forward) {
-                const auto& hit = canvas->selectedSlice();
-                if (!hit) return;
-                const NeighbourQuery query{hit->key, hit->slice.range, hit->slice.depth, forward};
-                ask(
-                    kind(kNeighbours), file(),
-                    [query, run = m_runs[side]](const OtherRecordings::Readers& readers) {
-                        return loadNeighbour(*readers.front(), *run, query, {});
-                    },
-                    [canvas, key = query.key](const std::optional<SliceView>& slice) {
-                        if (slice) canvas->selectSlice(key, *slice);
-                    });
+    connect(canvas, &TimelineCanvas::neighbourRequested, this, [this, side, canvas](bool forward) {
+        const auto& hit = canvas->selectedSlice();
+        if (!hit) return;
+        const NeighbourQuery query{hit->key, hit->slice.range, hit->slice.depth, forward};
+        askAt(
+            side, kNeighbours,
+            [query](storage::RecordingReader& reader, const OpenRecording& run) {
+                return loadNeighbour(reader, run, query, {});
+            },
+            [canvas, key = query.key](const std::optional<SliceView>& slice) {
+                if (slice) canvas->selectSlice(key, *slice);
             });
+    });
     connect(canvas, &TimelineCanvas::viewChanged, this, [this, side] { follow(side); });
     connect(canvas, &TimelineCanvas::plotChanged, this, &StepTimelines::alignPlots);
     connect(canvas, &TimelineCanvas::laneOptionsChanged, other, [this, canvas, other] {
@@ -173,6 +168,17 @@ void StepTimelines::ask(int kind, const QStringList& files, Work work, Use use) 
         if (!answer) return say(fromUtf8(answer.error().message));
         use(*answer);
     });
+}
+
+template <class Work, class Use>
+void StepTimelines::askAt(std::size_t side, int firstKind, Work work, Use use) {
+    if (!m_runs[side]) return;
+    ask(
+        firstKind + static_cast<int>(side), {m_shown.files.value(static_cast<qsizetype>(side))},
+        [work, run = m_runs[side]](const OtherRecordings::Readers& readers) {
+            return work(*readers.front(), *run);
+        },
+        use);
 }
 
 void StepTimelines::show(const TimelinePair& pair) {
@@ -238,6 +244,7 @@ void StepTimelines::presentRanks() {
 }
 
 void StepTimelines::presentSteps() {
+    if (!m_runs[0]) return;  // others are being read
     const bool keeps = m_match.has_value();
     const StepSpan before{StepIndex{m_from->value()}, StepIndex{m_to->value()}};
     m_match = matchSteps(m_runs[0]->summary, m_runs[1]->summary, rank());

@@ -66,6 +66,9 @@ private:
     void connectCanvas(std::size_t side);
     template <class Work, class Use>
     void ask(int kind, const QStringList& files, Work work, Use use);
+    /// Of the run at `side`; while others are being read what is shown asks for nothing.
+    template <class Work, class Use>
+    void askAt(std::size_t side, int firstKind, Work work, Use use);
     void take(const Runs& runs);
     void say(const QString& why);
     void presentRanks();
@@ -90,7 +93,7 @@ private:
     OtherRecordings m_readers{"step timelines"};
     std::set<int> m_open;  ///< kinds of questions without an answer
     TimelinePair m_shown;
-    Runs m_runs;
+    Runs m_runs;  ///< null while they are being read
     std::optional<StepMatch> m_match;
     StepPairs m_pairs;
     bool m_follows = false;  ///< one canvas is made to show what the other does
