@@ -67,13 +67,22 @@ struct FlatSizes {
     }
 };
 
+/// Blocks are alike: some stand for all, of which a deep model has thousands.
+RunConfig withBlocks(RunConfig config, std::int64_t most) {
+    config.model.layers = std::min<std::int64_t>(config.model.layers, most);
+    return config;
+}
+
 FlatSizes flatSizes(const RunConfig& config) {
     using Part = run::ModelUnit::Part;
     FlatSizes sizes;
-    for (const run::ModelUnit& unit : run::modelUnits(config)) {
+    for (const run::ModelUnit& unit : run::modelUnits(withBlocks(config, 1))) {
         const std::int64_t count = padded(unit.count(), shardRanks(config));
-        sizes.all += count;
-        if (unit.part != Part::kHead) sizes.inOrderOfUse.push_back(count);
+        const std::int64_t times = unit.part == Part::kBlock ? config.model.layers : 1;
+        sizes.all += times * count;
+        if (unit.part != Part::kHead)
+            sizes.inOrderOfUse.insert(sizes.inOrderOfUse.end(), static_cast<std::size_t>(times),
+                                      count);
         if (unit.part == Part::kRoot) sizes.root = count;
         if (unit.part == Part::kBlock) sizes.block = count;
         if (unit.part == Part::kTokens) sizes.piece = std::max(sizes.piece, count);
@@ -258,7 +267,8 @@ std::int64_t loadingBytes(const RunConfig& config) {
     // What a checkpoint is read in goes by how it was written.
     if (config.device != run::Device::kCpu || !config.resume.empty()) return 0;
     std::int64_t most = 0, kept = 0;
-    for (const run::ModelUnit& unit : run::modelUnits(config)) {
+    // the second block comes after a block, as all that follow
+    for (const run::ModelUnit& unit : run::modelUnits(withBlocks(config, 2))) {
         const std::int64_t flat =
             loadsInPlace(config) ? 0 : padded(unit.count(), shardRanks(config));
         for (const run::ModelTensor& tensor : unit.tensors) {

@@ -21,9 +21,9 @@ std::vector<std::int64_t> ddpPieces(const run::RunConfig& config) {
         return pieces;
     }
     for (const run::ModelTensor& tensor : run::rootTensors(m)) pieces.push_back(tensor.count());
+    const auto block = run::blockTensors(m, 0);
     for (std::int64_t i = 0; i < m.layers; ++i)
-        for (const run::ModelTensor& tensor : run::blockTensors(m, i))
-            pieces.push_back(tensor.count());
+        for (const run::ModelTensor& tensor : block) pieces.push_back(tensor.count());
     return pieces;
 }
 

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 namespace shardscope::theory {
 namespace {
 
@@ -27,6 +29,18 @@ TEST(Theory, CountsParametersOfTheNamedModels) {
 TEST(Theory, PalmFlopsOfTheReferenceModelAre1293Point7MegaflopAToken) {
     EXPECT_NEAR(palmFlopsPerToken(*run::findModelPreset("ref")), 1293.7e6, 0.05e6);
     EXPECT_NEAR(palmFlopsPerToken(shakespeare().model), 68.2e6, 0.05e6);
+}
+
+/// A plan asks for it hundreds of times, and the window that shows the plan waits for it to close.
+TEST(Theory, TheDeepestModelTakesNoLongerThanOthers) {
+    const auto begun = std::chrono::steady_clock::now();
+    for (const run::Strategy strategy : kAll<run::Strategy>) {
+        run::RunConfig config = shakespeare();
+        config.model.layers = 32'767;
+        config.strategy = strategy;
+        EXPECT_GT(of(memoryTheory(config), MemoryCategory::kActivation).count, 0);
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
 }
 
 TEST(Theory, StatesAreSixteenBytesAParameterSplitOverZero3Ranks) {
