@@ -5,9 +5,8 @@
 #include "app/desktop/pages/start/recent_list.h"
 #include "app/desktop/shell/remote_dialog.h"
 #include "app/desktop/shell/status_line.h"
-#include "storage/columns/chunk.h"
 #include "storage/model/step_facts.h"
-#include "storage/recording/write/recording_writer.h"
+#include "tests/app/desktop/growing_recording.h"
 #include "tests/app/desktop/window_fixture.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +18,6 @@
 #include <QListWidget>
 #include <QPushButton>
 #include <csignal>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -237,39 +235,11 @@ TEST_F(RemoteWindow, TheDialogSaysWhyAFolderCannotBeListed) {
 }
 
 /// Of this machine or another: a recording is read again as it grows, and where one looks stays.
-class GrowingRecording : public RemoteWindow, public testing::WithParamInterface<bool> {
-protected:
-    void begin(const QString& path) {
-        RunFacts run;
-        run.id = "run";
-        run.worldSize = 1;
-        run.model = "tiny";
-        auto writer = storage::RecordingWriter::create(path.toStdString(), run, false);
-        ASSERT_TRUE(writer);
-        m_writer.emplace(std::move(*writer));
-        ASSERT_TRUE(
-            m_writer->addLane({{0}, lanes::kOperators.id, LaneRole::kHost, "operators", "", 0}));
-        write();
-    }
-    /// A thousand more spans.
-    void write() {
-        std::vector<SpanEvent> spans(1'000);
-        for (SpanEvent& span : spans) {
-            span.start = {m_time += 1'000};
-            span.duration = {500};
-            span.lane = lanes::kOperators.id;
-        }
-        ASSERT_TRUE(m_writer->addChunk(columns::encodeSpans({0}, spans)));
-        ASSERT_TRUE(m_writer->flush());
-    }
+class RecordingThatGrows : public RemoteWindow, public testing::WithParamInterface<bool> {};
 
-    std::optional<storage::RecordingWriter> m_writer;
-    std::int64_t m_time = 0;
-};
-
-TEST_P(GrowingRecording, IsFollowedUntilItIsComplete) {
+TEST_P(RecordingThatGrows, IsFollowedUntilItIsComplete) {
     const QString path = m_folder.filePath(u"growing.sscope"_s);
-    begin(path);
+    GrowingRecording growing(path.toStdString());
     QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
     m_window->openFile(GetParam() ? addressOf(path) : path);
     ASSERT_TRUE(opened.wait(10'000));
@@ -281,20 +251,19 @@ TEST_P(GrowingRecording, IsFollowedUntilItIsComplete) {
     const TimeRange range{{1'000}, {200'000}};
     m_window->selection().selectRange(range);
     QSignalSpy grown(&m_window->loader(), &RecordingLoader::grown);
-    write();
+    growing.write();
     ASSERT_TRUE(grown.wait(20'000));
     EXPECT_EQ(m_window->loader().recording()->summary.events.spans, 2'000u);
     EXPECT_TRUE(m_window->loader().recording()->isRunning());
     EXPECT_EQ(m_window->selection().current().range, range);
     EXPECT_EQ(frame(u"overview"_s).state(), PageFrame::State::kFull);
-    ASSERT_TRUE(m_writer->finalise(RunStatus::kFinished, {m_time}));
-    m_writer.reset();
+    growing.finish();
     ASSERT_TRUE(grown.wait(20'000));
     EXPECT_TRUE(m_window->loader().recording()->summary.complete);
     EXPECT_FALSE(m_window->loader().recording()->isRunning());
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, GrowingRecording, testing::Values(false, true),
+INSTANTIATE_TEST_SUITE_P(Places, RecordingThatGrows, testing::Values(false, true),
                          [](const auto& place) {
                              return std::string(place.param ? "OfAnotherHost" : "OfThisMachine");
                          });
