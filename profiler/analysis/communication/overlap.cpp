@@ -108,20 +108,21 @@ Intervals waitingTime(const RankEvents& events) {
 Overlap rankOverlap(const RecordingSummary& summary, const RankEvents& events,
                     StepOverlaps& steps) {
     const Intervals training = trainingTime(summary, events);
-    const Intervals communication = intersection(communicatingTime(events), training);
-    const Intervals computing = computingTime(events);  // not only within communication
     Overlap overlap;
-    overlap.communication = total(communication);
-    const Intervals hidden = intersection(communication, computing);
-    overlap.hidden = total(hidden);
-    overlap.computeKnown = knowsCompute(summary, events);
-    addSteps(summary, events.rank, communication, hidden, overlap.computeKnown, steps);
-    overlap.exposed = overlap.communication - overlap.hidden;
-    const Intervals waiting = waitingTime(events);
-    overlap.waiting = common(communication, waiting);
-    overlap.moving = overlap.communication - overlap.waiting;
-    overlap.waitingKnown = knowsWaiting(summary, events);
-    overlap.hiddenMoving = overlap.hidden - common(hidden, waiting);
+    {  // of a long run each of these is tens of megabytes
+        const Intervals communication = intersection(communicatingTime(events), training);
+        overlap.communication = total(communication);
+        const Intervals hidden = intersection(communication, computingTime(events));
+        overlap.hidden = total(hidden);
+        overlap.computeKnown = knowsCompute(summary, events);
+        addSteps(summary, events.rank, communication, hidden, overlap.computeKnown, steps);
+        overlap.exposed = overlap.communication - overlap.hidden;
+        const Intervals waiting = waitingTime(events);
+        overlap.waiting = common(communication, waiting);
+        overlap.moving = overlap.communication - overlap.waiting;
+        overlap.waitingKnown = knowsWaiting(summary, events);
+        overlap.hiddenMoving = overlap.hidden - common(hidden, waiting);
+    }
     // Ranks that take turns on a device wait for each other inside of their phases.
     if (!sharesDevice(summary, events.rank)) addOverlapLimit(events, training, overlap);
     return overlap;

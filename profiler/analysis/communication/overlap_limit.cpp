@@ -9,6 +9,7 @@
 #include "profiler/analysis/findings.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -23,36 +24,56 @@ bool occupiesStepThread(Phase phase) {
            phase == Phase::kRelease;
 }
 
+/// Time that two rows of ranges have in common. Those of a row come in order and do not overlap;
+/// kept are only those that the other row has not passed, since a long run has millions.
+class CommonTime {
+public:
+    void addFirst(TimeRange range) { add(range, m_first, m_second); }
+    void addSecond(TimeRange range) { add(range, m_second, m_first); }
+    [[nodiscard]] Duration sum() const { return m_sum; }
+
+private:
+    void add(TimeRange range, std::deque<TimeRange>& own, std::deque<TimeRange>& other) {
+        if (range.empty()) return;
+        while (!other.empty() && other.front().end <= range.begin) other.pop_front();
+        for (const TimeRange& each : other) {
+            if (each.begin >= range.end) break;
+            m_sum += each.intersection(range).duration();
+        }
+        own.push_back(range);
+    }
+
+    std::deque<TimeRange> m_first, m_second;
+    Duration m_sum;
+};
+
 /// One rank's training time played again with nothing lost.
 class Replay {
 public:
     Replay(const RankEvents& events, const Intervals& training, const MovingTime& moving)
-        : m_moving(moving) {
-        for (const SpanEvent& phase : events.phases)
-            if (occupiesStepThread(phase.phase) && contains(training, phase.start))
-                m_phases.push_back(&phase);
+        : m_events(events), m_training(training), m_moving(moving) {
         m_operations = byStart(events.collectives);
         std::erase_if(m_operations,
                       [&](const auto* operation) { return !contains(training, operation->start); });
     }
 
     void run() {
-        for (const SpanEvent* phase : m_phases) {
+        for (const SpanEvent& phase : m_events.phases) {
+            if (!occupiesStepThread(phase.phase) || !contains(m_training, phase.start)) continue;
             // What was asked for before this phase began may have to be waited for.
-            play(phase->start);
-            Timestamp start = std::max(m_computeFree, needed(*phase));
-            m_last = Last{phase, start};
-            play(phase->end());
-            m_computeFree = start + phase->duration;
-            if (isWork(phase->phase)) m_work.push_back({start, m_computeFree});
+            play(phase.start);
+            const Timestamp start = std::max(m_computeFree, needed(phase));
+            m_last = Last{&phase, start};
+            play(phase.end());
+            m_computeFree = start + phase.duration;
+            if (isWork(phase.phase)) m_hidden.addSecond({start, m_computeFree});
         }
         play(std::nullopt);
     }
 
-    /// Once, behind run(): its time on the link, and of it behind work.
-    [[nodiscard]] std::pair<Duration, Duration> linkAndHidden() {
-        const Intervals link = unionOf(std::move(m_link));
-        return {total(link), common(link, unionOf(std::move(m_work)))};
+    /// Behind run(): its time on the link, and of it behind work.
+    [[nodiscard]] std::pair<Duration, Duration> linkAndHidden() const {
+        return {m_link, m_hidden.sum()};
     }
 
 private:
@@ -75,7 +96,8 @@ private:
             if (until && operation.issue >= *until) return;
             const Timestamp start = std::max(m_linkFree, asked(operation));
             m_linkFree = start + movingTime(operation);
-            m_link.push_back({start, m_linkFree});
+            m_link += m_linkFree - start;
+            m_hidden.addFirst({start, m_linkFree});
             remember(operation);
         }
     }
@@ -115,15 +137,17 @@ private:
         return gathered == m_gathered.end() ? Timestamp{} : gathered->second;
     }
 
+    const RankEvents& m_events;
+    const Intervals& m_training;
     const MovingTime& m_moving;
-    std::vector<const SpanEvent*> m_phases;
     std::vector<const CollectiveEvent*> m_operations;
     std::size_t m_next = 0;
     Last m_last;
     Timestamp m_computeFree, m_linkFree;
     std::map<LayerIndex, Timestamp> m_gathered;  ///< when each layer's parameters are there
     Timestamp m_reduced, m_agreed;
-    std::vector<TimeRange> m_work, m_link;
+    Duration m_link;
+    CommonTime m_hidden;  ///< of the link and of work
 };
 
 /// Imported traces have no phases, and collectives of other programs no cause: what needs them is
