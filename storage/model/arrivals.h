@@ -34,10 +34,14 @@ public:
         if (size == 0) return;
         auto times = std::make_unique<Timestamp[]>(size);
         for (std::size_t place = 0; place < size; ++place) times[place] = at(place);
-        const Timestamp* last = std::max_element(times.get(), times.get() + size);
-        m_last = *last;
-        m_lastPlace = static_cast<std::uint32_t>(last - times.get());
         m_times = std::move(times);
+        findLast();
+    }
+    /// `size` of a block's times from `first` on: lists of many collectives are one piece of
+    /// memory, which lives as long as any of them.
+    Arrivals(const std::shared_ptr<const Timestamp[]>& block, std::size_t first, std::size_t size)
+        : m_times(block, block.get() + first), m_size(static_cast<std::uint32_t>(size)) {
+        if (size > 0) findLast();
     }
 
     [[nodiscard]] std::size_t size() const { return m_size; }
@@ -60,6 +64,12 @@ public:
     }
 
 private:
+    void findLast() {
+        const Timestamp* last = std::max_element(begin(), end());
+        m_last = *last;
+        m_lastPlace = static_cast<std::uint32_t>(last - begin());
+    }
+
     std::shared_ptr<const Timestamp[]> m_times;
     std::uint32_t m_size = 0, m_lastPlace = 0;
     Timestamp m_last;  ///< here: analyses ask for nothing else, and of each collective

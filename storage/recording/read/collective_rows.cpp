@@ -300,27 +300,30 @@ Result<void> PeerArrivals::readMember(Statement& select, std::uint32_t number, c
 
 /// Of a collective that not all members have, the last is unknown: e.g. a rank died.
 void PeerArrivals::Group::add(Times times) {
+    const std::size_t size = members.size();
+    const auto whole =
+        static_cast<std::size_t>(std::count(times.seen.begin(), times.seen.end(), size));
+    if (whole == 0) return;
+    auto lists = std::make_unique<Timestamp[]>(whole * size);
     Stretch stretch;
+    stretch.sequences.reserve(whole);
     for (std::size_t at = 0; at < times.seen.size(); ++at) {
-        if (times.seen[at] != members.size()) continue;
+        if (times.seen[at] != size) continue;
+        std::copy_n(&times.all[at * size], size, &lists[stretch.sequences.size() * size]);
         stretch.sequences.push_back(times.sequences[at]);
-        stretch.lists.emplace_back(members.size(), [&](std::size_t place) {
-            return times.all[at * members.size() + place];
-        });
     }
-    if (stretch.sequences.empty()) return;
-    stretch.sequences.shrink_to_fit();
-    stretch.lists.shrink_to_fit();
+    stretch.times = std::move(lists);
     known.insert_or_assign(times.sequences.front(), std::move(stretch));
 }
 
 Arrivals PeerArrivals::Group::of(std::uint64_t sequence) const {
     const auto after = known.upper_bound(sequence);
     if (after == known.begin()) return {};
-    const auto& [sequences, lists] = std::prev(after)->second;
+    const auto& [sequences, times] = std::prev(after)->second;
     const auto found = std::lower_bound(sequences.begin(), sequences.end(), sequence);
     if (found == sequences.end() || *found != sequence) return {};
-    return lists[static_cast<std::size_t>(found - sequences.begin())];
+    const auto place = static_cast<std::size_t>(found - sequences.begin());
+    return {times, place * members.size(), members.size()};
 }
 
 }  // namespace shardscope::storage

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -36,7 +37,7 @@ private:
     };
     struct Stretch {
         std::vector<std::uint64_t> sequences;
-        std::vector<Arrivals> lists;
+        std::shared_ptr<const Timestamp[]> times;  ///< of each as many as there are members
     };
     struct Group {
         std::vector<std::int64_t> members;  ///< fewer than two: nothing is known

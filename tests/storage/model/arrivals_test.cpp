@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <vector>
 
 namespace shardscope {
@@ -24,6 +25,19 @@ TEST(Arrivals, AreEqualByTheirTimesAndShareWithCopies) {
     EXPECT_EQ(same, one);
     EXPECT_NE(other, one);
     EXPECT_NE(shorter, one);
+}
+
+TEST(Arrivals, OfABlockAreItsTimesFromAPlaceOn) {
+    const std::shared_ptr<const Timestamp[]> block(new Timestamp[]{{7}, {9}, {8}, {1}, {2}, {3}});
+    const Arrivals one(block, 0, 3), other(block, 3, 3), copy = other, again(block, 3, 3);
+    EXPECT_EQ(one, (Arrivals{{7}, {9}, {8}}));
+    EXPECT_EQ(one.last(), Timestamp{9});
+    EXPECT_EQ(one.lastPlace(), 1u);
+    EXPECT_EQ(other, (Arrivals{{1}, {2}, {3}}));
+    EXPECT_FALSE(one.sharesWith(other));
+    EXPECT_TRUE(copy.sharesWith(other));
+    EXPECT_TRUE(again.sharesWith(other));
+    EXPECT_TRUE(Arrivals(block, 6, 0).empty());
 }
 
 TEST(Arrivals, MayBeUnknown) {
