@@ -46,8 +46,7 @@ DetailedPart detailedPart(const RecordingSummary& summary) {
     part.basis.detailed = static_cast<std::int32_t>(all.size() - poor.size());
     if (poor.empty()) return part;
     part.summary = summary;
-    std::erase_if(part.summary->steps,
-                  [&](const StepFacts& step) { return poor.contains(step.step); });
+    part.summary->steps.eraseIf([&](const StepFacts& step) { return poor.contains(step.step); });
     return part;
 }
 

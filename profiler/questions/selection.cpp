@@ -98,11 +98,11 @@ Result<RecordingSummary> Selection::of(const RecordingSummary& summary) const {
     std::erase_if(selected.processes, [&](const ProcessFacts& process) {
         return process.rank >= 0 && !takes({static_cast<std::uint32_t>(process.rank)});
     });
-    std::erase_if(selected.steps, [&](const StepFacts& step) {
+    selected.steps.eraseIf([&](const StepFacts& step) {
         return !takes(step.rank) || !takesStep(step.step) ||
                (range && !within(step.range(), *range));
     });
-    std::erase_if(selected.metrics, [&](const MetricPoint& point) {
+    selected.metrics.eraseIf([&](const MetricPoint& point) {
         return !takesStep(point.step) || (range && !range->contains(point.time));
     });
     if (!steps.empty() && selected.steps.empty())

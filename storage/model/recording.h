@@ -6,6 +6,7 @@
 #include "storage/model/events.h"
 #include "storage/model/lanes.h"
 #include "storage/model/members.h"
+#include "storage/model/shared_rows.h"
 
 #include <array>
 #include <cstddef>
@@ -144,7 +145,7 @@ struct MemoryTheory;
 struct FactRow;
 struct ProcessFacts;
 
-/// All rows of a recording; a few hundred kilobytes even for long runs.
+/// All rows of a recording but its events; copies share steps and metrics.
 struct RecordingSummary {
     RunFacts run;
     std::vector<HostFacts> hosts;
@@ -152,8 +153,8 @@ struct RecordingSummary {
     std::vector<RankFacts> ranks;      ///< by rank
     std::vector<DeviceFacts> devices;  ///< by rank; of GPU ranks
     std::vector<LaneFacts> lanes;      ///< by rank, order
-    std::vector<StepFacts> steps;      ///< by step, rank
-    std::vector<MetricPoint> metrics;  ///< by time
+    SharedRows<StepFacts> steps;       ///< by step, rank
+    SharedRows<MetricPoint> metrics;   ///< by time
     std::vector<MemoryTheory> memoryTheory;
     std::vector<FactRow> facts;           ///< by name, host, rank
     std::vector<ProcessFacts> processes;  ///< by host, start; none: no program but our own

@@ -37,6 +37,8 @@ template <class T>
 using Of = std::type_identity<T>;
 
 struct Fields;
+template <class T>
+class SharedRows;
 
 struct Shape {
     enum class Kind : std::uint8_t {
@@ -53,7 +55,7 @@ struct Shape {
         kDouble,
         kText,
         kOptional,
-        kList,   ///< std::vector
+        kList,   ///< std::vector, SharedRows
         kArray,  ///< std::array
         kStruct,
         kOther,  ///< who walks over it has to know the type: `&shape == &kShape<RunConfig>`
@@ -137,6 +139,8 @@ template <class T>
 inline constexpr bool kIsList = false;
 template <class T>
 inline constexpr bool kIsList<std::vector<T>> = true;
+template <class T>
+inline constexpr bool kIsList<SharedRows<T>> = true;
 template <class T>
 inline constexpr bool kIsArray = false;
 template <class T, std::size_t N>

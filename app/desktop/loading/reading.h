@@ -17,6 +17,7 @@ namespace shardscope::desktop {
 
 /// Touched by jobs of its thread only.
 struct RecordingLoader::Reading {
+    using KnownChunks = std::shared_ptr<const storage::KnownChunks>;
     /// Of a file; goes after the reader.
     std::shared_ptr<storage::WriterWatch> watch;
     /// Of the open recording, where it is on another host.
@@ -38,9 +39,9 @@ struct RecordingLoader::Reading {
         return watch ? watch->isBeingWritten() : wasBeingWritten;
     }
 
-    Result<void> openFile(const std::string& path) {
+    Result<void> openFile(const std::string& path, const KnownChunks& known = nullptr) {
         auto opened = std::make_shared<storage::WriterWatch>(path);
-        auto file = storage::openRecording(path);
+        auto file = storage::openRecording(path, 0, known);
         if (!file) return failure(file);
         close();
         watch = std::move(opened);

@@ -191,8 +191,11 @@ void RecordingLoader::openPlace(const Place& place, const Fail& fail) {
         (*sketch)->part = place.part;
         if ((*sketch)->isImporting()) (*sketch)->imported = progress;
         reading->recording = *sketch;
-        return Topic::Delivery(
-            [this, sketch = RecordingPtr(*sketch), remote] { showSketch(sketch, remote); });
+        return Topic::Delivery([this, sketch = RecordingPtr(*sketch), remote,
+                                chunks = reading->reader->knownChunks()] {
+            m_chunks = chunks;
+            showSketch(sketch, remote);
+        });
     };
     submit(m_topics.front(), read,
            [fail, address = place.address()](const QString& message) { fail(address, message); });
@@ -231,10 +234,10 @@ void RecordingLoader::readReport(const RecordingPtr& sketch) {
 
 void RecordingLoader::completeSketch(const RecordingPtr& sketch,
                                      const std::shared_ptr<questions::ReportReader>& report) {
-    const auto add = [this, reading = readingOf(*m_growth), sketch,
-                      report](const storage::Generation& generation) -> Result<Topic::Delivery> {
+    const auto add = [this, reading = readingOf(*m_growth), sketch, report, chunks = m_chunks](
+                         const storage::Generation& generation) -> Result<Topic::Delivery> {
         if (!reading->session && !report->hasBegun()) {
-            const auto opened = reading->openFile(sketch->file().toStdString());
+            const auto opened = reading->openFile(sketch->file().toStdString(), chunks);
             if (!opened && Reading::isGone(*sketch)) return Topic::Delivery([] {});
             if (!opened) return failure(opened);
             reading->recording = sketch;

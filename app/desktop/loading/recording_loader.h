@@ -138,6 +138,7 @@ private:
     std::shared_ptr<RemoteHosts> m_hosts;  ///< of the pictures' thread
     std::shared_ptr<Reading> m_pictures, m_tables;
     RecordingPtr m_recording;
+    std::shared_ptr<const storage::KnownChunks> m_chunks;  ///< of its file; null: not known
     bool m_isRemote = false;
     std::vector<std::shared_ptr<TopicState>> m_topics;  ///< that of opening first
     std::shared_ptr<TopicState> m_refresh, m_growth, m_folder;

@@ -38,13 +38,13 @@ const std::vector<ChunkEntry>& ChunkDirectory::chunks(EventKind kind, RankId ran
                                                       LaneId lane) const {
     static const std::vector<ChunkEntry> none;
     const auto at = m_lanes.find({kind, rank, lane});
-    return at == m_lanes.end() ? none : at->second;
+    return at == m_lanes.end() ? none : at->second.all();
 }
 
 std::vector<ChunkDirectory::Lane> ChunkDirectory::lanes() const {
     std::vector<Lane> lanes;
     for (const auto& [key, chunks] : m_lanes)
-        lanes.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), &chunks});
+        lanes.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), &chunks.all()});
     return lanes;
 }
 

@@ -1,8 +1,10 @@
-// Which chunks hold events of a lane and time: read once, then only what was added.
+// Which chunks hold events of a lane and time: read once, then only what was added. Copies share
+// what they have in common.
 #pragma once
 
 #include "storage/columns/pyramid.h"
 #include "storage/model/recording.h"
+#include "storage/model/shared_rows.h"
 #include "storage/sqlite/connection.h"
 
 #include <map>
@@ -40,7 +42,7 @@ public:
 
 private:
     using Key = std::tuple<EventKind, RankId, LaneId>;
-    std::map<Key, std::vector<ChunkEntry>> m_lanes;
+    std::map<Key, SharedRows<ChunkEntry>> m_lanes;
     std::int64_t m_lastId = 0;
     EventCounts m_counts;  ///< without collectives, which are rows
     Bytes m_bytes;

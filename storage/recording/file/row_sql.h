@@ -65,9 +65,11 @@ template <TableRow Row>
     while (true) {
         auto more = (*select)->step();
         if (!more) return failure(more);
-        if (!*more) return rows;
+        if (!*more) break;
         cell::readInto(&rows.emplace_back(), **select, columns);
     }
+    rows.shrink_to_fit();  // they are kept, and may be many
+    return rows;
 }
 
 // The table `detail`: steps of which the file holds less than the run's capture level.

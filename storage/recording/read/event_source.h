@@ -54,6 +54,12 @@ public:
     /// where the recording grows. Finalising renumbers chunks, so all is forgotten then.
     Result<void> refresh(Connection& connection);
     [[nodiscard]] const ChunkDirectory& directory() const { return m_directory; }
+    [[nodiscard]] bool growing() const { return m_growing; }
+    /// That of a finalised recording.
+    void take(const ChunkDirectory& directory) {
+        m_directory = directory;
+        m_growing = false;
+    }
     [[nodiscard]] WorkerPool& pool() { return m_pool; }
 
     struct Wanted {

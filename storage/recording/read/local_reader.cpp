@@ -15,6 +15,8 @@
 #include "storage/recording/read/view_loader.h"
 #include "storage/sqlite/sqlite_error.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -41,9 +43,17 @@ Result<void> readRun(Connection& connection, RecordingSummary& summary) {
     }
 }
 
-template <TableRow Row>
-Result<void> readInto(Connection& connection, std::vector<Row>& into) {
-    auto rows = readRows<Row>(connection);
+FileState stateOf(const std::string& path) {
+    struct stat facts {};
+    if (::stat(path.c_str(), &facts) != 0) return {};
+    constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+    return {facts.st_dev, facts.st_ino, facts.st_size,
+            facts.st_mtim.tv_sec * kNsPerSecond + facts.st_mtim.tv_nsec};
+}
+
+template <class Rows>
+Result<void> readInto(Connection& connection, Rows& into) {
+    auto rows = readRows<typename Rows::value_type>(connection);
     if (!rows) return failure(rows);
     into = std::move(*rows);
     return {};
@@ -145,17 +155,29 @@ Bytes sizeOf(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<RecordingReader>> openRecording(const std::string& path,
-                                                       std::size_t threads) {
-    return LocalReader::open(path, threads);
+Result<std::unique_ptr<RecordingReader>> openRecording(
+    const std::string& path, std::size_t threads, const std::shared_ptr<const KnownChunks>& known) {
+    return LocalReader::open(path, threads, known);
 }
 
-Result<std::unique_ptr<RecordingReader>> LocalReader::open(const std::string& path,
-                                                           std::size_t threads) {
+Result<std::unique_ptr<RecordingReader>> LocalReader::open(
+    const std::string& path, std::size_t threads, const std::shared_ptr<const KnownChunks>& known) {
     std::unique_ptr<LocalReader> reader(new LocalReader(path, threads));
+    reader->m_file = stateOf(path);
     Visit visit(*reader);
+    if (known && known->file == reader->m_file) {
+        if (auto connected = reader->connect(); !connected) return failure(connected);
+        if (!reader->m_growing && reader->m_runId == known->runId)
+            reader->m_events.take(known->directory);
+    }
     if (auto begun = visit.begin(); !begun) return failure(begun);
     return std::unique_ptr<RecordingReader>(std::move(reader));
+}
+
+/// Not where the file was written since it was first looked at.
+std::shared_ptr<const KnownChunks> LocalReader::knownChunks() const {
+    if (m_events.growing() || stateOf(m_path) != m_file) return nullptr;
+    return std::make_shared<KnownChunks>(KnownChunks{m_file, m_runId, m_events.directory()});
 }
 
 Result<void> LocalReader::connect() {

@@ -11,6 +11,7 @@
 #include "storage/recording/read/recording_reader.h"
 #include "storage/sqlite/read_ahead.h"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,10 +19,26 @@
 
 namespace shardscope::storage {
 
+/// What tells one file from another, and from the same one once it is written again.
+struct FileState {
+    std::uint64_t device = 0, inode = 0;
+    std::int64_t size = 0, writtenNs = 0;
+    friend bool operator==(const FileState&, const FileState&) = default;
+};
+
+struct KnownChunks {
+    FileState file;
+    std::string runId;
+    ChunkDirectory directory;
+};
+
 class LocalReader : public RecordingReader {
 public:
-    static Result<std::unique_ptr<RecordingReader>> open(const std::string& path,
-                                                         std::size_t threads);
+    static Result<std::unique_ptr<RecordingReader>> open(
+        const std::string& path, std::size_t threads,
+        const std::shared_ptr<const KnownChunks>& known);
+
+    [[nodiscard]] std::shared_ptr<const KnownChunks> knownChunks() const override;
 
     std::string_view text(RankId rank, StringId id) override;
     Result<void> answer(const AnyRequest& request) override;
@@ -63,6 +80,7 @@ private:
     std::string_view string(Connection& connection, RankId rank, StringId id);
 
     std::string m_path;
+    FileState m_file;  ///< before it was first read
     std::optional<Connection> m_connection;
     std::string m_runId;
     bool m_growing = false;   ///< not finalised when last looked at

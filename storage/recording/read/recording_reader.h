@@ -71,9 +71,17 @@ constexpr auto wordsOf(TableResult::CellType) {
 /// Any question and where its answer goes (questions.h).
 struct AnyRequest;
 
+/// Which chunks a finished file has: a long run has millions, read once for all readers of the
+/// file. Never changes (local_reader.h).
+struct KnownChunks;
+
 class RecordingReader {
 public:
     virtual ~RecordingReader() = default;
+
+    /// For openRecording() of the same file by another thread; null where the file may still
+    /// change, or lies on another host.
+    [[nodiscard]] virtual std::shared_ptr<const KnownChunks> knownChunks() const { return nullptr; }
 
     /// Reads all rows again (a recording may still be growing).
     Result<RecordingSummary> summary();
@@ -139,8 +147,10 @@ public:
 /// Errors are kUnreadable: no such file, not a recording, truncated beyond use, or written by
 /// a newer major version (named in the message). The reader decodes on at most `threads` threads,
 /// its own one among them; 0 is as many as the hardware has. What it answers is always the same.
-Result<std::unique_ptr<RecordingReader>> openRecording(const std::string& path,
-                                                       std::size_t threads = 0);
+/// `known`: of another reader; not used where the file is not the one it was read of.
+Result<std::unique_ptr<RecordingReader>> openRecording(
+    const std::string& path, std::size_t threads = 0,
+    const std::shared_ptr<const KnownChunks>& known = nullptr);
 
 // All strings of a rank, for who looks for one: names of events, and their arguments where those
 // are stored whole. Works through any reader.

@@ -111,9 +111,9 @@ TEST(TrainingModel, SpeedIsOfTheSelectedRanksAndLossOfAll) {
     OpenRecording recording = tenSteps();
     recording.summary.ranks.resize(2);
     recording.summary.ranks[1].rank = RankId{1};
-    for (StepFacts& step : recording.summary.steps) step.tokens = 100;
+    for (StepFacts& step : recording.summary.steps.own()) step.tokens = 100;
     // rank 1 is at work twice as long
-    for (StepFacts step : std::vector(recording.summary.steps)) {
+    for (StepFacts step : std::vector(recording.summary.steps.all())) {
         step.rank = RankId{1};
         step.end = step.start + Duration{2 * step.range().duration().ns};
         recording.summary.steps.push_back(step);

@@ -208,7 +208,7 @@ TEST(Forecast, WaitsForTheSlowestOfItsRanks) {
 
 TEST(ComputeTimes, OfARunWithoutCoresAreRefused) {
     auto recording = playRecording(configOf(Strategy::kSingle), Pace{}, kLink, 20);
-    for (StepFacts& step : recording.summary.steps)
+    for (StepFacts& step : recording.summary.steps.own())
         step.coreWaitNs = step.range().duration().ns * 2 / 5;
     EXPECT_THAT(computeTimesOf(recording.summary, recording.ranks),
                 test::FailsWith("without a core for 40 %"));

@@ -118,7 +118,7 @@ private:
             facts.rank = rank;
             made.summary.ranks.push_back(facts);
             for (StepFacts& step : m_steps) step.rank = rank;
-            made.summary.steps.insert(made.summary.steps.end(), m_steps.begin(), m_steps.end());
+            for (const StepFacts& step : m_steps) made.summary.steps.push_back(step);
         }
         return made;
     }

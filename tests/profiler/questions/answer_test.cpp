@@ -129,9 +129,8 @@ TEST(Selection, OfAStepIsThatStepAlone) {
 
 TEST(Selection, OfAStepIsNoTimeOfARankThatDiedBeforeIt) {
     auto drawn = twoRanks();
-    std::erase_if(drawn.summary.steps, [](const StepFacts& step) {
-        return step.rank == RankId{1} && step.step == StepIndex{1};
-    });
+    drawn.summary.steps.eraseIf(
+        [](const StepFacts& step) { return step.rank == RankId{1} && step.step == StepIndex{1}; });
     Selection selection;
     selection.steps = {{{1}, {1}}};
     const auto selected = selection.of(drawn.summary);

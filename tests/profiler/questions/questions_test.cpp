@@ -84,7 +84,7 @@ TEST_F(Questions, BreakdownOfAStepIsLessThanOfAll) {
 
 TEST_F(Questions, StepsOneByOneSayWhatTheyWaitedForACore) {
     record();
-    m_summary.steps.front().coreWaitNs = -1;
+    m_summary.steps.own().front().coreWaitNs = -1;
     Asked asked{*m_reader, m_summary, {}};
     asked.perStep = true;
     const auto answer = findQuestion("steps")->ask(asked);
@@ -488,7 +488,7 @@ TEST_F(Questions, TrustSaysWhatWasCheckedAndWhichStepsLackSomething) {
     EXPECT_EQ(checks->rows.front().at(checks->columnAt("state")), Cell("fine"));
     EXPECT_EQ(find(whole, "gaps"), nullptr);
     ASSERT_FALSE(m_summary.steps.empty());
-    m_summary.steps.front().expectedGathers += 2;
+    m_summary.steps.own().front().expectedGathers += 2;
     const Answer lacking = ask("trust");
     const Table* gaps = find(lacking, "gaps");
     ASSERT_NE(gaps, nullptr);

@@ -139,7 +139,8 @@ TEST_F(WhatIf, OfStepsWithoutDetailSaysWhyNothingIsPlayed) {
 
 TEST_F(WhatIf, OfRanksWithoutCoresSaysThatTheirTimesAreTheMachines) {
     record();
-    for (StepFacts& step : m_summary.steps) step.coreWaitNs = step.range().duration().ns * 2 / 5;
+    for (StepFacts& step : m_summary.steps.own())
+        step.coreWaitNs = step.range().duration().ns * 2 / 5;
     const Selection all;
     Asked asked{*m_reader, m_summary, all};
     asked.faster = {{"rank 0", 2}};
@@ -216,7 +217,7 @@ TEST_F(Questions, EndSoonWhenNobodyWantsThem) {
 /// As of imported traces.
 TEST_F(Questions, OfStepsWithoutTokensTellNoThroughput) {
     record();
-    for (StepFacts& step : m_summary.steps) step.tokens = 0;
+    for (StepFacts& step : m_summary.steps.own()) step.tokens = 0;
     const Answer answer = ask("efficiency");
     ASSERT_STREQ(answer.figures.at(0).what.key, "tokens_per_s");
     EXPECT_TRUE(answer.figures.at(0).value.isNone());

@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <string>
 #include <thread>
 #include <tuple>
 
@@ -137,6 +139,48 @@ TEST(View, IsTheSameFromAnyNumberOfThreadsWithMemory) {
     const test::TemporaryFolder folder;
     ASSERT_THAT(test::writeSampleRecording(folder.file("run.sscope")), IsOk());
     expectSameFromManyThreads(folder.file("run.sscope"));
+}
+
+std::size_t spansOf(RecordingReader& reader) {
+    return reader.spans({0}, {0}, kEverything).value().size();
+}
+
+TEST(KnownChunks, ServeAnotherReaderOfTheFile) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("finished.sscope");
+    ASSERT_THAT(writeLanes(path, true), IsOk());
+    auto first = openRecording(path);
+    ASSERT_THAT(first, IsOk());
+    const auto known = (*first)->knownChunks();
+    ASSERT_NE(known, nullptr);
+    auto second = openRecording(path, 1, known);
+    ASSERT_THAT(second, IsOk());
+    EXPECT_EQ(spansOf(**second), 180'000u);
+    EXPECT_EQ((*second)->summary()->events.spans, (*first)->summary()->events.spans);
+    EXPECT_EQ((*second)->summary()->bounds, (*first)->summary()->bounds);
+}
+
+TEST(KnownChunks, AreNotOfAFileThatTookItsPlace) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("one.sscope"), other = folder.file("other.sscope");
+    ASSERT_THAT(writeLanes(path, true), IsOk());
+    auto first = openRecording(path);
+    const auto known = (*first)->knownChunks();
+    ASSERT_NE(known, nullptr);
+    ASSERT_TRUE(test::writeSampleRecording(other));
+    const auto right = spansOf(**openRecording(other));
+    std::filesystem::rename(other, path);
+    EXPECT_EQ((*first)->knownChunks(), nullptr);
+    auto second = openRecording(path, 1, known);
+    ASSERT_THAT(second, IsOk());
+    EXPECT_EQ(spansOf(**second), right);
+    EXPECT_NE(right, 180'000u);
+}
+
+TEST(KnownChunks, AreNoneWhileTheRecordingGrows) {
+    const test::TemporaryFolder folder;
+    ASSERT_THAT(writeLanes(folder.file("growing.sscope"), false), IsOk());
+    EXPECT_EQ((*openRecording(folder.file("growing.sscope")))->knownChunks(), nullptr);
 }
 
 TEST(View, OfALaneThatIsNotThereIsEmpty) {

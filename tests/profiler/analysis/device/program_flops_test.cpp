@@ -83,7 +83,7 @@ TEST(ProgramFlops, AreOfTheStepsOfAllRanks) {
 
 TEST(ProgramFlops, AreKnownOfEachStepThatWasCounted) {
     RecordingSummary summary = program(6);
-    for (StepFacts& step : summary.steps)  // the fourth takes twice as long
+    for (StepFacts& step : summary.steps.own())  // the fourth takes twice as long
         if (step.step.value > 2) step.end = step.end + Duration{1'000'000'000};
     const Mfu mfu = utilisation(summary, counted(1e8));
     ASSERT_EQ(mfu.steps.size(), 2u);
@@ -92,7 +92,7 @@ TEST(ProgramFlops, AreKnownOfEachStepThatWasCounted) {
     EXPECT_DOUBLE_EQ(mfu.steps[0].hardware, 0.3);
     EXPECT_DOUBLE_EQ(mfu.steps[1].value, 0.125);
     summary.run.parameters = 10;
-    for (StepFacts& step : summary.steps) step.tokens = 7;
+    for (StepFacts& step : summary.steps.own()) step.tokens = 7;
     EXPECT_THAT(utilisation(summary, {}).steps, IsEmpty()) << "6 N is of no step";
 }
 
@@ -141,7 +141,7 @@ TEST(ProgramFlops, SixNTakesParametersAndTokens) {
     summary.run.parameters = 1000;
     EXPECT_THAT(utilisation(summary, {}).reason, HasSubstr("the number of tokens"));
     EXPECT_THAT(utilisation(summary, {}).reason, HasSubstr("--capture full"));
-    for (StepFacts& step : summary.steps) step.tokens = 50;
+    for (StepFacts& step : summary.steps.own()) step.tokens = 50;
     const Mfu mfu = utilisation(summary, {});
     EXPECT_EQ(mfu.variant, "6N");
     EXPECT_DOUBLE_EQ(mfu.flopsPerSecond.value(), 6 * 1000 * 100.0);

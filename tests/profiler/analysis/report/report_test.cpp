@@ -103,7 +103,7 @@ TEST(Report, MissesTheRowsOfStepsWhoseEventsAreThere) {
                 .value());
     const auto without = [&](std::initializer_list<int> steps) {
         RecordingSummary left = summary;
-        std::erase_if(left.steps, [&](const StepFacts& facts) {
+        left.steps.eraseIf([&](const StepFacts& facts) {
             return std::find(steps.begin(), steps.end(), facts.step.value) != steps.end();
         });
         return left;

@@ -80,17 +80,17 @@ TEST(LateRank, HasTheReasonThatWasPutThere) {
 
 TEST(LateRank, HadNoCoreWhereItWasReadyToRunForAsLong) {
     MadeRun run = alwaysLate({1, 200'000, Phase::kForward, false});
-    for (StepFacts& step : run.summary.steps)
+    for (StepFacts& step : run.summary.steps.own())
         step.coreWaitNs = 10'000 + (step.rank == RankId{1} ? 150'000 : 0);
     const JudgedSteps judged = judge(run);
     EXPECT_STREQ(toWord(judged.cause.reason), toWord(LateReason::kNoCore));
     EXPECT_EQ(judged.cause.excess.ns,
               static_cast<std::int64_t>(judged.held.front().steps) * 150'000);
     // All of them wait as long: that is not what makes it late.
-    for (StepFacts& step : run.summary.steps) step.coreWaitNs = 160'000;
+    for (StepFacts& step : run.summary.steps.own()) step.coreWaitNs = 160'000;
     EXPECT_STREQ(toWord(judge(run).cause.reason), toWord(LateReason::kNotRunning));
     // Of some of its steps it is not known.
-    for (StepFacts& step : run.summary.steps)
+    for (StepFacts& step : run.summary.steps.own())
         step.coreWaitNs = step.rank == RankId{1} && step.step.value % 2 == 0 ? 400'000 : -1;
     EXPECT_STREQ(toWord(judge(run).cause.reason), toWord(LateReason::kNotRunning));
 }

@@ -62,7 +62,7 @@ TEST(Rules, ARankThatIsLateForAStretchWithoutACoreIsNotToBlame) {
         return step >= 8 && step < 14 ? Lateness{1, 600'000, Phase::kForward, false}
                                       : Lateness{static_cast<std::uint32_t>(step % 2), 0};
     });
-    for (StepFacts& step : run.summary.steps)
+    for (StepFacts& step : run.summary.steps.own())
         step.coreWaitNs = step.step.value >= 8 && step.step.value < 14 ? 400'000 : 0;
     const auto found = findingsOf(run);
     ASSERT_EQ(found.size(), 2u) << "no rank is named";
@@ -175,7 +175,7 @@ TEST(Rules, MakeANoteOfARankThatIsLateForWantOfACore) {
         return late == found.end() ? RunFinding() : *late;
     };
     EXPECT_EQ(lateOf().severity, Severity::kWarning);
-    for (StepFacts& step : run.summary.steps)
+    for (StepFacts& step : run.summary.steps.own())
         step.coreWaitNs = step.rank == RankId{1} ? 250'000 : 1'000;
     EXPECT_EQ(lateOf().severity, Severity::kNote);
     EXPECT_THAT(lateOf().detail, HasSubstr("Why: no core"));
@@ -207,7 +207,7 @@ MadeRun withSlowSteps() {
                : step == 12 ? Lateness{1, 2'500'000}
                             : Lateness{static_cast<std::uint32_t>(step % 2), 1'000};
     });
-    for (StepFacts& step : run.summary.steps) step.coreWaitNs = 20'000;
+    for (StepFacts& step : run.summary.steps.own()) step.coreWaitNs = 20'000;
     return run;
 }
 
@@ -223,7 +223,7 @@ TEST(Rules, NameTheSlowestStepFirstAndTheOthersByReason) {
     EXPECT_EQ(slowStepOf(run).steps->first, StepIndex{9});
     EXPECT_EQ(slowStepOf(run).severity, Severity::kWarning);
     const auto takeCore = [&run](std::int32_t number, std::int64_t ns) {
-        for (StepFacts& step : run.summary.steps)
+        for (StepFacts& step : run.summary.steps.own())
             if (step.step == StepIndex{number} && step.rank == RankId{1}) step.coreWaitNs += ns;
     };
     takeCore(9, 2'000'000);
@@ -324,7 +324,7 @@ TEST(Judged, IsNotWhatWasCutOrLacksSomething) {
         for (SpanEvent& phase : events.phases) phase.phase = Phase::kOther;
     expectLack(run, "no work of any rank lies within its steps");
     run = healthy();
-    std::erase_if(run.summary.steps, [](const StepFacts& step) { return step.step.value >= 7; });
+    run.summary.steps.eraseIf([](const StepFacts& step) { return step.step.value >= 7; });
     expectLack(run, "there are 5 steady steps, and 6 are needed");
     run = healthy();
     run.ranks.pop_back();

@@ -146,7 +146,7 @@ TEST(SimulatedRuns, ALinkIsNotSlowWhereOthersTookCores) {
     };
     const auto found = slowLink();
     ASSERT_TRUE(found);
-    for (StepFacts& step : run.summary.steps)
+    for (StepFacts& step : run.summary.steps.own())
         if (found->steps->first <= step.step && step.step <= found->steps->second)
             step.coreWaitNs += step.range().duration().ns;
     EXPECT_FALSE(slowLink());

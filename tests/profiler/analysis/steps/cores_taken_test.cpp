@@ -50,7 +50,7 @@ protected:
         return rank * std::size_t{kSteps} + step;
     }
     StepFacts& facts(std::size_t rank, std::size_t step) {
-        return m_summary.steps[placeOf(rank, step)];
+        return m_summary.steps.own()[placeOf(rank, step)];
     }
     void prolong(std::size_t rank, std::size_t step, LedgerPart part, std::int64_t count) {
         LedgerRow& row = m_ledger[placeOf(rank, step)];
@@ -131,7 +131,7 @@ TEST_F(CoresTakenTest, IsMeasuredByTheWholeStepAsWell) {
 
 TEST_F(CoresTakenTest, IsNothingWhereItIsNotKnown) {
     slow(4, 60);
-    for (StepFacts& step : m_summary.steps) step.coreWaitNs = step.stolenNs = -1;
+    for (StepFacts& step : m_summary.steps.own()) step.coreWaitNs = step.stolenNs = -1;
     EXPECT_DOUBLE_EQ(taken({StepIndex{4}}).takenNs, 0);
     EXPECT_DOUBLE_EQ(taken({StepIndex{4}}).share(), 0);
 }
@@ -152,7 +152,7 @@ TEST_F(CoresTakenTest, OfARunAreSharesOfItsTimeAndCores) {
     m_summary.facts.push_back({toWord(Fact::kOnlineCores), 0, -1, "4"});
     std::set<StepIndex> some;
     for (std::int32_t step = 2; step < 6; ++step) some.insert({step});
-    for (StepFacts& step : m_summary.steps) {
+    for (StepFacts& step : m_summary.steps.own()) {
         step.start = {milliseconds(100) * step.step.value};
         step.end = step.start + Duration{milliseconds(100)};
         step.cpuTimeNs = milliseconds(70);
@@ -172,16 +172,16 @@ TEST_F(CoresTakenTest, OfARunAreSharesOfItsTimeAndCores) {
     EXPECT_THAT(coresText(use), testing::HasSubstr("20.0 % of step time; 5.0 % of the cores"));
     // Ranks read the same cores, in steps of their own.
     RecordingSummary apart = m_summary;
-    for (StepFacts& step : apart.steps) {
+    for (StepFacts& step : apart.steps.own()) {
         const bool reads = step.step.value % 2 == static_cast<std::int32_t>(step.rank.value % 2);
         step.busyNs = reads ? 2 * step.busyNs : 0;
         step.stolenNs = reads ? 2 * step.stolenNs : 0;
     }
     EXPECT_NEAR(*coreUse(apart, some).others, *use.others, 1e-12);
     EXPECT_NEAR(*coreUse(apart, some).stolen, *use.stolen, 1e-12);
-    for (StepFacts& step : m_summary.steps) step.busyNs = -1;
+    for (StepFacts& step : m_summary.steps.own()) step.busyNs = -1;
     EXPECT_FALSE(coreUse(m_summary, some).others) << "files before 2.3";
-    for (StepFacts& step : m_summary.steps) step.coreWaitNs = step.stolenNs = -1;
+    for (StepFacts& step : m_summary.steps.own()) step.coreWaitNs = step.stolenNs = -1;
     EXPECT_FALSE(coreUse(m_summary, some).known());
     EXPECT_DOUBLE_EQ(coreUse(m_summary, some).taken(), 0);
 }

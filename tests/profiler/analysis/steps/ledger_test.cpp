@@ -297,7 +297,7 @@ test::Timeline withGather() {
 
 TEST(Ledger, TakesWhatWasWithoutACoreOutOfItsParts) {
     test::Timeline timeline = withGather();
-    StepFacts& step = timeline.summary.steps.front();
+    StepFacts& step = timeline.summary.steps.own().front();
     const auto rowWith = [&](std::int64_t waited) {
         step.coreWaitNs = waited * kTick.ns;
         return rankLedger(timeline.summary, timeline.ranks[0]).at(0);
@@ -325,7 +325,7 @@ TEST(Ledger, TakesWhatWasWithoutACoreOutOfItsParts) {
 
 TEST(Ledger, SharesStolenTimeOverTheCoresOfTheHost) {
     test::Timeline timeline = withGather();
-    timeline.summary.steps.front().stolenNs = 8 * kTick.ns;
+    timeline.summary.steps.own().front().stolenNs = 8 * kTick.ns;
     timeline.summary.hosts.push_back({0, "node", "", 4, {}, "", 0, 0});
     const LedgerRow row = rankLedger(timeline.summary, timeline.ranks[0]).at(0);
     EXPECT_EQ(ticks(row, LedgerPart::kStolen), 2);

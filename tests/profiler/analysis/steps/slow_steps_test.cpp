@@ -61,7 +61,7 @@ TEST(SteadySteps, AreNotThoseThatDoSomethingElse) {
     }
     summary.metrics.push_back({"validation_loss", {7}, {770 + 50}, 1});
     EXPECT_EQ(steadySteps(summary, {}).steps.size(), 18u) << "known by its metric";
-    summary.metrics.back().time = {770 + 105};
+    summary.metrics.own().back().time = {770 + 105};
     EXPECT_EQ(steadySteps(summary, {}).steps.size(), 19u);
 }
 

@@ -46,7 +46,7 @@ std::vector<std::pair<TrainingEvent, std::int32_t>> eventsOf(const RecordingSumm
 }
 
 MetricPoint& point(RecordingSummary& summary, const char* name, std::int32_t step) {
-    for (MetricPoint& each : summary.metrics)
+    for (MetricPoint& each : summary.metrics.own())
         if (each.name == name && each.step == StepIndex{step}) return each;
     throw std::out_of_range(name);
 }
@@ -92,7 +92,7 @@ TEST(TrainingHealth, FindsSkippedUpdates) {
 
 TEST(TrainingHealth, FindsASlowStep) {
     RecordingSummary summary = healthy();
-    summary.steps[33].end = summary.steps[33].start + Duration{400'000'000};
+    summary.steps.own()[33].end = summary.steps[33].start + Duration{400'000'000};
     EXPECT_THAT(eventsOf(summary), ElementsAre(std::pair(TrainingEvent::kSlowStep, 33)));
 }
 
@@ -101,7 +101,7 @@ TEST(TrainingHealth, OfFewStepsOrNoneSaysNothing) {
     RecordingSummary few = healthy();
     few.metrics.resize(16);
     few.steps.resize(8);
-    few.metrics[14].value = 50;
+    few.metrics.own()[14].value = 50;
     EXPECT_THAT(eventsOf(few), IsEmpty());
 }
 
