@@ -215,7 +215,7 @@ TEST_F(CompareTimelinesTest, FollowsTheRankAndTheSelection) {
 
 TEST_F(CompareTimelinesTest, AsksNothingOfRunsThatAreStillBeingRead) {
     openSample();
-    comparedWith({});
+    comparedWith(other());
     const TimelineQuery query = canvas(true).frame()->query;
     const QString longer = m_folder.filePath(u"longer.sscope"_s);
     ASSERT_TRUE(test::writeSampleRecording(longer.toStdString(), {.steps = 20}));
