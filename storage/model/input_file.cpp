@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 
 namespace shardscope {
@@ -91,6 +92,22 @@ int openRegularFile(const std::string& path) {
 std::string inputTrouble(int error) {
     if (error == ESPIPE) return "it is a pipe or a device; give a file";
     return std::strerror(error);
+}
+
+std::string fileState(const std::string& recording) {
+    struct stat facts {};
+    struct stat log {};
+    if (::stat(recording.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
+    if (::stat((recording + "-wal").c_str(), &log) == 0 && log.st_size > 0) return {};
+    std::string state;
+    for (const auto fact :
+         {static_cast<std::int64_t>(facts.st_size), static_cast<std::int64_t>(facts.st_dev),
+          static_cast<std::int64_t>(facts.st_ino), static_cast<std::int64_t>(facts.st_mtim.tv_sec),
+          static_cast<std::int64_t>(facts.st_mtim.tv_nsec),
+          static_cast<std::int64_t>(facts.st_ctim.tv_sec),
+          static_cast<std::int64_t>(facts.st_ctim.tv_nsec)})
+        state += std::to_string(fact) + ' ';
+    return state;
 }
 
 }  // namespace shardscope

@@ -29,4 +29,8 @@ Result<std::string> readInput(const std::string& path,
 /// For what openRegularFile() failed with: "it is a pipe or a device; give a file".
 [[nodiscard]] std::string inputTrouble(int error);
 
+/// What changes whenever the file is written, or another takes its place, whatever its date and
+/// size are set to; empty: it is no file, or has a log (SQLite's) that is not in it yet.
+[[nodiscard]] std::string fileState(const std::string& path);
+
 }  // namespace shardscope

@@ -1,5 +1,6 @@
 #include "storage/recording/beside/kept_results.h"
 
+#include "storage/model/input_file.h"
 #include "storage/sqlite/connection.h"
 
 #include <sys/stat.h>
@@ -15,24 +16,6 @@ namespace {
 /// "sscR": so that nothing but such a file is ever written to.
 constexpr std::int64_t kKeptId = 0x73736352;
 constexpr std::int64_t kVersion = 1;
-
-/// What changes whenever the file is written, or another takes its place, whatever its date and
-/// size are set to; empty: it is no file, or has a log that is not in it yet.
-std::string stateOf(const std::string& recording) {
-    struct stat facts {};
-    struct stat log {};
-    if (::stat(recording.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
-    if (::stat((recording + "-wal").c_str(), &log) == 0 && log.st_size > 0) return {};
-    std::string state;
-    for (const auto fact :
-         {static_cast<std::int64_t>(facts.st_size), static_cast<std::int64_t>(facts.st_ino),
-          static_cast<std::int64_t>(facts.st_mtim.tv_sec),
-          static_cast<std::int64_t>(facts.st_mtim.tv_nsec),
-          static_cast<std::int64_t>(facts.st_ctim.tv_sec),
-          static_cast<std::int64_t>(facts.st_ctim.tv_nsec)})
-        state += std::to_string(fact) + ' ';
-    return state;
-}
 
 std::string targetOf(std::string path) {
     std::error_code none;
@@ -93,7 +76,7 @@ bool insert(Connection& connection, std::string_view question, std::string_view 
 KeptResults::KeptResults(std::string recording, std::string program)
     : m_recording(targetOf(std::move(recording))),
       m_program(std::move(program)),
-      m_state(stateOf(m_recording)) {}
+      m_state(fileState(m_recording)) {}
 
 std::string KeptResults::pathOf(const std::string& recording) {
     return recording + "-results";
@@ -115,7 +98,7 @@ std::optional<std::string> KeptResults::find(std::string_view question) const {
 
 void KeptResults::keep(std::string_view question, std::string_view result) const {
     const auto size = static_cast<std::int64_t>(result.size());
-    if (m_state.empty() || size > kMostBytes || stateOf(m_recording) != m_state) return;
+    if (m_state.empty() || size > kMostBytes || fileState(m_recording) != m_state) return;
     const std::string path = pathOf(m_recording);
     const Found found = lookAt(path);
     if (found == Found::kForeign) return;

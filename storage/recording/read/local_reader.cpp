@@ -1,6 +1,7 @@
 #include "storage/recording/read/local_reader.h"
 
 #include "storage/model/host_facts.h"
+#include "storage/model/input_file.h"
 #include "storage/model/process_facts.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
@@ -14,8 +15,6 @@
 #include "storage/recording/read/questions.h"
 #include "storage/recording/read/view_loader.h"
 #include "storage/sqlite/sqlite_error.h"
-
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -41,14 +40,6 @@ Result<void> readRun(Connection& connection, RecordingSummary& summary) {
         summary.run = rowOf<RunFacts>(*select);
         summary.complete = select->integer(columnCount(tableOf<RunFacts>())) != 0;
     }
-}
-
-FileState stateOf(const std::string& path) {
-    struct stat facts {};
-    if (::stat(path.c_str(), &facts) != 0) return {};
-    constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-    return {facts.st_dev, facts.st_ino, facts.st_size,
-            facts.st_mtim.tv_sec * kNsPerSecond + facts.st_mtim.tv_nsec};
 }
 
 template <class Rows>
@@ -163,7 +154,7 @@ Result<std::unique_ptr<RecordingReader>> openRecording(
 Result<std::unique_ptr<RecordingReader>> LocalReader::open(
     const std::string& path, std::size_t threads, const std::shared_ptr<const KnownChunks>& known) {
     std::unique_ptr<LocalReader> reader(new LocalReader(path, threads));
-    reader->m_file = stateOf(path);
+    reader->m_file = fileState(path);
     Visit visit(*reader);
     if (known && known->file == reader->m_file) {
         if (auto connected = reader->connect(); !connected) return failure(connected);
@@ -176,7 +167,7 @@ Result<std::unique_ptr<RecordingReader>> LocalReader::open(
 
 /// Not where the file was written since it was first looked at.
 std::shared_ptr<const KnownChunks> LocalReader::knownChunks() const {
-    if (m_events.growing() || stateOf(m_path) != m_file) return nullptr;
+    if (m_events.growing() || m_file.empty() || fileState(m_path) != m_file) return nullptr;
     return std::make_shared<KnownChunks>(KnownChunks{m_file, m_runId, m_events.directory()});
 }
 

@@ -11,7 +11,6 @@
 #include "storage/recording/read/recording_reader.h"
 #include "storage/sqlite/read_ahead.h"
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,15 +18,8 @@
 
 namespace shardscope::storage {
 
-/// What tells one file from another, and from the same one once it is written again.
-struct FileState {
-    std::uint64_t device = 0, inode = 0;
-    std::int64_t size = 0, writtenNs = 0;
-    friend bool operator==(const FileState&, const FileState&) = default;
-};
-
 struct KnownChunks {
-    FileState file;
+    std::string file;  ///< fileState()
     std::string runId;
     ChunkDirectory directory;
 };
@@ -80,7 +72,7 @@ private:
     std::string_view string(Connection& connection, RankId rank, StringId id);
 
     std::string m_path;
-    FileState m_file;  ///< before it was first read
+    std::string m_file;  ///< fileState() before it was first read
     std::optional<Connection> m_connection;
     std::string m_runId;
     bool m_growing = false;   ///< not finalised when last looked at
