@@ -74,17 +74,6 @@ protected:
             if (each->text() == text) return each;
         return nullptr;
     }
-    void keepDialog(CalibrateDialog* dialog, const QString& name) {
-        const QString folder = qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES");
-        if (folder.isEmpty()) return;
-        for (const bool dark : {false, true}) {
-            m_window->useTheme(dark);
-            QTest::qWait(50);
-            EXPECT_TRUE(
-                dialog->grab().save(u"%1/%2%3.png"_s.arg(folder, name, dark ? u"-dark"_s : u""_s)));
-        }
-        m_window->useTheme(false);
-    }
 
     QByteArray m_before;
 };
@@ -99,7 +88,7 @@ TEST_F(CalibrateDialogTest, ThePageTakesWhatWasMeasured) {
     buttonOf(dialog, u"Calibrate"_s)->click();
     ASSERT_TRUE(waitFor(dialog, u"a CPU, 2 cores"_s)) << words(dialog).toStdString();
     EXPECT_EQ(dialog->findChild<DataTable*>()->table()->allRows(), 2);
-    keepDialog(dialog, u"calibrated"_s);
+    keepDialog(*dialog, u"calibrated"_s);
     EXPECT_TRUE(QTest::qWaitFor(
         [this] {
             return m_page->view().sources.contains(u"calibrat"_s) && !m_page->isReading() &&
@@ -121,7 +110,7 @@ TEST_F(CalibrateDialogTest, SaysWhatIsMeasuredAndIsCancelled) {
     ASSERT_TRUE(waitFor(dialog, u"Measuring the machine (1 of 2)"_s))
         << words(dialog).toStdString();
     EXPECT_FALSE(buttonOf(dialog, u"Calibrate"_s)->isEnabled());
-    keepDialog(dialog, u"calibrating"_s);
+    keepDialog(*dialog, u"calibrating"_s);
     buttonOf(dialog, u"Cancel"_s)->click();
     ASSERT_TRUE(waitFor(dialog, u"interrupted while the machine was measured; nothing is kept"_s))
         << words(dialog).toStdString();

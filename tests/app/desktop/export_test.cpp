@@ -134,17 +134,6 @@ protected:
         QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
         return ended.isEmpty() ? QStringList() : ended.front().front().toStringList();
     }
-    void keepDialog(ExportDialog& dialog, const QString& name) {
-        const QString folder = qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES");
-        if (folder.isEmpty()) return;
-        for (const bool dark : {false, true}) {
-            m_window->useTheme(dark);
-            QTest::qWait(50);
-            EXPECT_TRUE(
-                dialog.grab().save(u"%1/%2%3.png"_s.arg(folder, name, dark ? u"-dark"_s : u""_s)));
-        }
-        m_window->useTheme(false);
-    }
     [[nodiscard]] QLabel* status() const {
         for (QLabel* each : m_window->findChildren<QLabel*>())
             if (each->accessibleName() == u"Under the pointer"_s) return each;

@@ -95,17 +95,6 @@ protected:
         for (const QLabel* label : dialog->findChildren<QLabel*>()) all += label->text() + u'\n';
         return all;
     }
-    void keepDialog(TuneDialog* dialog, const QString& name) {
-        const QString folder = qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES");
-        if (folder.isEmpty()) return;
-        for (const bool dark : {false, true}) {
-            m_window->useTheme(dark);
-            QTest::qWait(50);
-            const QString file = u"%1/%2%3.png"_s.arg(folder, name, dark ? u"-dark"_s : u""_s);
-            EXPECT_TRUE(dialog->grab().save(file));
-        }
-        m_window->useTheme(false);
-    }
     static bool waitFor(const TuneDialog* dialog, const QString& text) {
         return QTest::qWaitFor([&] { return words(dialog).contains(text); }, 20'000);
     }
@@ -124,7 +113,7 @@ TEST_F(TuneDialogTest, ShowsThePathAndGivesTheBest) {
     EXPECT_FALSE(words(dialog).contains(u"--strategy"_s)) << "words of the form";
     const auto* path = dialog->findChild<DataTable*>()->table();
     EXPECT_EQ(path->index(1, 0).data().toString(), u"“Strategy” zero1"_s);
-    keepDialog(dialog, u"tuned"_s);
+    keepDialog(*dialog, u"tuned"_s);
     ASSERT_NE(button(dialog, u"Take these settings"_s), nullptr);
     button(dialog, u"Take these settings"_s)->click();
     ASSERT_TRUE(m_taken);
@@ -136,7 +125,7 @@ TEST_F(TuneDialogTest, SaysWhichRunItIsAtAndCanBeCancelled) {
     button(dialog, u"Tune"_s)->click();
     ASSERT_TRUE(waitFor(dialog, u"Run 2 of at most 3: “Strategy” zero1"_s))
         << words(dialog).toStdString();
-    keepDialog(dialog, u"tuning"_s);
+    keepDialog(*dialog, u"tuning"_s);
     EXPECT_EQ(button(dialog, u"Tune"_s)->isEnabled(), false);
     const QPointer<TuneDialog> watched(dialog);
     button(dialog, u"Cancel"_s)->click();
@@ -149,7 +138,7 @@ TEST_F(TuneDialogTest, SaysWhyThereIsNothing) {
         open(program("echo 'tune: no memory is free; use fewer ranks' >&2\nexit 1\n"));
     dialog->begin();
     ASSERT_TRUE(waitFor(dialog, u"no memory is free"_s)) << words(dialog).toStdString();
-    keepDialog(dialog, u"tune-failed"_s);
+    keepDialog(*dialog, u"tune-failed"_s);
     EXPECT_TRUE(button(dialog, u"Tune"_s)->isEnabled());
     TuneDialog* missing = open(m_folder.filePath(u"none"_s));
     missing->begin();

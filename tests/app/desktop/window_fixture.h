@@ -58,6 +58,18 @@ protected:
         EXPECT_TRUE(m_window->grab().save(folder + QStringLiteral("/%1.png").arg(name)));
     }
 
+    /// Likewise of a window of its own, light and dark.
+    void keepDialog(QWidget& dialog, const QString& name) {
+        const QString folder = qEnvironmentVariable("SHARDSCOPE_TEST_PICTURES");
+        if (folder.isEmpty()) return;
+        for (const bool dark : {false, true}) {
+            m_window->useTheme(dark);
+            QTest::qWait(50);
+            const QString theme = dark ? QStringLiteral("-dark") : QString();
+            EXPECT_TRUE(dialog.grab().save(folder + u'/' + name + theme + QStringLiteral(".png")));
+        }
+        m_window->useTheme(false);
+    }
     void settle() {
         ASSERT_TRUE(QTest::qWaitFor([this] { return m_window->loader().isIdle(); }, 60'000));
         QTest::qWait(1);
