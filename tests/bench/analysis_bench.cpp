@@ -166,6 +166,7 @@ int write(const std::string& path, int ranks, std::int64_t events) {
     options.ranks = ranks;
     options.ranksPerHost = 8;
     options.operatorRounds = 1;
+    options.sentEvery = Duration{900'000'000};  // as ranks do
     options.steps = static_cast<std::int32_t>(std::max<std::int64_t>(1, events / 650));
     if (const auto done = test::writeSampleRecording(path, options); !done) {
         fmt::print(stderr, "{}\n", done.error().message);

@@ -60,6 +60,7 @@ Result<void> SampleRank::send(storage::RecordingWriter& writer) {
         if (auto done = writer.addStrings(id, {first}, m_newStrings); !done) return done;
         m_newStrings.clear();
     }
+    m_sent += unsent();
     const auto byStart = [](const auto& a, const auto& b) { return a.start < b.start; };
     const auto byTime = [](const auto& a, const auto& b) { return a.time < b.time; };
     std::stable_sort(spans.begin(), spans.end(), byStart);

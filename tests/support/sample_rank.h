@@ -19,7 +19,6 @@ struct SampleRank {
     std::vector<CollectiveEvent> collectives;
     std::vector<MemoryEvent> memory;
     std::vector<CounterEvent> counters;
-    std::uint64_t emitted = 0;
 
     /// Id of a string; new ones are declared with the next send().
     StringId string(const std::string& text);
@@ -32,7 +31,15 @@ struct SampleRank {
     /// Hands everything to the writer as chunks.
     Result<void> send(storage::RecordingWriter& writer);
 
+    /// Events so far, sent or not.
+    [[nodiscard]] std::uint64_t emitted() const { return m_sent + unsent(); }
+
 private:
+    [[nodiscard]] std::size_t unsent() const {
+        return spans.size() + collectives.size() + memory.size() + counters.size();
+    }
+
+    std::uint64_t m_sent = 0;
     std::unordered_map<std::string, std::uint32_t> m_strings;
     std::vector<std::string> m_newStrings;
     std::map<std::string, MemoryEvent> m_blocks;

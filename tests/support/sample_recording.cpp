@@ -172,7 +172,7 @@ Result<void> putRank(RecordingWriter& writer, const SampleOptions& options,
         }
         if (auto put = writer.putDevice(device); !put) return put;
     }
-    facts.emitted = rank.emitted + options.dropped;
+    facts.emitted = rank.emitted() + options.dropped;
     facts.dropped = options.dropped;
     if (options.finalise) facts.exitCode = 0;
     return writer.putRank(facts);
@@ -196,17 +196,31 @@ Result<void> addMetrics(RecordingWriter& writer, const SampleRun& run, std::int3
     return writer.addMetric({"validation_loss", facts.step, facts.end, loss + 0.08});
 }
 
-Result<void> addStep(RecordingWriter& writer, const SampleOptions& options, SampleRun& run,
-                     std::int32_t step) {
-    run.step(step);
+Result<void> sendAll(RecordingWriter& writer, const SampleOptions& options, SampleRun& run) {
     for (SampleRank& rank : run.ranks()) {
         if (auto sent = rank.send(writer); !sent) return sent;
         if (auto put = putRank(writer, options, rank); !put) return put;
     }
-    for (const StepFacts& facts : run.steps())
-        if (auto added = writer.addStep(facts); !added) return added;
-    if (auto added = addMetrics(writer, run, step); !added) return added;
-    return writer.flush();
+    return {};
+}
+
+Result<void> addSteps(RecordingWriter& writer, const SampleOptions& options, SampleRun& run) {
+    Timestamp sent = run.ranks().front().now;
+    for (std::int32_t step = 0; step < options.steps; ++step) {
+        run.step(step);
+        const Timestamp now = run.ranks().front().now;
+        const bool due = step + 1 == options.steps || now - sent >= options.sentEvery;
+        if (due) {
+            if (auto done = sendAll(writer, options, run); !done) return done;
+            sent = now;
+        }
+        for (const StepFacts& facts : run.steps())
+            if (auto added = writer.addStep(facts); !added) return added;
+        if (auto added = addMetrics(writer, run, step); !added) return added;
+        if (!due) continue;
+        if (auto flushed = writer.flush(); !flushed) return flushed;
+    }
+    return {};
 }
 
 /// A script, its ranks, and a helper that was not recorded and outlived it.
@@ -225,8 +239,7 @@ Result<void> addProcesses(RecordingWriter& writer, const SampleOptions& options,
         all.push_back(process);
         return &all.back();
     };
-    ProcessFacts* script =
-        add(ProcessRole::kProgram, 4000, "bash job.sh");
+    ProcessFacts* script = add(ProcessRole::kProgram, 4000, "bash job.sh");
     script->ended = end;
     script->exitCode = 1;
     for (std::int32_t rank = 0; rank < options.ranks; ++rank) {
@@ -255,8 +268,7 @@ Result<void> writeSampleRecording(const std::string& path, const SampleOptions& 
     if (options.gpu)
         if (auto noted = noteDevices(*writer, options); !noted) return noted;
     run.prepare();
-    for (std::int32_t step = 0; step < options.steps; ++step)
-        if (auto added = addStep(*writer, options, run, step); !added) return added;
+    if (auto added = addSteps(*writer, options, run); !added) return added;
     const Timestamp end = run.ranks().front().now;
     if (options.program)
         if (auto added = addProcesses(*writer, options, end); !added) return added;

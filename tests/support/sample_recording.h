@@ -31,6 +31,7 @@ struct SampleOptions {
     bool gpuShared = false;               ///< all ranks on one device
     std::string gpuName = "NVIDIA H100 80GB HBM3";
     bool program = false;  ///< ranks are processes of a script
+    Duration sentEvery{};  ///< ranks send that often, or each step where that takes longer
     bool finalise = true;
     bool pyramids = false;  ///< kept although the recording is small
     RunStatus status = RunStatus::kFinished;

@@ -147,7 +147,8 @@ void SampleRun::issue(const std::string& key, const Collective& collective) {
     ends.clear();
     for (std::size_t r = 0; r < m_ranks.size(); ++r) {
         SampleRank& rank = m_ranks[r];
-        const Timestamp end = arrivals.last() + microseconds(collectiveMicroseconds(collective.size));
+        const Timestamp end =
+            arrivals.last() + microseconds(collectiveMicroseconds(collective.size));
         rank.communicationFree = end;
         ends.push_back(end);
         const bool nccl = m_options.gpu, seesPeers = !nccl && m_options.ranksPerHost == 0;
@@ -318,10 +319,8 @@ void SampleRun::step(std::int32_t step) {
             rank.collectives.erase(std::next(last).base());
         }
         if (!m_options.memory) rank.memory.clear();
-        rank.emitted +=
-            rank.spans.size() + rank.collectives.size() + rank.memory.size() + rank.counters.size();
         m_steps.push_back({rank.id, m_step, marks[0][r], rank.now, tokens, contents.gathers,
-                           contents.reductions, contents.phases, rank.emitted, m_options.dropped,
+                           contents.reductions, contents.phases, rank.emitted(), m_options.dropped,
                            (rank.now - marks[0][r]).ns, Bytes{540'000'000}, 7'000, 10'000'000});
     }
 }
