@@ -21,8 +21,8 @@ namespace {
 constexpr auto kMergeUpTo = static_cast<std::int64_t>(columns::kStoredChunkEvents);
 /// A chunk at least this full stays as it is.
 constexpr std::int64_t kFullEnough = kMergeUpTo / 2;
-/// Some seconds of work, whatever the length of the recording.
-constexpr std::int64_t kMaxEvents = 40'000'000;
+/// What taking a chunk away costs, in events that are merged.
+constexpr std::int64_t kChunkEffort = 200;
 constexpr std::int64_t kSettleUpTo = std::int64_t{512} << 20;
 /// Up to here decoding all there is takes some milliseconds, and compressing it harder a fraction
 /// of a second.
@@ -41,7 +41,21 @@ struct Group {
     RankId rank;
     std::vector<Part> parts;
     std::int64_t count = 0;
+
+    [[nodiscard]] std::int64_t chunks() const { return static_cast<std::int64_t>(parts.size()); }
+    [[nodiscard]] std::int64_t effort() const { return count + kChunkEffort * chunks(); }
 };
+
+/// Those that save the most chunks for the least effort, until it is used up.
+void keepSmallest(std::vector<Group>& groups, std::int64_t effort) {
+    std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+        return a.count * b.chunks() < b.count * a.chunks();
+    });
+    std::size_t kept = 0;
+    for (std::int64_t used = 0; kept < groups.size() && used < effort; ++kept)
+        used += groups[kept].effort();
+    groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(kept), groups.end());
+}
 
 /// Runs of neighbours that fit into one chunk together.
 Result<std::vector<Group>> findGroups(Connection& connection) {
@@ -52,8 +66,7 @@ Result<std::vector<Group>> findGroups(Connection& connection) {
     if (!select) return failure(select);
     std::vector<Group> groups;
     std::tuple<std::int64_t, std::int64_t, std::int64_t> lane{-1, -1, -1};
-    std::int64_t total = 0;
-    while (total < kMaxEvents) {
+    while (true) {
         auto row = select->step();
         if (!row) return failure(row);
         if (!*row) break;
@@ -69,7 +82,6 @@ Result<std::vector<Group>> findGroups(Connection& connection) {
                               0});
         groups.back().parts.push_back(part);
         groups.back().count += part.count;
-        total += part.count;
     }
     std::erase_if(groups, [](const Group& group) { return group.parts.size() < 2; });
     return groups;
@@ -210,9 +222,10 @@ Result<std::vector<Thinned>> findThin(Connection& connection, std::int64_t event
 
 }  // namespace
 
-Result<void> mergeSmallChunks(Connection& connection) {
+Result<void> mergeSmallChunks(Connection& connection, std::int64_t effort) {
     auto groups = findGroups(connection);
     if (!groups) return failure(groups);
+    keepSmallest(*groups, effort);
     auto merger = Merger::create(connection);
     if (!merger) return failure(merger);
     for (const Group& group : *groups)

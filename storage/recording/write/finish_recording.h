@@ -8,8 +8,9 @@ namespace shardscope::storage {
 /// Rewrites neighbouring small chunks of one kind, rank and lane into chunks of up to 65,536
 /// events, within the open transaction. A merged chunk has the id of its first part: what pyramid
 /// segments sum up stays true, as each reaches at least through every chunk it has events of.
-/// Pyramids must have been written. Stops after some tens of millions of events.
-Result<void> mergeSmallChunks(Connection& connection);
+/// Pyramids must have been written. The smallest chunks go first; `effort` bounds the work, in
+/// events: by default some seconds, whatever the length of the recording.
+Result<void> mergeSmallChunks(Connection& connection, std::int64_t effort = 40'000'000);
 
 /// Removes pyramids of a small recording, and empties fine segments that are hardly smaller than
 /// the events they sum up: readers then take the chunks. Within the open transaction.

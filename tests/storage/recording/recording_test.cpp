@@ -3,6 +3,7 @@
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
+#include "storage/recording/write/finish_recording.h"
 #include "storage/recording/write/recording_writer.h"
 #include "tests/support/random_events.h"
 #include "tests/support/result_matchers.h"
@@ -184,6 +185,40 @@ TEST(Recording, MergesSmallChunksWhenFinalised) {
     EXPECT_EQ((*reader)->query("SELECT count(*) FROM events")->rows[0][0], "150000");
     EXPECT_LT((*reader)->summary()->fileSize, before);
     EXPECT_EQ((*reader)->summary()->events.spans, events.size());
+}
+
+TEST(Recording, MergesTheSmallestChunksFirst) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    constexpr LaneId kSamples{5};
+    auto writer = someWriter(path);
+    ASSERT_THAT(writer, IsOk());
+    ASSERT_THAT(writer->addLane({kRank, kSamples, LaneRole::kCounter, "CPU time", "ns", 1}),
+                IsOk());
+    const auto events = operators(2'000);
+    for (std::size_t i = 0; i < 10; ++i) {
+        const CounterEvent sample{{static_cast<std::int64_t>(i)}, kSamples, 1.0};
+        ASSERT_THAT(
+            writer->addChunk(columns::encodeSpans(kRank, std::span(events).subspan(i * 200, 200))),
+            IsOk());
+        ASSERT_THAT(writer->addChunk(columns::encodeCounters(kRank, std::span(&sample, 1))),
+                    IsOk());
+    }
+    ASSERT_THAT(writer->flush(), IsOk());
+    auto file = Connection::open(path, Connection::Mode::kCreate);
+    ASSERT_THAT(file, IsOk());
+    const auto chunksOf = [&](LaneId lane) {
+        return *file->integer("SELECT count(*) FROM chunks WHERE lane=" +
+                              std::to_string(lane.value));
+    };
+    ASSERT_THAT(mergeSmallChunks(*file, 1), IsOk());
+    EXPECT_EQ(chunksOf(kSamples), 1);
+    EXPECT_EQ(chunksOf(kLane), 10);
+    ASSERT_THAT(mergeSmallChunks(*file), IsOk());
+    EXPECT_EQ(chunksOf(kLane), 1);
+    auto reader = openRecording(path);
+    ASSERT_THAT(reader, IsOk());
+    EXPECT_EQ(*(*reader)->spans(kRank, kLane, kEverything), events);
 }
 
 TEST(Recording, SplitsLargeChunksForViews) {
