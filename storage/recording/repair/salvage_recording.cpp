@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -226,7 +227,7 @@ Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path,
     if (done) done = mendRows(context);
     if (done) done = mendArguments(context, *rows);
     if (done) done = commit();
-    if (done) done = mergeSmallChunks(*output);
+    if (done) done = mergeSmallChunks(*output, std::numeric_limits<std::int64_t>::max());
     if (done) done = thinPyramids(*output);
     if (done) done = finish(context, *rows);
     if (done) done = output->execute("COMMIT");

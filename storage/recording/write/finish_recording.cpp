@@ -23,6 +23,9 @@ constexpr auto kMergeUpTo = static_cast<std::int64_t>(columns::kStoredChunkEvent
 constexpr std::int64_t kFullEnough = kMergeUpTo / 2;
 /// What taking a chunk away costs, in events that are merged.
 constexpr std::int64_t kChunkEffort = 200;
+constexpr std::int64_t kEffortASecond = 18'000'000;
+/// Chunks that are merged lie among others: of each page one part is rewritten after the other.
+constexpr const char* kMergeCache = "PRAGMA cache_size=-65536";
 constexpr std::int64_t kSettleUpTo = std::int64_t{512} << 20;
 /// Up to here decoding all there is takes some milliseconds, and compressing it harder a fraction
 /// of a second.
@@ -55,6 +58,10 @@ void keepSmallest(std::vector<Group>& groups, std::int64_t effort) {
     for (std::int64_t used = 0; kept < groups.size() && used < effort; ++kept)
         used += groups[kept].effort();
     groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(kept), groups.end());
+    // As they lie in the file.
+    std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+        return a.parts.front().id < b.parts.front().id;
+    });
 }
 
 /// Runs of neighbours that fit into one chunk together.
@@ -222,7 +229,14 @@ Result<std::vector<Thinned>> findThin(Connection& connection, std::int64_t event
 
 }  // namespace
 
+std::int64_t mergeEffort(RunStatus status, Timestamp ended) {
+    constexpr std::int64_t kAtLeast = 2 * kEffortASecond;
+    if (status != RunStatus::kFinished) return kAtLeast;
+    return std::max(kAtLeast, ended.ns / 1'000'000'000 * (kEffortASecond / 1000));
+}
+
 Result<void> mergeSmallChunks(Connection& connection, std::int64_t effort) {
+    if (auto set = connection.execute(kMergeCache); !set) return set;
     auto groups = findGroups(connection);
     if (!groups) return failure(groups);
     keepSmallest(*groups, effort);

@@ -1,16 +1,23 @@
 // What makes a recording small and one file when its writer is done. Part of the writer.
 #pragma once
 
+#include "storage/model/recording.h"
 #include "storage/sqlite/connection.h"
+
+#include <cstdint>
 
 namespace shardscope::storage {
 
 /// Rewrites neighbouring small chunks of one kind, rank and lane into chunks of up to 65,536
 /// events, within the open transaction. A merged chunk has the id of its first part: what pyramid
 /// segments sum up stays true, as each reaches at least through every chunk it has events of.
-/// Pyramids must have been written. The smallest chunks go first; `effort` bounds the work, in
-/// events: by default some seconds, whatever the length of the recording.
-Result<void> mergeSmallChunks(Connection& connection, std::int64_t effort = 40'000'000);
+/// Pyramids must have been written. Where `effort`, in events, does not suffice, the smallest
+/// chunks are merged.
+Result<void> mergeSmallChunks(Connection& connection, std::int64_t effort);
+
+/// What may be spent on a run that ends: two seconds; a thousandth of its duration where that is
+/// more and it ended by itself. Who stops a run may kill it soon.
+[[nodiscard]] std::int64_t mergeEffort(RunStatus status, Timestamp ended);
 
 /// Removes pyramids of a small recording, and empties fine segments that are hardly smaller than
 /// the events they sum up: readers then take the chunks. Within the open transaction.

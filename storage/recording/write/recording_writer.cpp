@@ -286,7 +286,9 @@ Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended, Pyrami
     const bool merged = whole && m_state->inTransaction([&]() -> Result<void> {
         // Both make the file smaller, but the log large before.
         if (room) {
-            if (auto step = mergeSmallChunks(*m_state->connection); !step) return step;
+            if (auto step = mergeSmallChunks(*m_state->connection, mergeEffort(status, ended));
+                !step)
+                return step;
             if (pyramids == Pyramids::kWhereTheyHelp)
                 if (auto step = thinPyramids(*m_state->connection); !step) return step;
             if (auto step = packSmall(*m_state->connection); !step) return step;

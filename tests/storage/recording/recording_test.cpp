@@ -214,11 +214,18 @@ TEST(Recording, MergesTheSmallestChunksFirst) {
     ASSERT_THAT(mergeSmallChunks(*file, 1), IsOk());
     EXPECT_EQ(chunksOf(kSamples), 1);
     EXPECT_EQ(chunksOf(kLane), 10);
-    ASSERT_THAT(mergeSmallChunks(*file), IsOk());
+    ASSERT_THAT(mergeSmallChunks(*file, 100'000), IsOk());
     EXPECT_EQ(chunksOf(kLane), 1);
     auto reader = openRecording(path);
     ASSERT_THAT(reader, IsOk());
     EXPECT_EQ(*(*reader)->spans(kRank, kLane, kEverything), events);
+}
+
+TEST(Recording, MergesForLongerWhereALongRunEndedByItself) {
+    const Timestamp day{std::int64_t{86'400} * 1'000'000'000};
+    EXPECT_EQ(mergeEffort(RunStatus::kFinished, {1}), mergeEffort(RunStatus::kStopped, day));
+    EXPECT_EQ(mergeEffort(RunStatus::kFailed, day), mergeEffort(RunStatus::kKilled, day));
+    EXPECT_GT(mergeEffort(RunStatus::kFinished, day), 20 * mergeEffort(RunStatus::kStopped, day));
 }
 
 TEST(Recording, SplitsLargeChunksForViews) {
