@@ -9,6 +9,8 @@ using columns::CounterSummary;
 using columns::SpanSummary;
 
 constexpr std::chrono::seconds kWriteEvery{10};
+/// What an import adds in that time would take a gigabyte: up to 100 bytes an event.
+constexpr std::size_t kMostAdded = 500'000;
 /// About 25 MB over all lanes.
 constexpr std::size_t kMaxSummaries = 300'000;
 /// As segments are stored: noisy ones take so much.
@@ -44,6 +46,7 @@ Result<void> PyramidStore::addSpans(RankId rank, LaneId lane,
     std::vector<SpanSummary> items;
     items.reserve(events.size());
     for (const SpanEvent& event : events) items.push_back(SpanSummary::of(event));
+    m_added += items.size();
     return pyramidOf(m_spans, rank, lane).add(items);
 }
 
@@ -52,6 +55,7 @@ Result<void> PyramidStore::addSamples(RankId rank, LaneId lane,
     std::vector<CounterSummary> items;
     items.reserve(samples.size());
     for (const CounterEvent& sample : samples) items.push_back(CounterSummary::of(sample));
+    m_added += items.size();
     return pyramidOf(m_counters, rank, lane).add(items);
 }
 
@@ -117,8 +121,9 @@ Result<void> PyramidStore::trim(RankId rank, LaneId lane, Timestamp time,
 
 Result<void> PyramidStore::write(Which which, std::int64_t throughChunk) {
     const auto now = std::chrono::steady_clock::now();
-    if (which == Which::kDue && now - m_written < kWriteEvery) return {};
+    if (which == Which::kDue && now - m_written < kWriteEvery && m_added < kMostAdded) return {};
     m_written = now;
+    m_added = 0;
     if (auto done = writeLanes(m_spans, throughChunk); !done) return done;
     if (auto done = writeLanes(m_counters, throughChunk); !done) return done;
     bound();

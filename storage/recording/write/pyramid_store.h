@@ -23,8 +23,8 @@ public:
     Result<void> addSpans(RankId rank, LaneId lane, const std::vector<SpanEvent>& events);
     Result<void> addSamples(RankId rank, LaneId lane, const std::vector<CounterEvent>& samples);
 
-    /// kDue: every few seconds, what changed. A stored segment says up to which chunk it reaches,
-    /// so that readers add what came after.
+    /// kDue: every few seconds or half a million events, what changed. A stored segment says up to
+    /// which chunk it reaches, so that readers add what came after.
     Result<void> write(Which which, std::int64_t throughChunk);
 
     /// Of segments that were not stored since they changed, at most.
@@ -57,6 +57,7 @@ private:
     Statement m_remove;
     Lanes<columns::SpanSummary> m_spans;
     Lanes<columns::CounterSummary> m_counters;
+    std::size_t m_added = 0;  ///< events since they were last written
     std::chrono::steady_clock::time_point m_written = std::chrono::steady_clock::now();
 };
 

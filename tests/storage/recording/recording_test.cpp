@@ -187,6 +187,21 @@ TEST(Recording, MergesSmallChunksWhenFinalised) {
     EXPECT_EQ((*reader)->summary()->events.spans, events.size());
 }
 
+TEST(Recording, WritesPyramidsOfManyEventsAtOnce) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("run.sscope");
+    auto writer = someWriter(path);
+    ASSERT_THAT(writer, IsOk());
+    const auto events = operators(columns::kStoredChunkEvents);
+    const auto chunk = columns::encodeSpans(kRank, events);
+    for (std::size_t added = 0; added < 500'000; added += events.size())
+        ASSERT_THAT(writer->addChunk(chunk), IsOk());
+    ASSERT_THAT(writer->flush(), IsOk());
+    auto reader = openRecording(path);
+    ASSERT_THAT(reader, IsOk());
+    EXPECT_NE((*reader)->query("SELECT count(*) FROM pyramid")->rows[0][0], "0");
+}
+
 TEST(Recording, MergesTheSmallestChunksFirst) {
     const test::TemporaryFolder folder;
     const std::string path = folder.file("run.sscope");
