@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -227,7 +226,7 @@ Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path,
     if (done) done = mendRows(context);
     if (done) done = mendArguments(context, *rows);
     if (done) done = commit();
-    if (done) done = mergeSmallChunks(*output, std::numeric_limits<std::int64_t>::max());
+    if (done) done = mergeSmallChunks(*output, kWithoutHaste);
     if (done) done = thinPyramids(*output);
     if (done) done = finish(context, *rows);
     if (done) done = output->execute("COMMIT");
@@ -236,7 +235,7 @@ Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path,
     account.events.collectives = 0;
     for (const SalvagedTable& table : account.tables)
         if (table.name == "collectives") account.events.collectives = table.copied;
-    if (done = settleIntoOneFile(*output); !done) return failure(done);
+    if (done = settleIntoOneFile(*output, kWithoutHaste); !done) return failure(done);
     return account;
 }
 

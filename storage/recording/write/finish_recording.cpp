@@ -10,8 +10,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <span>
+#include <system_error>
 #include <tuple>
 #include <vector>
 
@@ -23,10 +25,13 @@ constexpr auto kMergeUpTo = static_cast<std::int64_t>(columns::kStoredChunkEvent
 constexpr std::int64_t kFullEnough = kMergeUpTo / 2;
 /// What taking a chunk away costs, in events that are merged.
 constexpr std::int64_t kChunkEffort = 200;
-constexpr std::int64_t kEffortASecond = 18'000'000;
+constexpr double kEffortASecond = 18e6;
 /// Chunks that are merged lie among others: of each page one part is rewritten after the other.
 constexpr const char* kMergeCache = "PRAGMA cache_size=-65536";
-constexpr std::int64_t kSettleUpTo = std::int64_t{512} << 20;
+/// What a vacuum always may write, and what it writes a second.
+constexpr double kSettleUpTo = 512e6, kSettledASecond = 60e6;
+/// It does so twice, first into a file of its own, and others need the disk too.
+constexpr double kFreeForVacuum = 4;
 /// Up to here decoding all there is takes some milliseconds, and compressing it harder a fraction
 /// of a second.
 constexpr std::int64_t kSmallRecording = 500'000;
@@ -229,17 +234,17 @@ Result<std::vector<Thinned>> findThin(Connection& connection, std::int64_t event
 
 }  // namespace
 
-std::int64_t mergeEffort(RunStatus status, Timestamp ended) {
-    constexpr std::int64_t kAtLeast = 2 * kEffortASecond;
+double finishSeconds(RunStatus status, Timestamp ended) {
+    constexpr double kAtLeast = 2;
     if (status != RunStatus::kFinished) return kAtLeast;
-    return std::max(kAtLeast, ended.ns / 1'000'000'000 * (kEffortASecond / 1000));
+    return std::max(kAtLeast, static_cast<double>(ended.ns) * 1e-12);
 }
 
-Result<void> mergeSmallChunks(Connection& connection, std::int64_t effort) {
+Result<void> mergeSmallChunks(Connection& connection, double seconds) {
     if (auto set = connection.execute(kMergeCache); !set) return set;
     auto groups = findGroups(connection);
     if (!groups) return failure(groups);
-    keepSmallest(*groups, effort);
+    keepSmallest(*groups, static_cast<std::int64_t>(seconds * kEffortASecond));
     auto merger = Merger::create(connection);
     if (!merger) return failure(merger);
     for (const Group& group : *groups)
@@ -326,17 +331,29 @@ Result<void> emptyLog(Connection& connection) {
     return failure(ErrorCode::kFailure, "another program reads on in it");
 }
 
+/// Whether a tenth of the file is free pages, and there is place and time to give them back.
+bool isWorthVacuum(Connection& connection, double seconds) {
+    const auto free = connection.integer("SELECT freelist_count FROM pragma_freelist_count");
+    const auto pages = connection.integer("SELECT page_count FROM pragma_page_count");
+    const auto size = connection.integer("SELECT page_size FROM pragma_page_size");
+    if (!free || !pages || !size || *free * 10 <= *pages) return false;
+    const auto bytes = static_cast<double>((*pages - *free) * *size);
+    if (bytes <= kSettleUpTo) return true;
+    std::error_code error;
+    const auto disk = std::filesystem::space(connection.path(), error);
+    return !error && bytes <= seconds * kSettledASecond &&
+           bytes * kFreeForVacuum <= static_cast<double>(disk.available);
+}
+
 }  // namespace
 
-Result<void> settleIntoOneFile(Connection& connection, bool room) {
+Result<void> settleIntoOneFile(Connection& connection, double seconds, bool room) {
     // Merging leaves free pages. A vacuum is atomic by itself: before, during and after it the file
     // is complete.
-    const auto free = connection.integer("SELECT freelist_count FROM pragma_freelist_count");
     const auto bytes = connection.integer(
         "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
-    const auto pages = connection.integer("SELECT page_count FROM pragma_page_count");
     const bool small = bytes && *bytes < kSmallFile;
-    if (room && !small && free && bytes && pages && *free * 10 > *pages && *bytes < kSettleUpTo)
+    if (room && !small && isWorthVacuum(connection, seconds))
         static_cast<void>(connection.execute("VACUUM"));
     auto whole = emptyLog(connection);
     // Fails while a reader has the file open. Nothing is lost then: the file is complete and only

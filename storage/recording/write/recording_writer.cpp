@@ -280,15 +280,14 @@ Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended, Pyrami
     // the place that the file needs.
     const bool room =
         m_state->hasRoomToMerge() && m_state->connection->execute("PRAGMA wal_checkpoint(PASSIVE)");
+    const double seconds = finishSeconds(status, ended);
     const auto finish = [&] { return m_state->rows.finishRun(status, ended, false); };
     // Readers look at the chunks anew once the status is no longer that of a run that goes on.
     // Where the disk is too full for making the recording smaller it stays as it is.
     const bool merged = whole && m_state->inTransaction([&]() -> Result<void> {
         // Both make the file smaller, but the log large before.
         if (room) {
-            if (auto step = mergeSmallChunks(*m_state->connection, mergeEffort(status, ended));
-                !step)
-                return step;
+            if (auto step = mergeSmallChunks(*m_state->connection, seconds); !step) return step;
             if (pyramids == Pyramids::kWhereTheyHelp)
                 if (auto step = thinPyramids(*m_state->connection); !step) return step;
             if (auto step = packSmall(*m_state->connection); !step) return step;
@@ -297,7 +296,8 @@ Result<void> RecordingWriter::finalise(RunStatus status, Timestamp ended, Pyrami
     });
     if (!merged)
         if (done = m_state->inTransaction(finish); !done) return done;
-    const auto settled = settleIntoOneFile(*m_state->connection, room && m_state->hasRoomToMerge());
+    const auto settled =
+        settleIntoOneFile(*m_state->connection, seconds, room && m_state->hasRoomToMerge());
     // Only a whole recording becomes a finalised one, and last: with the mark in a log beside a
     // file that lacks most of what the mark vouches for, a copy without the log would be trusted.
     if (!whole) return {};
