@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -97,6 +98,8 @@ struct StepReport {
     bool skipped = false;     ///< without an update and its collectives
 };
 
+class PhaseScope;
+
 class Observer {
 public:
     virtual ~Observer() = default;
@@ -114,6 +117,11 @@ public:
     virtual void metric(Metric metric, std::int32_t step, double value) = 0;
     /// Reports phases inside device graphs; null: they are not reported. Belongs to the observer.
     [[nodiscard]] virtual GraphRecorder* graphs() { return nullptr; }
+
+private:
+    friend class PhaseScope;
+    friend class PhaseBreak;
+    PhaseScope* m_open = nullptr;  ///< the innermost phase of the step thread
 };
 
 /// What allocations of this thread are booked under; read by the allocator wrapper.
@@ -144,8 +152,27 @@ public:
     PhaseScope& operator=(const PhaseScope&) = delete;
 
 private:
+    friend class PhaseBreak;
+    void begin();
+    void end();
+
     Observer* m_observer;
+    PhaseScope* m_outer = nullptr;
     PhaseReport m_report;
+};
+
+/// What happens meanwhile is a phase of its own: the one that is open ends before it and goes on
+/// behind it.
+class PhaseBreak {
+public:
+    PhaseBreak(Observer* observer, Phase phase, LayerIndex layer);
+    ~PhaseBreak();
+    PhaseBreak(const PhaseBreak&) = delete;
+    PhaseBreak& operator=(const PhaseBreak&) = delete;
+
+private:
+    PhaseScope* m_around = nullptr;
+    std::optional<PhaseScope> m_meanwhile;
 };
 
 }  // namespace shardscope::control
