@@ -1,5 +1,7 @@
 #include "engine/data/reference.h"
 
+#include "engine/run/config/rank_layout.h"
+
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -101,6 +103,8 @@ Result<Reference> Reference::load(const std::string& folder) {
 run::RunConfig Reference::apply(run::RunConfig config) const {
     config.model = m_model;
     config.steps = static_cast<std::int32_t>(m_steps.size());
+    const std::int64_t parts = std::int64_t{config.accumulate} * run::replicasOf(config);
+    config.batch = static_cast<std::int32_t>((m_accumulate * m_globalBatch + parts - 1) / parts);
     config.learningRate = m_hyper.learningRate;
     config.minimumLearningRate = m_hyper.learningRate;  // the reference's rate is constant
     config.warmupSteps = 0;

@@ -24,7 +24,7 @@ public:
     static Result<Reference> load(const std::string& folder);
 
     /// `config` with the reference's model, hyper-parameters and number of steps; its micro-steps
-    /// split the same rows whatever their number.
+    /// split the same rows whatever their number, and `batch` is the most that one takes.
     [[nodiscard]] run::RunConfig apply(run::RunConfig config) const;
     [[nodiscard]] const std::vector<ReferenceStep>& steps() const { return m_steps; }
     [[nodiscard]] const at::Tensor& initial(const std::string& tensor) const;

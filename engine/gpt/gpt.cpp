@@ -31,6 +31,10 @@ Unit unitOf(const run::ModelUnit& from) {
         parameter.group = tensor.group;
         parameter.firstRow = tensor.firstRow;
         parameter.wholeRows = tensor.wholeRows;
+        parameter.rowGroups = tensor.rowGroups;
+        parameter.firstColumn = tensor.firstColumn;
+        parameter.wholeColumns = tensor.wholeColumns;
+        parameter.divided = tensor.division != run::Division::kNone;
         unit.parameters.push_back(std::move(parameter));
     }
     return unit;
@@ -57,8 +61,12 @@ std::uint64_t hash(std::string_view text) {
 
 }  // namespace
 
-Gpt::Gpt(const run::RunConfig& config) : m_config(config.model) {
-    for (const run::ModelUnit& unit : run::modelUnits(config)) m_units.push_back(unitOf(unit));
+Gpt::Gpt(const run::RunConfig& config, kernels::TensorGroup* group)
+    : m_config(config.model), m_group(group) {
+    const run::TensorPart part =
+        group == nullptr ? run::TensorPart{} : run::TensorPart{group->rank(), group->size()};
+    for (const run::ModelUnit& unit : run::modelUnits(config, part))
+        m_units.push_back(unitOf(unit));
     const auto isBlock = [](const Unit& unit) { return unit.layer != kRootLayer; };
     m_firstBlock = static_cast<std::size_t>(std::find_if(m_units.begin(), m_units.end(), isBlock) -
                                             m_units.begin());
@@ -95,14 +103,16 @@ at::Tensor Gpt::embed(const at::Tensor& tokens) const {
     const kernels::OperatorScope scope("embedding");
     const at::Tensor& table = m_root.tokens[0]->value;
     kernels::note(control::TensorRole::kParameter, table, "embedding");
+    // Of a group's partial sums one has the positions.
+    const bool first = m_group == nullptr || m_group->rank() == 0;
     const at::Tensor positions =
-        m_root.positions == nullptr ? at::Tensor() : m_root.positions->value;
+        m_root.positions == nullptr || !first ? at::Tensor() : m_root.positions->value;
     at::Tensor x;
-    if (m_root.tokens.size() == 1) {
+    if (m_group == nullptr && m_root.tokens.size() == 1) {
         x = kernels::embed(table, positions, tokens);
     } else {
         x = kernels::positionsOf(positions, tokens, m_config.hidden, table.options());
-        kernels::addRows(table, 0, tokens, x);
+        kernels::addRows(table, m_root.tokens[0]->firstRow, tokens, x);
     }
     kernels::note(control::TensorRole::kActivation, x, "embedding");
     return x;
@@ -114,6 +124,18 @@ void Gpt::embed(const at::Tensor& tokens, std::size_t piece, const at::Tensor& x
     kernels::addRows(table.value, table.firstRow, tokens, x);
 }
 
+at::Tensor Gpt::joined(const at::Tensor& x) const {
+    if (m_group == nullptr) return x;
+    const at::Tensor partial = m_group->partial(x.size(0), x.size(1), x.options());
+    partial.copy_(x);
+    const at::Tensor sum = m_group->sum(partial);
+    return m_group->sequence() ? sum : sum.clone();  // it is kept for backward
+}
+
+at::Tensor Gpt::gathered(const at::Tensor& x) const {
+    return m_group == nullptr ? x : m_group->gather(x.contiguous());
+}
+
 void Gpt::embedBackward(const at::Tensor& tokens, const at::Tensor& dx, std::size_t piece) {
     const kernels::OperatorScope scope("embedding_backward");
     at::Tensor positions;
@@ -123,22 +145,32 @@ void Gpt::embedBackward(const at::Tensor& tokens, const at::Tensor& dx, std::siz
     }
     const kernels::Parameter& table = *m_root.tokens[piece];
     // In the root a tied table's gradient is there already: the head's.
-    const bool begun = m_config.tieHead && table.wholeRows == 0;
+    const bool begun = m_config.tieHead && m_tokenUnits.front() == 0;
     if (!begun && !table.accumulate) table.gradient.zero_();
     kernels::addGradients(tokens, table.firstRow, dx, table.gradient, positions);
     kernels::note(control::TensorRole::kGradient, table.gradient, "embedding");
+}
+
+void Gpt::joinGradients(std::size_t unit) {
+    if (m_group == nullptr || !m_group->sequence() || !m_joins) return;
+    std::vector<at::Tensor> gradients;
+    for (const kernels::Parameter& parameter : m_units[unit].parameters)
+        if (parameter.group == run::ParameterGroup::kVector)
+            gradients.push_back(parameter.gradient);
+    if (!gradients.empty()) m_group->sumInPlace(gradients);
 }
 
 at::Tensor Gpt::block(std::int64_t index, const at::Tensor& x, std::int64_t rows) {
     const Block& block = m_blocks[static_cast<std::size_t>(index)];
     if (m_rotary.defined() && m_rotary.device() != x.device()) m_rotary = m_rotary.to(x.device());
     const kernels::Normed first = kernels::normalise(x, block.norm1);
-    const at::Tensor mixed = kernels::causalAttention(kernels::linear(first.value, *block.qkv),
-                                                      rows, m_config.heads, m_rotary);
+    const std::int64_t heads = m_config.heads / (m_group == nullptr ? 1 : m_group->size());
+    const at::Tensor mixed = kernels::causalAttention(
+        kernels::linearByOutputs(first.value, *block.qkv, m_group), rows, heads, m_rotary);
     const kernels::Normed second = kernels::addAndNormalise(
-        first.stream, kernels::linear(mixed, *block.projection), block.norm2);
+        first.stream, kernels::linearByInputs(mixed, *block.projection, m_group), block.norm2);
     const at::Tensor y =
-        kernels::feedForward(second.stream, second.value, block.feedForward, second.copy);
+        kernels::feedForward(second.stream, second.value, block.feedForward, second.copy, m_group);
     kernels::note(control::TensorRole::kActivation, y, "block output");
     return y;
 }
@@ -147,8 +179,16 @@ at::Tensor Gpt::head(const at::Tensor& x, const at::Tensor& targets, double scal
                      const at::Tensor& loss) {
     const kernels::NormState state = kernels::normForward(x, {}, m_root.norm);
     at::Tensor dNormed;
-    if (gradient) dNormed = at::empty_like(state.value);
-    kernels::linearCrossEntropy(state.value, *m_root.head[0], targets, scale, dNormed, loss);
+    if (m_group == nullptr) {
+        if (gradient) dNormed = at::empty_like(state.value);
+        kernels::linearCrossEntropy(state.value, *m_root.head[0], targets, scale, dNormed, loss);
+    } else {
+        const at::Tensor rows = m_group->gather(state.value);
+        if (gradient) dNormed = m_group->partial(rows.size(0), rows.size(1), rows.options());
+        kernels::dividedCrossEntropy(rows, *m_root.head[0], targets, scale, dNormed, loss,
+                                     *m_group);
+        if (gradient) dNormed = m_group->sum(dNormed);
+    }
     if (!gradient) return {};
     const at::Tensor dx = kernels::normBackward(dNormed, {}, state, m_root.norm);
     kernels::note(control::TensorRole::kActivationGradient, dx, "below the head");
@@ -156,27 +196,35 @@ at::Tensor Gpt::head(const at::Tensor& x, const at::Tensor& targets, double scal
 }
 
 Gpt::HeadPass Gpt::beginHead(const at::Tensor& x, const at::Tensor& targets, double scale) const {
-    return {
-        targets, scale, kernels::normForward(x, {}, m_root.norm), kernels::emptyStatistics(x), {}};
+    HeadPass pass;
+    pass.targets = targets;
+    pass.scale = scale;
+    pass.norm = kernels::normForward(x, {}, m_root.norm);
+    pass.rows = gathered(pass.norm.value);
+    pass.statistics = kernels::emptyStatistics(pass.rows);
+    return pass;
 }
 
 void Gpt::scoreHead(HeadPass& pass, std::size_t piece) const {
-    kernels::addPieceStatistics(pass.norm.value, *m_root.head[piece], pass.targets,
-                                pass.statistics);
+    kernels::addPieceStatistics(pass.rows, *m_root.head[piece], pass.targets, pass.statistics);
 }
 
 void Gpt::addLoss(const HeadPass& pass, const at::Tensor& loss) const {
-    kernels::addLoss(pass.statistics, loss);
+    if (m_group != nullptr) kernels::joinStatistics(pass.statistics, *m_group);
+    if (m_group == nullptr || m_group->rank() == 0) kernels::addLoss(pass.statistics, loss);
 }
 
 void Gpt::headBackward(HeadPass& pass, std::size_t piece) {
     const bool first = !pass.gradient.defined();
-    if (first) pass.gradient = at::empty_like(pass.norm.value);
-    kernels::addPieceGradients(pass.norm.value, *m_root.head[piece], pass.targets, pass.statistics,
+    if (first && m_group == nullptr) pass.gradient = at::empty_like(pass.rows);
+    if (first && m_group != nullptr)
+        pass.gradient = m_group->partial(pass.rows.size(0), pass.rows.size(1), pass.rows.options());
+    kernels::addPieceGradients(pass.rows, *m_root.head[piece], pass.targets, pass.statistics,
                                pass.scale, pass.gradient, first);
 }
 
 at::Tensor Gpt::endHead(HeadPass& pass) {
+    if (m_group != nullptr) pass.gradient = m_group->sum(pass.gradient);
     const at::Tensor dx = kernels::normBackward(pass.gradient, {}, pass.norm, m_root.norm);
     kernels::note(control::TensorRole::kActivationGradient, dx, "below the head");
     pass = {};

@@ -12,6 +12,7 @@
 #include "engine/kernels/feed_forward.h"
 #include "engine/kernels/norm.h"
 #include "engine/kernels/parameter.h"
+#include "engine/kernels/tensor_group.h"
 #include "engine/run/config/model_tensors.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/ids.h"
@@ -32,8 +33,10 @@ struct Unit {
 
 class Gpt {
 public:
-    /// Cut into units as the run says.
-    explicit Gpt(const run::RunConfig& config);
+    /// Cut into units as the run says. Of divided tensors it has this rank's part of `group`, which
+    /// outlives it; null: all. Rows of activations below are then n of the group's N
+    /// (tensor_group.h); tokens and targets are those of all N.
+    explicit Gpt(const run::RunConfig& config, kernels::TensorGroup* group = nullptr);
 
     /// In the order of run::modelUnits(). Addresses are stable.
     [[nodiscard]] std::vector<Unit>& units() { return m_units; }
@@ -49,6 +52,8 @@ public:
     /// to x.
     [[nodiscard]] at::Tensor embed(const at::Tensor& tokens) const;
     void embed(const at::Tensor& tokens, std::size_t piece, const at::Tensor& x) const;
+    /// After the last piece: what the group's ranks have of x together, (n, C).
+    [[nodiscard]] at::Tensor joined(const at::Tensor& x) const;
 
     /// x (N, C) -> (N, C); records an autograd graph when x requires grad. `rows` is B.
     [[nodiscard]] at::Tensor block(std::int64_t index, const at::Tensor& x, std::int64_t rows);
@@ -65,12 +70,14 @@ public:
         at::Tensor targets;
         double scale = 1;
         kernels::NormState norm;
+        at::Tensor rows;        ///< (N, C), what the norm gave
         at::Tensor statistics;  ///< (N, 3), of the softmax
         at::Tensor gradient;    ///< (N, C), above the norm; undefined before backward
     };
     [[nodiscard]] HeadPass beginHead(const at::Tensor& x, const at::Tensor& targets,
                                      double scale) const;
     void scoreHead(HeadPass& pass, std::size_t piece) const;
+    /// After the last piece; joins a group's statistics.
     void addLoss(const HeadPass& pass, const at::Tensor& loss) const;
     void headBackward(HeadPass& pass, std::size_t piece);
     [[nodiscard]] at::Tensor endHead(HeadPass& pass);
@@ -82,6 +89,13 @@ public:
     /// Adds the gradients of a piece of the token table, after all of the head; with the first
     /// piece those of positions. dx (N, C).
     void embedBackward(const at::Tensor& tokens, const at::Tensor& dx, std::size_t piece);
+    /// x (n, C) -> (N, C)
+    [[nodiscard]] at::Tensor gathered(const at::Tensor& x) const;
+
+    /// Sums over a group that divides rows what each rank has of the gradients of the unit's
+    /// vectors; nothing unless joinsGradients(true) was said: they may still be added to.
+    void joinGradients(std::size_t unit);
+    void joinsGradients(bool joins) { m_joins = joins; }
 
     Gpt(const Gpt&) = delete;
     Gpt& operator=(const Gpt&) = delete;
@@ -105,6 +119,8 @@ private:
                     std::vector<std::size_t>& units);
 
     run::ModelConfig m_config;
+    kernels::TensorGroup* const m_group;
+    bool m_joins = true;
     std::vector<Unit> m_units;
     std::size_t m_firstBlock = 1;
     std::vector<std::size_t> m_tokenUnits, m_headUnits;

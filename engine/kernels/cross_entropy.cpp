@@ -7,7 +7,11 @@
 #include "engine/run/config/model_tensors.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/amax.h>
+#include <ATen/ops/clone.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/exp.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/zeros.h>
 
@@ -112,6 +116,33 @@ void toGradients(const LogitRows& rows, double scale) {
     if (!wide.is_same(rows.logits)) rows.logits.copy_(wide);
 }
 
+/// Logits of this rank's columns become their gradients, with what the group's ranks know of
+/// theirs. Their exponentials are taken once.
+void toJoinedGradients(const LogitRows& rows, double scale, bool gradient, TensorGroup& group) {
+    if (rows.logits.is_cuda()) {
+        addRows(rows);
+        joinStatistics(rows.statistics, group);
+        if (gradient) toGradientsOnDevice(rows, scale);
+        return;
+    }
+    const at::Tensor wide = rows.logits.to(at::kFloat);
+    addRows({wide, rows.targets, rows.statistics, rows.firstColumn});
+    const at::Tensor own = rows.statistics.select(1, 0).clone();
+    joinStatistics(rows.statistics, group);
+    if (!gradient) return;
+    note(control::TensorRole::kLogitGradient, wide, "cross entropy, inside");
+    const float* largest = own.const_data_ptr<float>();
+    const auto* first =
+        reinterpret_cast<const RowStatistics*>(rows.statistics.const_data_ptr<float>());
+    forEachRow(
+        rows, wide,
+        [=](float* row, std::int64_t width, std::int64_t target, const RowStatistics& statistics) {
+            softmaxGradientOfExponentials(row, width, target, statistics,
+                                          largest[&statistics - first], static_cast<float>(scale));
+        });
+    if (!wide.is_same(rows.logits)) rows.logits.copy_(wide);
+}
+
 /// Columns that are a product of their own, and those behind: 0 where one product takes all.
 struct HeadColumns {
     std::int64_t aligned = 0, behind = 0;
@@ -150,6 +181,47 @@ void linearCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor
     note(control::TensorRole::kParameter, weight.value, "head");
     note(control::TensorRole::kLoss, loss, "sum of cross entropies");
     if (dx.defined()) note(control::TensorRole::kGradient, weight.gradient, "head");
+}
+
+void joinStatistics(const at::Tensor& statistics, TensorGroup& group) {
+    const at::Tensor all = group.gatherAll(statistics);  // (T, n, 3)
+    const at::Tensor largest = at::amax(all.select(2, 0), {0});
+    const at::Tensor sums = all.select(2, 1) * at::exp(all.select(2, 0) - largest);
+    statistics.select(1, 0).copy_(largest);
+    statistics.select(1, 1).copy_(sums.sum(0));
+    statistics.select(1, 2).copy_(all.select(2, 2).sum(0));
+}
+
+void dividedCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor& targets,
+                         double scale, const at::Tensor& dx, const at::Tensor& loss,
+                         TensorGroup& group) {
+    const OperatorScope scope("divided_cross_entropy");
+    const std::int64_t width = weight.value.size(0);
+    const std::int64_t most = (weight.wholeRows + group.size() - 1) / group.size();
+    const bool sumsApart = logitRows(x, most) < x.size(0) && weight.gradient.defined() &&
+                           weight.gradient.scalar_type() != at::kFloat;
+    at::Tensor sum = weight.gradient;
+    if (sumsApart) sum = at::empty(weight.value.sizes(), x.options().dtype(at::kFloat));
+    const at::Tensor statistics = emptyStatistics(x);
+    forEachLogitChunk(
+        x, width, most, [&](std::int64_t begin, const auto& part, const auto& logits) {
+            const std::int64_t rows = part.size(0);
+            productOfLogits(part, weight.value, logits);
+            note(control::TensorRole::kLogits, logits, "head");
+            toJoinedGradients({logits, targets.narrow(0, begin, rows),
+                               statistics.narrow(0, begin, rows), weight.firstRow},
+                              scale, dx.defined(), group);
+            if (!dx.defined()) return;
+            note(control::TensorRole::kLogitGradient, logits,
+                 "cross entropy, to the head's products");
+            productOfInputs(logits, weight.value, dx.narrow(0, begin, rows), false);
+            productOfWeights(logits, part, sum, begin > 0 || (weight.accumulate && !sumsApart));
+        });
+    if (sumsApart && dx.defined())
+        weight.accumulate ? weight.gradient.add_(sum) : weight.gradient.copy_(sum);
+    note(control::TensorRole::kParameter, weight.value, "head");
+    if (dx.defined()) note(control::TensorRole::kGradient, weight.gradient, "head");
+    if (group.rank() == 0) addLoss(statistics, loss);
 }
 
 at::Tensor emptyStatistics(const at::Tensor& x) {

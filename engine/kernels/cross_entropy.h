@@ -5,6 +5,7 @@
 #include "engine/kernels/device_operands.h"
 #include "engine/kernels/operator_scope.h"
 #include "engine/kernels/parameter.h"
+#include "engine/kernels/tensor_group.h"
 #include "engine/run/theory/working_sizes.h"
 
 #include <ATen/core/Tensor.h>
@@ -23,6 +24,14 @@ namespace shardscope::kernels {
 void linearCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor& targets,
                         double scale, const at::Tensor& dx, const at::Tensor& loss);
 
+/// The same where the vocabulary is divided over a group: weight (V', C) holds the rows from
+/// weight.firstRow on, no rank more than the first. Each rank's softmax is known of its own columns
+/// and summed up chunk by chunk (Shoeybi et al., arXiv 1909.08053). dx is a partial gradient; the
+/// first rank alone adds to `loss`.
+void dividedCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor& targets,
+                         double scale, const at::Tensor& dx, const at::Tensor& loss,
+                         TensorGroup& group);
+
 // The head over pieces of the vocabulary that are not there at the same time: a first pass over the
 // pieces sums up each row's softmax, a second one computes the logits again and turns them into
 // gradients. One product more than linearCrossEntropy(), and never more than a piece of the weight.
@@ -34,6 +43,9 @@ void linearCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tensor
 /// whole vocabulary.
 void addPieceStatistics(const at::Tensor& x, Parameter& weight, const at::Tensor& targets,
                         const at::Tensor& statistics);
+
+/// Statistics of every rank's pieces become those of all of them.
+void joinStatistics(const at::Tensor& statistics, TensorGroup& group);
 
 /// Adds the cross entropies of all rows in nats to `loss`, () float64 on the device.
 void addLoss(const at::Tensor& statistics, const at::Tensor& loss);
@@ -72,15 +84,21 @@ void productOfWeights(const at::Tensor& d, const at::Tensor& x, const at::Tensor
 }
 
 /// Calls visit(begin, rows (n, C) of x from there on, room for their logits (n, width)); on a
-/// device with gaps between the rows.
+/// device with gaps between the rows. Chunks are those of `most` logits a row.
 template <class Visit>
-void forEachLogitChunk(const at::Tensor& x, std::int64_t width, const Visit& visit) {
-    const auto [chunk, stride] = theory::logitBuffer(x.is_cuda(), x.size(0), width);
+void forEachLogitChunk(const at::Tensor& x, std::int64_t width, std::int64_t most,
+                       const Visit& visit) {
+    const auto [chunk, stride] = theory::logitBuffer(x.is_cuda(), x.size(0), most);
     const at::Tensor buffer = at::empty({chunk, stride}, x.options()).narrow(1, 0, width);
     for (std::int64_t begin = 0; begin < x.size(0); begin += chunk) {
         const std::int64_t count = std::min(chunk, x.size(0) - begin);
         visit(begin, x.narrow(0, begin, count), buffer.narrow(0, 0, count));
     }
+}
+
+template <class Visit>
+void forEachLogitChunk(const at::Tensor& x, std::int64_t width, const Visit& visit) {
+    forEachLogitChunk(x, width, width, visit);
 }
 
 /// As a device's kernels take them.

@@ -126,26 +126,39 @@ void productBackward(const at::Tensor& dy, const at::Tensor& x, Parameter& weigh
 
 struct FeedForwardFunction : torch::autograd::Function<FeedForwardFunction> {
     static Variable forward(AutogradContext* context, const Variable& stream, const Variable& x,
-                            Parameter* gateWeight, Parameter* fc, Parameter* out,
-                            const at::Tensor* copy) {
+                            const FeedForward* parameters, const at::Tensor* copy,
+                            TensorGroup* group) {
+        const at::Tensor rows = group == nullptr ? x : group->gather(x);
         at::Tensor gate;
-        if (gateWeight != nullptr) gate = product(x, *gateWeight);
-        const at::Tensor wide = product(x, *fc);
+        if (parameters->gate != nullptr) gate = product(rows, *parameters->gate);
+        const at::Tensor wide = product(rows, *parameters->fc);
         const at::Tensor narrow = activation(gate, wide);
         context->save_for_backward({x, gate, wide});
-        keep(context, "gate", gateWeight);
-        keep(context, "fc", fc);
-        keep(context, "out", out);
-        const OperatorScope scope("linear_add");
+        keep(context, "gate", parameters->gate);
+        keep(context, "fc", parameters->fc);
+        keep(context, "out", parameters->out);
+        keep(context, "group", group);
         at::Tensor y = copy->defined() ? *copy : at::empty_like(stream).copy_(stream);
-        matmul(narrow, out->value.t(), y, true);
+        addOutput(narrow, *parameters->out, group, y);
         return y;
     }
 
+    /// y += narrow Outᵀ
+    static void addOutput(const at::Tensor& narrow, const Parameter& out, TensorGroup* group,
+                          const at::Tensor& y) {
+        const OperatorScope scope("linear_add");
+        if (group == nullptr) return matmul(narrow, out.value.t(), y, true);
+        const at::Tensor partial = group->partial(narrow.size(0), y.size(1), y.options());
+        matmul(narrow, out.value.t(), partial);
+        y.add_(group->sum(partial));
+    }
+
     static variable_list backward(AutogradContext* context, const variable_list& outputs) {
-        const at::Tensor dy = outputs[0].contiguous();
+        const at::Tensor dStream = outputs[0].contiguous();
+        TensorGroup* const group = recall<TensorGroup>(context, "group");
         const auto saved = context->get_saved_variables();
-        const at::Tensor &x = saved[0], &gate = saved[1], &wide = saved[2];
+        const at::Tensor &gate = saved[1], &wide = saved[2];
+        const at::Tensor dy = group == nullptr ? dStream : group->gather(dStream);
         Parameter& out = *recall(context, "out");
         const at::Tensor dNarrow = at::empty_like(wide);
         matmul(dy, out.value, dNarrow);
@@ -155,21 +168,23 @@ struct FeedForwardFunction : torch::autograd::Function<FeedForwardFunction> {
             matmul(dy.t(), d.y, out.gradient, out.accumulate);
         }
         d.y = at::Tensor();
-        at::Tensor dx = at::empty_like(x);
+        const at::Tensor x = group == nullptr ? saved[0] : group->gather(saved[0]);
+        const at::Tensor dx = group == nullptr ? at::empty_like(x)
+                                               : group->partial(x.size(0), x.size(1), x.options());
         productBackward(d.dWide, x, *recall(context, "fc"), dx, false);
         if (gate.defined()) productBackward(d.dGate, x, *recall(context, "gate"), dx, true);
-        return {dy, dx, Variable(), Variable(), Variable(), Variable()};
+        return {dStream, group == nullptr ? dx : group->sum(dx), Variable(), Variable(),
+                Variable()};
     }
 };
 
 }  // namespace
 
 at::Tensor feedForward(const at::Tensor& stream, const at::Tensor& x, const FeedForward& parameters,
-                       const at::Tensor& copy) {
+                       const at::Tensor& copy, TensorGroup* group) {
     const OperatorScope scope("feed_forward", true);
     note(control::TensorRole::kParameter, parameters.fc->value, "linear weight");
-    return FeedForwardFunction::apply(stream, x, parameters.gate, parameters.fc, parameters.out,
-                                      &copy);
+    return FeedForwardFunction::apply(stream, x, &parameters, &copy, group);
 }
 
 SHARDSCOPE_FOR_EACH_CPU void gelu(const float* __restrict x, float* __restrict y, std::size_t n) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "engine/kernels/parameter.h"
+#include "engine/kernels/tensor_group.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -22,9 +23,11 @@ struct FeedForward {
 };
 
 /// stream, x (N, C) -> (N, C), in `copy` where that is defined: the stream once more (norm.h). In
-/// backward all values and gradients must be defined again.
+/// backward all values and gradients must be defined again. Where F is divided over a group, stream
+/// and x are (n, C) and so is what it returns.
 [[nodiscard]] at::Tensor feedForward(const at::Tensor& stream, const at::Tensor& x,
-                                     const FeedForward& parameters, const at::Tensor& copy = {});
+                                     const FeedForward& parameters, const at::Tensor& copy = {},
+                                     TensorGroup* group = nullptr);
 
 // The feed-forward part's nonlinearities, element by element, fp32 in plain memory, any thread.
 // Backward recomputes the activation beside its gradient: what is costly is common to both, and

@@ -13,6 +13,11 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Variable;
 using torch::autograd::variable_list;
 
+void storeWeightGradient(const at::Tensor& dy, const at::Tensor& x, Parameter& weight) {
+    matmul(dy.t(), x, weight.gradient, weight.accumulate);
+    note(control::TensorRole::kGradient, weight.gradient, "linear weight");
+}
+
 struct Linear : torch::autograd::Function<Linear> {
     static Variable forward(AutogradContext* context, const Variable& x, Parameter* weight) {
         context->save_for_backward({x});
@@ -26,11 +31,58 @@ struct Linear : torch::autograd::Function<Linear> {
         const at::Tensor dy = outputs[0].contiguous();
         const at::Tensor x = context->get_saved_variables()[0];
         Parameter& weight = *recall(context, "weight");
-        matmul(dy.t(), x, weight.gradient, weight.accumulate);
-        note(control::TensorRole::kGradient, weight.gradient, "linear weight");
+        storeWeightGradient(dy, x, weight);
         at::Tensor dx = at::empty_like(x);
         matmul(dy, weight.value, dx);
         return {dx, Variable()};
+    }
+};
+
+/// Gathered rows are gathered again in backward, not kept.
+struct LinearByOutputs : torch::autograd::Function<LinearByOutputs> {
+    static Variable forward(AutogradContext* context, const Variable& x, Parameter* weight,
+                            TensorGroup* group) {
+        context->save_for_backward({x});
+        keep(context, "weight", weight);
+        keep(context, "group", group);
+        const at::Tensor rows = group->gather(x);
+        at::Tensor y = at::empty({rows.size(0), weight->value.size(0)}, x.options());
+        matmul(rows, weight->value.t(), y);
+        return y;
+    }
+
+    static variable_list backward(AutogradContext* context, const variable_list& outputs) {
+        const at::Tensor dy = outputs[0].contiguous();
+        Parameter& weight = *recall(context, "weight");
+        TensorGroup& group = *recall<TensorGroup>(context, "group");
+        const at::Tensor rows = group.gather(context->get_saved_variables()[0]);
+        storeWeightGradient(dy, rows, weight);
+        const at::Tensor partial = group.partial(rows.size(0), rows.size(1), rows.options());
+        matmul(dy, weight.value, partial);
+        return {group.sum(partial), Variable(), Variable()};
+    }
+};
+
+struct LinearByInputs : torch::autograd::Function<LinearByInputs> {
+    static Variable forward(AutogradContext* context, const Variable& x, Parameter* weight,
+                            TensorGroup* group) {
+        context->save_for_backward({x});
+        keep(context, "weight", weight);
+        keep(context, "group", group);
+        const at::Tensor partial = group->partial(x.size(0), weight->value.size(0), x.options());
+        matmul(x, weight->value.t(), partial);
+        return group->sum(partial);
+    }
+
+    static variable_list backward(AutogradContext* context, const variable_list& outputs) {
+        const at::Tensor dy =
+            recall<TensorGroup>(context, "group")->gather(outputs[0].contiguous());
+        const at::Tensor x = context->get_saved_variables()[0];
+        Parameter& weight = *recall(context, "weight");
+        storeWeightGradient(dy, x, weight);
+        at::Tensor dx = at::empty_like(x);
+        matmul(dy, weight.value, dx);
+        return {dx, Variable(), Variable()};
     }
 };
 
@@ -49,6 +101,20 @@ at::Tensor linear(const at::Tensor& x, Parameter& weight) {
     const OperatorScope scope("linear", true);
     note(control::TensorRole::kParameter, weight.value, "linear weight");
     return Linear::apply(x, &weight);
+}
+
+at::Tensor linearByOutputs(const at::Tensor& x, Parameter& weight, TensorGroup* group) {
+    if (group == nullptr) return linear(x, weight);
+    const OperatorScope scope("linear", true);
+    note(control::TensorRole::kParameter, weight.value, "linear weight");
+    return LinearByOutputs::apply(x, &weight, group);
+}
+
+at::Tensor linearByInputs(const at::Tensor& x, Parameter& weight, TensorGroup* group) {
+    if (group == nullptr) return linear(x, weight);
+    const OperatorScope scope("linear", true);
+    note(control::TensorRole::kParameter, weight.value, "linear weight");
+    return LinearByInputs::apply(x, &weight, group);
 }
 
 }  // namespace shardscope::kernels

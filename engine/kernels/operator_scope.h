@@ -63,15 +63,17 @@ private:
     return c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
 }
 
-/// Operators with a backward of their own remember parameters by address: these outlive every
-/// graph, as they belong to the model.
-inline void keep(torch::autograd::AutogradContext* context, const char* key, Parameter* parameter) {
-    context->saved_data[key] = reinterpret_cast<std::int64_t>(parameter);
+/// Operators with a backward of their own remember parameters, and the group they are divided over,
+/// by address: these outlive every graph, as they belong to the model.
+template <class Kept>
+void keep(torch::autograd::AutogradContext* context, const char* key, Kept* kept) {
+    context->saved_data[key] = reinterpret_cast<std::int64_t>(kept);
 }
 
 /// Null when null was kept.
-[[nodiscard]] inline Parameter* recall(torch::autograd::AutogradContext* context, const char* key) {
-    return reinterpret_cast<Parameter*>(context->saved_data[key].toInt());
+template <class Kept = Parameter>
+[[nodiscard]] Kept* recall(torch::autograd::AutogradContext* context, const char* key) {
+    return reinterpret_cast<Kept*>(context->saved_data[key].toInt());
 }
 
 }  // namespace shardscope::kernels

@@ -102,6 +102,7 @@ at::Tensor inHostMemory(const at::Tensor& t) {
 }
 
 void addSquaredNorm(const at::Tensor& gradient, const at::Tensor& total) {
+    if (gradient.numel() == 0) return;
     if (gradient.is_cpu() && !total.is_cpu()) {
         total.add_(sumOfSquares(part(gradient, 0, gradient.numel())));
     } else if (gradient.is_cuda()) {

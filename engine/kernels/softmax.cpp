@@ -87,6 +87,13 @@ void softmaxGradient(float* row, std::int64_t width, std::int64_t target,
     if (target >= 0 && target < width) row[target] -= scale;
 }
 
+void softmaxGradientOfExponentials(float* row, std::int64_t width, std::int64_t target,
+                                   const RowStatistics& statistics, float own, float scale) {
+    const float share = std::exp(own - statistics.largest) / statistics.sum;
+    multiply(row, scale * share, static_cast<std::size_t>(width));
+    if (target >= 0 && target < width) row[target] -= scale;
+}
+
 double softmaxCrossEntropy(float* row, std::size_t width, std::size_t target, float scale,
                            bool gradient) {
     const float most = largest(row, width);

@@ -29,12 +29,15 @@ struct RowStatistics {
 };
 static_assert(sizeof(RowStatistics) == 3 * sizeof(float));  // rows of an (N, 3) tensor
 
-/// Takes a piece of the row in; `row` is left undefined. `target` counts from its first column and
-/// may lie outside.
+/// Takes a piece of the row in; `row` becomes exp(logit - statistics.largest). `target` counts from
+/// its first column and may lie outside.
 void addToStatistics(float* row, std::int64_t width, std::int64_t target,
                      RowStatistics& statistics);
 /// The piece becomes its part of scale * (softmax - onehot).
 void softmaxGradient(float* row, std::int64_t width, std::int64_t target,
                      const RowStatistics& statistics, float scale);
+/// The same from what addToStatistics() left of the piece, when the largest was `own`.
+void softmaxGradientOfExponentials(float* row, std::int64_t width, std::int64_t target,
+                                   const RowStatistics& statistics, float own, float scale);
 
 }  // namespace shardscope::kernels

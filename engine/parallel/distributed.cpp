@@ -72,17 +72,22 @@ void Distributed::settle(const comm::Work& work) noexcept {
 
 void visitPiecesOf(const UnitReference& unit, const ShardLayout& layout,
                    const kernels::ShardState& state, std::int64_t stateBegin, Slice part,
-                   const PieceVisitor& visitor) {
+                   bool counted, const PieceVisitor& visitor) {
     const at::DisableRecordFunctionGuard bookkeeping;
-    forEachOverlap(
-        unit.parameters, layout, part.begin, part.count,
-        [&](std::size_t i, std::int64_t begin, std::int64_t at, std::int64_t count) {
-            const auto view = [&](const at::Tensor& flat) {
-                return flat.narrow(0, part.begin - stateBegin + at, count);
-            };
-            visitor({unit.parameters[i], unit.parameters[i].firstElement() + begin,
-                     view(state.parameter), view(state.firstMoment), view(state.secondMoment)});
-        });
+    forEachOverlap(unit.parameters, layout, part.begin, part.count,
+                   [&](std::size_t i, std::int64_t begin, std::int64_t at, std::int64_t count) {
+                       if (counted && layout.offsets[i] >= layout.counted) return;
+                       const kernels::Parameter& parameter = unit.parameters[i];
+                       parameter.forEachRun(
+                           begin, count, [&](std::int64_t whole, std::int64_t own, std::int64_t n) {
+                               const auto view = [&](const at::Tensor& flat) {
+                                   return flat.narrow(0, part.begin - stateBegin + at + own - begin,
+                                                      n);
+                               };
+                               visitor({parameter, whole, view(state.parameter),
+                                        view(state.firstMoment), view(state.secondMoment)});
+                           });
+                   });
 }
 
 }  // namespace shardscope::parallel

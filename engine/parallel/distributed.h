@@ -57,8 +57,9 @@ protected:
 };
 
 /// Visits the pieces of `part` of a unit; `state` begins at `stateBegin` of the unit's buffer.
+/// `counted`: only those that this rank answers for.
 void visitPiecesOf(const UnitReference& unit, const ShardLayout& layout,
                    const kernels::ShardState& state, std::int64_t stateBegin, Slice part,
-                   const PieceVisitor& visitor);
+                   bool counted, const PieceVisitor& visitor);
 
 }  // namespace shardscope::parallel

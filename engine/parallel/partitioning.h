@@ -37,6 +37,8 @@ struct Placement {
     at::ScalarType compute = at::kFloat;   ///< parameters in use, activations: fp32 or narrower
     at::ScalarType gradient = at::kFloat;  ///< a unit's full gradients before reduction
     run::Offload offload = run::Offload::kNone;
+    /// Whether this rank answers for what is whole on each rank of its tensor group.
+    bool answers = true;
 
     /// fp32 on the device.
     [[nodiscard]] at::TensorOptions master() const {

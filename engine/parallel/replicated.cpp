@@ -25,7 +25,7 @@ Slice Replicated::ownPart(const Unit& unit) const {
 void Replicated::addUnit(const UnitReference& reference) {
     Unit unit;
     unit.reference = reference;
-    unit.layout = layOut(reference.parameters, m_communicator.size());
+    unit.layout = layOut(reference.parameters, m_communicator.size(), m_placement.answers);
     const bool copies = m_placement.copies();
     unit.whole = allocate(unit.layout.padded(), kernels::dataTypeOf(m_placement.compute),
                           MemoryCategory::kParameterShard, reference.layer, "parameters");
@@ -52,7 +52,7 @@ void Replicated::load(const ValueSource& source) {
         const auto& parameters = unit.reference.parameters;
         for (std::size_t i = 0; i < parameters.size(); ++i)
             flat.narrow(0, unit.layout.offsets[i], parameters[i].count())
-                .copy_(source(parameters[i]).reshape({-1}));
+                .copy_(parameters[i].pieceOf(source(parameters[i])).reshape({-1}));
         const Slice own = ownPart(unit);
         if (!direct) unit.values.copy_(flat);
         if (m_placement.copies()) unit.state.parameter.copy_(flat.narrow(0, own.begin, own.count));
@@ -80,7 +80,8 @@ void Replicated::visitPieces(Pieces which, const PieceVisitor& visitor) {
     for (const Unit& unit : m_units) {
         const Slice held = ownPart(unit);
         visitPiecesOf(unit.reference, unit.layout, unit.state, held.begin,
-                      which == Pieces::kHeld ? held : share(unit), visitor);
+                      which == Pieces::kHeld ? held : share(unit), which == Pieces::kAnswered,
+                      visitor);
     }
 }
 
@@ -100,7 +101,9 @@ void Replicated::beginStep(std::int32_t step) {
 
 void Replicated::addSquaredNorm(const at::Tensor& total) const {
     // Reduced gradients are the same everywhere: each rank answers for its share.
-    for (const Unit& unit : m_units) kernels::addSquaredNorm(shareOfGradient(unit), total);
+    for (const Unit& unit : m_units)
+        kernels::addSquaredNorm(
+            shareOfGradient(unit).narrow(0, 0, unit.layout.countedInShard(rank())), total);
 }
 
 std::int64_t Replicated::stateBytes() const {

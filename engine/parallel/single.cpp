@@ -16,7 +16,7 @@ public:
             const auto& parameters = unit.reference.parameters;
             for (std::size_t i = 0; i < parameters.size(); ++i) {
                 unit.state.parameter.narrow(0, unit.layout.offsets[i], parameters[i].count())
-                    .copy_(source(parameters[i]).reshape({-1}));
+                    .copy_(parameters[i].pieceOf(source(parameters[i])).reshape({-1}));
             }
             if (m_placement.copies()) unit.state.compute.copy_(unit.state.parameter);
         }
@@ -28,10 +28,10 @@ public:
         }
     }
 
-    void visitPieces(Pieces, const PieceVisitor& visitor) override {
+    void visitPieces(Pieces which, const PieceVisitor& visitor) override {
         for (const UnitState& unit : m_units)
             visitPiecesOf(unit.reference, unit.layout, unit.state, 0, {0, unit.layout.padded()},
-                          visitor);
+                          which == Pieces::kAnswered, visitor);
     }
 
     void piecesChanged() override {
@@ -59,7 +59,9 @@ public:
     void finishReductions() override {}
 
     void addSquaredNorm(const at::Tensor& total) const override {
-        for (const UnitState& unit : m_units) kernels::addSquaredNorm(unit.state.gradient, total);
+        for (const UnitState& unit : m_units)
+            kernels::addSquaredNorm(unit.state.gradient.narrow(0, 0, unit.layout.countedInShard(0)),
+                                    total);
     }
 
     void update(const kernels::StepUpdate* update, bool) override {
@@ -86,7 +88,7 @@ private:
     };
 
     void addUnit(const UnitReference& reference) {
-        UnitState unit{reference, layOut(reference.parameters, 1), {}, true};
+        UnitState unit{reference, layOut(reference.parameters, 1, m_placement.answers), {}, true};
         const auto make = [&](MemoryCategory category, const char* owner,
                               const at::TensorOptions& options) {
             return zeros(category, owner, unit.layout.padded(), options);

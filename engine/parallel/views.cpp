@@ -61,16 +61,19 @@ at::Tensor zeros(MemoryCategory category, const char* owner, std::int64_t n,
     return at::zeros({n}, options);
 }
 
-ShardLayout layOut(std::span<const kernels::Parameter> parameters, std::int64_t ranks) {
+ShardLayout layOut(std::span<const kernels::Parameter> parameters, std::int64_t ranks,
+                   bool answers) {
     ShardLayout layout;
     layout.ranks = ranks;
     for (const kernels::Parameter& parameter : parameters) {
         layout.offsets.push_back(layout.used);
         layout.used += parameter.count();
         if (parameter.decayed.value_or(parameter.decays())) layout.decaying = layout.used;
+        if (parameter.divided) layout.counted = layout.used;
     }
     const std::int64_t step = ranks * kCacheLineFloats;
     layout.shard = (layout.used + step - 1) / step * kCacheLineFloats;
+    if (answers) layout.counted = layout.padded();
     return layout;
 }
 

@@ -24,6 +24,7 @@ namespace shardscope::parallel {
 struct ShardLayout {
     std::int64_t used = 0;      ///< floats of all parameters
     std::int64_t decaying = 0;  ///< prefix of `used` under weight decay
+    std::int64_t counted = 0;   ///< prefix that this rank answers for, see layOut()
     std::int64_t shard = 0;     ///< floats a rank owns
     std::int64_t ranks = 1;
     std::vector<std::int64_t> offsets;  ///< of each parameter
@@ -33,13 +34,18 @@ struct ShardLayout {
     [[nodiscard]] std::int64_t decayingInShard(std::int64_t rank) const {
         return std::clamp<std::int64_t>(decaying - rank * shard, 0, shard);
     }
+    /// Of the leading elements of `rank`'s shard, those that count in the norm of all gradients.
+    [[nodiscard]] std::int64_t countedInShard(std::int64_t rank) const {
+        return std::clamp<std::int64_t>(counted - rank * shard, 0, shard);
+    }
 };
 
 inline constexpr std::int64_t kCacheLineFloats = 16;
 
-/// Precondition: nothing that decays after something that does not.
-[[nodiscard]] ShardLayout layOut(std::span<const kernels::Parameter> parameters,
-                                 std::int64_t ranks);
+/// Precondition: nothing that decays after something that does not, nor what is divided over a
+/// tensor group after what is not. That is whole on each of its ranks, and one `answers` for it.
+[[nodiscard]] ShardLayout layOut(std::span<const kernels::Parameter> parameters, std::int64_t ranks,
+                                 bool answers = true);
 
 void bindValues(std::span<kernels::Parameter> parameters, const ShardLayout& layout,
                 const at::Tensor& flat);

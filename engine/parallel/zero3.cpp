@@ -114,7 +114,7 @@ public:
         if (which == Pieces::kAnswered && !m_groups.answers()) return;
         for (const UnitState& unit : m_units)
             visitPiecesOf(unit.reference, unit.layout, unit.state, ownPart(unit).begin,
-                          ownPart(unit), visitor);
+                          ownPart(unit), which == Pieces::kAnswered, visitor);
     }
 
     void piecesChanged() override {
@@ -174,7 +174,10 @@ public:
 
     void addSquaredNorm(const at::Tensor& total) const override {
         if (!m_groups.answers()) return;
-        for (const UnitState& unit : m_units) kernels::addSquaredNorm(unit.state.gradient, total);
+        const std::int64_t rank = m_groups.shard().rank();
+        for (const UnitState& unit : m_units)
+            kernels::addSquaredNorm(
+                unit.state.gradient.narrow(0, 0, unit.layout.countedInShard(rank)), total);
     }
 
     void update(const kernels::StepUpdate* update, bool another) override {
@@ -203,7 +206,7 @@ private:
     void addUnit(const UnitReference& reference) {
         UnitState unit;
         unit.reference = reference;
-        unit.layout = layOut(reference.parameters, m_groups.shard().size());
+        unit.layout = layOut(reference.parameters, m_groups.shard().size(), m_placement.answers);
         const std::int64_t n = unit.layout.shard;
         const bool copies = m_placement.copies();
         unit.shard =

@@ -44,7 +44,8 @@ at::Tensor OuterLayers::embed(const at::Tensor& tokens, After use) {
         m_partitioning.release(units[piece], use);
         if (piece == 0 && units[0] != kRoot) m_partitioning.release(kRoot, use);
     }
-    return x;
+    const control::MemoryScope memory(MemoryCategory::kActivation);
+    return m_model.joined(x);
 }
 
 void OuterLayers::prefetchHead() {
@@ -154,15 +155,17 @@ at::Tensor OuterLayers::logits(const at::Tensor& x) {
 
 void OuterLayers::embedBackward(const at::Tensor& tokens, const at::Tensor& dx) {
     const auto& units = m_model.tokenUnits();
+    const at::Tensor all = m_model.gathered(dx);
     for (std::size_t piece = 0; piece < units.size(); ++piece) {
         const bool apart = units[piece] != kRoot;
         if (apart) m_partitioning.beginGradients(units[piece]);
         {
             const auto scope = m_phase(Phase::kBackward);
-            m_model.embedBackward(tokens, dx, piece);
+            m_model.embedBackward(tokens, all, piece);
         }
         if (apart) m_partitioning.reduce(units[piece], Contribution::kLast);
     }
+    m_model.joinGradients(kRoot);
     m_partitioning.reduce(kRoot, Contribution::kLast);
 }
 

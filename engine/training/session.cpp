@@ -1,6 +1,7 @@
 #include "engine/training/session.h"
 
 #include "engine/data/prefetch.h"
+#include "engine/run/config/rank_layout.h"
 #include "engine/run/theory/working_sizes.h"
 
 namespace shardscope::training {
@@ -9,13 +10,43 @@ namespace {
 /// Batches made ahead; one would do, two bridge a slow read.
 constexpr std::size_t kPreparedBatches = 2;
 
+/// Ids of groups, of the run: the world is 0.
+std::uint32_t tensorGroupId(const run::RunConfig& config, int rank) {
+    return static_cast<std::uint32_t>(1 + run::placeOf(config, rank).replica);
+}
+std::uint32_t dataGroupId(const run::RunConfig& config, int rank) {
+    return static_cast<std::uint32_t>(1 + run::replicasOf(config) +
+                                      run::placeOf(config, rank).tensor);
+}
+
+at::ScalarType computeType(const run::RunConfig& config) {
+    if (config.precision == run::Precision::kBFloat16) return at::kBFloat16;
+    return config.precision == run::Precision::kFloat16 ? at::kHalf : at::kFloat;
+}
+
 }  // namespace
 
-parallel::Placement placementOf(const run::RunConfig& config, at::Device device) {
+RankGroups::RankGroups(const run::RunConfig& config, at::Device device, comm::Communicator& world,
+                       control::Observer* observer)
+    : m_world(world) {
+    if (config.tensor == 1) return;
+    const int rank = world.rank();
+    m_layers = world.split(run::tensorGroup(config, rank), tensorGroupId(config, rank));
+    m_data = world.split(run::dataGroup(config, rank), dataGroupId(config, rank));
+    parallel::TensorGroupOptions options;
+    options.sequence = config.sequence;
+    options.rows = config.batch * config.model.context;
+    options.hidden = config.model.hidden;
+    options.compute = computeType(config);
+    options.device = device;
+    m_tensor = parallel::makeTensorGroup(*m_layers, observer, options);
+}
+
+parallel::Placement placementOf(const run::RunConfig& config, at::Device device, int rank) {
     parallel::Placement placement;
     placement.device = device;
-    if (config.precision == run::Precision::kBFloat16) placement.compute = at::kBFloat16;
-    if (config.precision == run::Precision::kFloat16) placement.compute = at::kHalf;
+    placement.compute = computeType(config);
+    placement.answers = run::placeOf(config, rank).tensor == 0;
     if (config.reduceIn == run::GradientType::kBFloat16) placement.gradient = at::kBFloat16;
     placement.offload = config.offload;
     return placement;
@@ -65,14 +96,14 @@ std::unique_ptr<parallel::Partitioning> makePartitioning(const run::RunConfig& c
 BatchSource textBatches(const run::RunConfig& config, const data::Dataset& dataset, int rank) {
     data::BatchPlace place;
     place.seed = config.seed;
-    place.rank = rank;
+    place.rank = run::placeOf(config, rank).replica;
     place.rows = config.batch;
     place.context = config.model.context;
-    place.ranks = config.ranks;
+    place.ranks = run::replicasOf(config);
     place.accumulate = config.accumulate;
     BatchSource source;
     source.stepTokens =
-        std::int64_t{config.batch} * config.model.context * config.ranks * config.accumulate;
+        std::int64_t{config.batch} * config.model.context * place.ranks * config.accumulate;
     const auto prefetched = std::make_shared<data::Prefetcher>(
         [&dataset, place](std::int64_t index) mutable {
             place.step = index / place.accumulate;
@@ -84,7 +115,7 @@ BatchSource textBatches(const run::RunConfig& config, const data::Dataset& datas
                                                                   std::int32_t microStep) {
         return data::toBatch(prefetched->take(step * accumulate + microStep));
     };
-    source.validation = [&dataset, place, ranks = config.ranks,
+    source.validation = [&dataset, place, ranks = place.ranks,
                          batches = config.evaluateBatches](std::int32_t index) mutable {
         place.microStep = index;
         return dataset.validation(place, ranks, batches);

@@ -34,6 +34,14 @@ at::Tensor element(const at::Tensor& values, std::int64_t index) {
     return values.select(0, index);
 }
 
+/// Whether whole gradients are added up over micro-steps before they are reduced.
+bool keepsGradients(const run::RunConfig& config) {
+    using run::Strategy;
+    if (config.strategy == Strategy::kZero2) return false;
+    const bool shards = config.strategy == Strategy::kZero3 || config.strategy == Strategy::kHsdp;
+    return !shards || config.keepGradients || config.keepGathered;
+}
+
 /// Tensors of the host are computed at once, whatever is captured.
 control::DeviceRuntime& graphsOn(at::Device device, control::DeviceRuntime* runtime) {
     if (runtime != nullptr && !device.is_cpu()) return *runtime;
@@ -45,7 +53,8 @@ control::DeviceRuntime& graphsOn(at::Device device, control::DeviceRuntime* runt
 
 Trainer::Trainer(const run::RunConfig& config, at::Device device, gpt::Gpt& model,
                  parallel::Partitioning& partitioning, comm::Communicator& communicator,
-                 BatchSource batches, control::Observer* observer, control::DeviceRuntime* runtime)
+                 BatchSource batches, control::Observer* observer, control::DeviceRuntime* runtime,
+                 parallel::TensorRanks* tensor)
     : m_config(config),
       m_device(device),
       m_model(model),
@@ -54,6 +63,7 @@ Trainer::Trainer(const run::RunConfig& config, at::Device device, gpt::Gpt& mode
       m_batches(std::move(batches)),
       m_observer(observer),
       m_runtime(runtime),
+      m_tensor(tensor),
       m_settlement(
           device,
           config.offload == run::Offload::kNone ? OptimizerPlace::kDevice : OptimizerPlace::kHost,
@@ -77,6 +87,7 @@ void Trainer::resume(const Progress& progress) {
 control::PhaseScope Trainer::phase(Phase phase, LayerIndex layer) {
     m_place.phase = phase;
     m_place.layer = layer;
+    if (m_tensor != nullptr) m_tensor->setPlace({Cause::kNone, layer, m_place.step});
     return {m_observer, phase, layer};
 }
 
@@ -185,6 +196,7 @@ void Trainer::backward(const data::Batch& batch, at::Tensor dx) {
         m_partitioning.beginGradients(unitOf(i));
         dx = backwardBlock(i, dx, batch.tokens.size(0));
         m_partitioning.release(unitOf(i), After::kBackward);
+        m_model.joinGradients(unitOf(i));
         m_partitioning.reduce(unitOf(i), parallel::Contribution::kLast);
     }
     m_outer.embedBackward(batch.tokens, dx);
@@ -220,6 +232,7 @@ void Trainer::microStep(std::int32_t step, std::int32_t index) {
 /// Reductions end with the last one, so that a graph leaves nothing behind on the host.
 void Trainer::compute(const data::Batch& batch, bool last) {
     m_partitioning.beginMicroStep(last);
+    m_model.joinsGradients(last || !keepsGradients(m_config));
     const at::Tensor x = forward(batch);
     const double scale = m_progress.lossScale.value / static_cast<double>(m_batches.stepTokens);
     backward(batch, m_outer.head(x, batch.targets, scale, m_settlement.loss()));
@@ -349,6 +362,7 @@ std::optional<double> Trainer::runEvaluation(const std::function<bool()>& stopWa
     const at::NoGradGuard noGradient;
     control::Observer* const observer = std::exchange(m_observer, nullptr);
     m_partitioning.reportPhases(false);
+    if (m_tensor != nullptr) m_tensor->reportPhases(false);
     m_partitioning.beginStep(-1);
     const at::Tensor loss = scalars(1, m_device);
     std::array<double, 2> sums{0, 0};
@@ -360,7 +374,7 @@ std::optional<double> Trainer::runEvaluation(const std::function<bool()>& stopWa
         const at::Tensor x = forward(batch);
         m_partitioning.release(unitOf(m_config.model.layers - 1), After::kEvaluation);
         m_outer.evaluate(x, batch.targets, element(loss, 0));
-        sums[1] += static_cast<double>(batch.targets.numel());
+        if (answers()) sums[1] += static_cast<double>(batch.targets.numel());
     }
     releaseAll();
     if (!stopped) {
@@ -368,6 +382,7 @@ std::optional<double> Trainer::runEvaluation(const std::function<bool()>& stopWa
         m_communicator.allReduceSmall(sums, comm::Reduction::kSum, {Cause::kLoss}).wait();
     }
     m_partitioning.reportPhases(true);
+    if (m_tensor != nullptr) m_tensor->reportPhases(true);
     m_observer = observer;
     for (Segment& segment : m_segments) segment = {};
     return stopped ? std::nullopt : std::optional(sums[0] / sums[1]);
@@ -383,6 +398,7 @@ StepPosition Trainer::runSearch(std::int32_t step) {
     const at::NoGradGuard noGradient;
     control::Observer* const observer = std::exchange(m_observer, nullptr);
     m_partitioning.reportPhases(false);
+    if (m_tensor != nullptr) m_tensor->reportPhases(false);
     m_partitioning.beginStep(-1);
     // Outputs in the order in which they are computed; the head's is the last of a micro-step.
     const auto outputs = static_cast<double>(m_segments.size() + 2);
@@ -404,6 +420,7 @@ StepPosition Trainer::runSearch(std::int32_t step) {
     m_look = nullptr;
     m_communicator.allReduceSmall(first, comm::Reduction::kMax, {Cause::kLoss}).wait();
     m_partitioning.reportPhases(true);
+    if (m_tensor != nullptr) m_tensor->reportPhases(true);
     m_observer = observer;
     for (Segment& segment : m_segments) segment = {};
     StepPosition place{step, -1, Phase::kForward, kNoLayer};

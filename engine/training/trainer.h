@@ -12,6 +12,7 @@
 #include "engine/data/dataset.h"
 #include "engine/gpt/gpt.h"
 #include "engine/parallel/partitioning.h"
+#include "engine/parallel/tensor_group.h"
 #include "engine/run/config/run_config.h"
 #include "engine/training/batch_staging.h"
 #include "engine/training/micro_step_graphs.h"
@@ -80,11 +81,12 @@ enum class AfterStep : std::uint8_t {
 class Trainer {
 public:
     /// All references outlive the trainer; `observer` may be null. With `runtime`, of the device,
-    /// the host queues a step while the device computes the one before.
+    /// the host queues a step while the device computes the one before. `tensor`: the ranks
+    /// that share layers, null: they are whole; `communicator` is that of all ranks.
     Trainer(const run::RunConfig& config, at::Device device, gpt::Gpt& model,
             parallel::Partitioning& partitioning, comm::Communicator& communicator,
             BatchSource batches, control::Observer* observer,
-            control::DeviceRuntime* runtime = nullptr);
+            control::DeviceRuntime* runtime = nullptr, parallel::TensorRanks* tensor = nullptr);
 
     /// One optimizer step; steps follow each other. What is known by then: this step's result, or
     /// where it runs ahead that of the step before; both before a pause and once all ranks know
@@ -142,6 +144,8 @@ private:
     void backward(const data::Batch& batch, at::Tensor dx);
     [[nodiscard]] std::size_t unitOf(std::int64_t block) const;
     void prefetch(std::int64_t after);
+    /// Of ranks that share layers one counts tokens and loss.
+    [[nodiscard]] bool answers() const { return m_tensor == nullptr || m_tensor->rank() == 0; }
     control::PhaseScope phase(Phase phase, LayerIndex layer);
     [[nodiscard]] bool recomputes(std::int64_t block) const;
     at::Tensor forwardBlock(std::int64_t block, const at::Tensor& x, std::int64_t rows);
@@ -161,6 +165,7 @@ private:
     BatchSource m_batches;
     control::Observer* m_observer;
     control::DeviceRuntime* const m_runtime;  ///< null: nothing is queued ahead
+    parallel::TensorRanks* const m_tensor;    ///< null: layers are whole
     StepSettlement m_settlement;
     std::optional<BatchStaging> m_staging;    ///< with a runtime
     std::deque<Queued> m_queued;              ///< not settled yet

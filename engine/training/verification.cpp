@@ -1,5 +1,6 @@
 #include "engine/training/verification.h"
 
+#include "engine/run/config/rank_layout.h"
 #include "engine/run/theory/theory.h"
 #include "engine/training/session.h"
 #include "engine/training/trainer.h"
@@ -34,18 +35,21 @@ double relativeError(const at::Tensor& value, const at::Tensor& expected) {
 Result<run::VerifyResult> verify(const data::Reference& reference, const run::RunConfig& config,
                                  at::Device device, comm::Communicator& communicator,
                                  control::Observer* observer) {
-    gpt::Gpt model(config);
+    const int rank = communicator.rank();
+    const RankGroups groups(config, device, communicator, observer);
+    gpt::Gpt model(config, groups.tensor());
     const auto partitioning =
-        makePartitioning(config, placementOf(config, device), model, communicator, observer);
+        makePartitioning(config, placementOf(config, device, rank), model, groups.data(), observer);
     partitioning->load([&](const kernels::Parameter& p) { return reference.initial(p.name); });
 
     BatchSource batches;
     batches.stepTokens = reference.stepTokens();
     batches.training = [&](std::int32_t step, std::int32_t microStep) {
         return reference.batch(step, {microStep, config.accumulate},
-                               {communicator.rank(), communicator.size()});
+                               {run::placeOf(config, rank).replica, run::replicasOf(config)});
     };
-    Trainer trainer(config, device, model, *partitioning, communicator, batches, observer);
+    Trainer trainer(config, device, model, *partitioning, communicator, batches, observer, nullptr,
+                    groups.tensor());
 
     run::VerifyResult result;
     for (const data::ReferenceStep& expected : reference.steps()) {
@@ -58,7 +62,7 @@ Result<run::VerifyResult> verify(const data::Reference& reference, const run::Ru
         ++result.steps;
     }
     partitioning->visit([&](const kernels::Parameter& p, const at::Tensor& value) {
-        const double error = relativeError(value, p.pieceOf(reference.final(p.name)));
+        const double error = relativeError(value, p.pieceOf(reference.final(p.name)).contiguous());
         if (error < result.weights) return;
         result.weights = error;
         result.worstTensor = p.name;

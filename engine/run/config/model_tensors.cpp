@@ -18,12 +18,13 @@ bool overVocabulary(const ModelTensor& tensor) {
     return tensor.name == "wte.weight" || tensor.name == "head.weight";
 }
 
+/// `whole` may be a part already.
 ModelUnit pieceOf(const ModelTensor& whole, ModelUnit::Part part, std::int64_t index,
                   const VocabularyPieces& pieces) {
     ModelTensor piece = whole;
-    piece.firstRow = index * pieces.rows;
-    piece.wholeRows = whole.shape[0];
-    piece.shape[0] = std::min(pieces.rows, piece.wholeRows - piece.firstRow);
+    piece.firstRow += index * pieces.rows;
+    if (whole.wholeRows == 0) piece.wholeRows = whole.shape[0];
+    piece.shape[0] = std::min(pieces.rows, whole.shape[0] - index * pieces.rows);
     return {part, index, {piece}};
 }
 
@@ -32,9 +33,34 @@ void addPieces(std::vector<ModelUnit>& units, const std::vector<ModelTensor>& ro
                std::string_view name, ModelUnit::Part part, const VocabularyPieces& pieces) {
     for (const ModelTensor& tensor : root) {
         if (tensor.name != name) continue;
-        for (std::int64_t i = 0; i < pieces.count; ++i)
+        for (std::int64_t i = 0; i < pieces.count && i * pieces.rows < tensor.shape[0]; ++i)
             units.push_back(pieceOf(tensor, part, i, pieces));
     }
+}
+
+std::int64_t divideUp(std::int64_t a, std::int64_t b) {
+    return (a + b - 1) / b;
+}
+
+/// Rows of a table need not divide evenly: the last ranks then have fewer.
+void takePart(ModelTensor& tensor, TensorPart part) {
+    if (part.of == 1 || tensor.division == Division::kNone) return;
+    if (tensor.division == Division::kColumns) {
+        tensor.wholeColumns = tensor.shape[1];
+        tensor.shape[1] /= part.of;
+        tensor.firstColumn = part.index * tensor.shape[1];
+        return;
+    }
+    tensor.wholeRows = tensor.shape[0];
+    const std::int64_t rows = tensor.wholeRows / tensor.rowGroups;
+    const std::int64_t each = divideUp(rows, part.of);
+    tensor.firstRow = std::min(rows, part.index * each);
+    tensor.shape[0] = tensor.rowGroups * std::min(each, rows - tensor.firstRow);
+}
+
+std::vector<ModelTensor> partsOf(std::vector<ModelTensor> tensors, TensorPart part) {
+    for (ModelTensor& tensor : tensors) takePart(tensor, part);
+    return tensors;
 }
 
 constexpr double kLargestUnit = 1.25;  // blocks; finer cuts cost more gathers than they save
@@ -45,8 +71,17 @@ std::int64_t countOf(const std::vector<ModelTensor>& tensors) {
     return count;
 }
 
-std::int64_t divideUp(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
+ModelTensor linear(const std::string& name, std::int64_t out, std::int64_t in, Division division) {
+    ModelTensor tensor{name, {out, in}};
+    tensor.division = division;
+    if (division == Division::kHeads) tensor.rowGroups = 3;
+    return tensor;
+}
+
+ModelTensor table(const char* name, const ModelConfig& m, ParameterGroup group) {
+    ModelTensor tensor{name, {m.vocabulary, m.hidden}, group};
+    tensor.division = Division::kRows;
+    return tensor;
 }
 
 /// Rows are a piece's logits: aligned, unless fewer pieces come of it than were asked for.
@@ -79,8 +114,8 @@ std::int64_t ModelTensor::count() const {
 
 std::vector<ModelTensor> rootTensors(const ModelConfig& m) {
     std::vector<ModelTensor> tensors;
-    if (!m.tieHead) tensors.push_back({"head.weight", {m.vocabulary, m.hidden}});
-    tensors.push_back({"wte.weight", {m.vocabulary, m.hidden}, ParameterGroup::kEmbedding});
+    if (!m.tieHead) tensors.push_back(table("head.weight", m, ParameterGroup::kMatrix));
+    tensors.push_back(table("wte.weight", m, ParameterGroup::kEmbedding));
     if (m.position == Position::kLearned) {
         tensors.push_back({"wpe.weight", {m.context, m.hidden}, ParameterGroup::kEmbedding});
     }
@@ -91,27 +126,27 @@ std::vector<ModelTensor> rootTensors(const ModelConfig& m) {
 std::vector<ModelTensor> blockTensors(const ModelConfig& m, std::int64_t index) {
     const std::string prefix = fmt::format("blocks.{}.", index);
     const std::int64_t inner = m.innerWidth();
-    std::vector<ModelTensor> tensors{{prefix + "qkv.weight", {3 * m.hidden, m.hidden}},
-                                     {prefix + "proj.weight", {m.hidden, m.hidden}}};
-    if (m.ffn == FeedForward::kSwiglu) {
-        tensors.push_back({prefix + "gate.weight", {inner, m.hidden}});
-    }
-    tensors.push_back({prefix + "fc.weight", {inner, m.hidden}});
-    tensors.push_back({prefix + "out.weight", {m.hidden, inner}});
+    std::vector<ModelTensor> tensors{
+        linear(prefix + "qkv.weight", 3 * m.hidden, m.hidden, Division::kHeads),
+        linear(prefix + "proj.weight", m.hidden, m.hidden, Division::kColumns)};
+    if (m.ffn == FeedForward::kSwiglu)
+        tensors.push_back(linear(prefix + "gate.weight", inner, m.hidden, Division::kRows));
+    tensors.push_back(linear(prefix + "fc.weight", inner, m.hidden, Division::kRows));
+    tensors.push_back(linear(prefix + "out.weight", m.hidden, inner, Division::kColumns));
     addNorm(tensors, m, prefix + "ln1");
     addNorm(tensors, m, prefix + "ln2");
     return tensors;
 }
 
-std::vector<ModelUnit> modelUnits(const RunConfig& config) {
+std::vector<ModelUnit> modelUnits(const RunConfig& config, TensorPart part) {
     const ModelConfig& m = config.model;
     const VocabularyPieces pieces = vocabularyPieces(config);
-    const std::vector<ModelTensor> root = rootTensors(m);
+    const std::vector<ModelTensor> root = partsOf(rootTensors(m), part);
     std::vector<ModelUnit> units{{ModelUnit::Part::kRoot, 0, root}};
     if (pieces.count > 0) std::erase_if(units[0].tensors, overVocabulary);
     addPieces(units, root, "wte.weight", ModelUnit::Part::kTokens, pieces);
     for (std::int64_t i = 0; i < m.layers; ++i)
-        units.push_back({ModelUnit::Part::kBlock, i, blockTensors(m, i)});
+        units.push_back({ModelUnit::Part::kBlock, i, partsOf(blockTensors(m, i), part)});
     addPieces(units, root, "head.weight", ModelUnit::Part::kHead, pieces);
     return units;
 }

@@ -15,12 +15,32 @@ namespace shardscope::run {
 /// What weight decay may tell apart. A tied token table is an embedding.
 enum class ParameterGroup : std::uint8_t { kMatrix = 1, kEmbedding = 2, kVector = 3 };
 
+/// How a tensor is divided over the ranks of a tensor group (Shoeybi et al., arXiv 1909.08053).
+enum class Division : std::uint8_t {
+    kNone = 1,     ///< whole on each
+    kRows = 2,     ///< outputs of a linear layer, tokens of a table
+    kHeads = 3,    ///< rows of queries, of keys and of values, each by heads
+    kColumns = 4,  ///< inputs of a linear layer
+};
+
+/// Which part of divided tensors a rank has.
+struct TensorPart {
+    std::int64_t index = 0;
+    std::int64_t of = 1;
+};
+
+/// A tensor, or a piece of one: some columns of some rows, in each of `rowGroups` equal parts of
+/// its rows.
 struct ModelTensor {
     std::string name;
     std::vector<std::int64_t> shape;
     ParameterGroup group = ParameterGroup::kMatrix;
     std::int64_t firstRow = 0;   ///< of a piece: where it begins in the tensor of that name
-    std::int64_t wholeRows = 0;  ///< of that tensor; 0: this is all of it
+    std::int64_t wholeRows = 0;  ///< of that tensor; 0: these are all
+    std::int64_t rowGroups = 1;
+    std::int64_t firstColumn = 0;
+    std::int64_t wholeColumns = 0;  ///< 0: these are all
+    Division division = Division::kNone;
 
     [[nodiscard]] std::int64_t count() const;
     friend bool operator==(const ModelTensor&, const ModelTensor&) = default;
@@ -45,8 +65,8 @@ struct ModelUnit {
 
 /// All units in the order in which forward first needs them: the root, pieces of the token table,
 /// blocks, pieces of a head of its own. Without pieces (see below) the root is
-/// all of rootTensors().
-[[nodiscard]] std::vector<ModelUnit> modelUnits(const RunConfig& config);
+/// all of rootTensors(). Of divided tensors the part of one rank.
+[[nodiscard]] std::vector<ModelUnit> modelUnits(const RunConfig& config, TensorPart part = {});
 
 // How token table and head, the tensors over the vocabulary, are cut into units of their own.
 //

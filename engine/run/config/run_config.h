@@ -89,6 +89,8 @@ struct RunConfig {
     bool keepGathered = false;        ///< nor between micro-steps; implies keepGradients
     bool keepGradients = false;       ///< whole until the last micro-step; zero3, hsdp
     std::int32_t shardRanks = 0;      ///< ranks of a sharding group; hsdp only
+    std::int32_t tensor = 1;          ///< T: ranks that share every layer, next to each other
+    bool sequence = false;            ///< divide what lies between layers by rows as well
     /// That token table and head are gathered in; 0: by their size (model_tensors.h), 1: whole.
     std::int32_t vocabularyPieces = 0;
     Offload offload = Offload::kNone;

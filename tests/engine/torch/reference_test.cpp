@@ -19,6 +19,8 @@ struct Case {
     kernels::MatmulLibrary library;
     std::int32_t accumulate = 2;  ///< as the reference was made
     std::int32_t pieces = 1;      ///< of the vocabulary
+    std::int32_t tensor = 1;
+    bool sequence = false;
 };
 
 class FollowsReference : public testing::TestWithParam<Case> {};
@@ -35,6 +37,8 @@ TEST_P(FollowsReference, InLossNormAndWeights) {
     config.ranks = GetParam().ranks.ranks;
     config.accumulate = GetParam().accumulate;
     config.vocabularyPieces = GetParam().pieces;
+    config.tensor = GetParam().tensor;
+    config.sequence = GetParam().sequence;
     if (config.strategy == run::Strategy::kHsdp)
         config.shardRanks = config.ranks % 2 == 0 ? config.ranks / 2 : config.ranks;
     config = reference->apply(config);
@@ -53,6 +57,7 @@ TEST_P(FollowsReference, InLossNormAndWeights) {
         EXPECT_LE(result.loss, 2e-6);
         EXPECT_LE(result.gradientNorm, 1e-5);
         EXPECT_LE(result.weights, 1e-5) << result.worstTensor;
+        if (config.tensor > 1) continue;
         EXPECT_LE(static_cast<double>(result.stateBytes),
                   1.02 * static_cast<double>(result.theoryStateBytes));
     }
@@ -142,6 +147,18 @@ std::vector<Case> cases() {
         for (const RankSet& ranks : test::hostSets({{2, 2}, {1, 3}}))
             all.push_back({strategy, ranks, kMkl});
     }
+    for (const bool sequence : {false, true}) {
+        for (const int ranks : {2, 4, 6, 8})
+            all.push_back({run::Strategy::kZero1, {kShared, ranks}, kMkl, 2, 1, 2, sequence});
+        all.push_back({kSingle, {kShared, 2}, kOneDnn, 3, 1, 2, sequence});
+        all.push_back({run::Strategy::kDdpBucket, {kShared, 4}, kMkl, 3, 1, 2, sequence});
+        all.push_back({run::Strategy::kZero2, {kShared, 4}, kMkl, 2, 1, 2, sequence});
+        for (const int pieces : {1, 3})
+            all.push_back({kZero3, {kShared, 4}, kMkl, 2, pieces, 2, sequence});
+        all.push_back({run::Strategy::kZero1, {kNccl, 4}, kMkl, 2, 1, 2, sequence});
+        if (comm::hasGloo())
+            all.push_back({run::Strategy::kZero1, {false, 4, true}, kMkl, 2, 1, 2, sequence});
+    }
     return all;
 }
 
@@ -149,7 +166,9 @@ INSTANTIATE_TEST_SUITE_P(
     Strategies, FollowsReference, testing::ValuesIn(cases()), [](const auto& tested) {
         return nameOf(tested.param.strategy) + "x" + tested.param.ranks.name() +
                toWord(tested.param.library) + "Micro" + std::to_string(tested.param.accumulate) +
-               (tested.param.pieces > 1 ? "Pieces" + std::to_string(tested.param.pieces) : "");
+               (tested.param.pieces > 1 ? "Pieces" + std::to_string(tested.param.pieces) : "") +
+               (tested.param.tensor > 1 ? "Tensor" + std::to_string(tested.param.tensor) : "") +
+               (tested.param.sequence ? "Sequence" : "");
     });
 
 constexpr auto kInFp32 = run::GradientType::kFloat32;
