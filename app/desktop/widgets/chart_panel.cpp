@@ -72,6 +72,7 @@ QString kibibyteText(double kibibytes) {
 ChartPanel::ChartPanel(QWidget* parent)
     : QWidget(parent), m_emptyText(tr("No value was reported.")) {
     setMouseTracking(true);
+    setLayoutDirection(Qt::LeftToRight);  // as it is painted, in every language
     setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
 }
@@ -322,33 +323,43 @@ QString ChartPanel::summary() const {
     return parts.join(u"; "_s);
 }
 
+ChartPanel::Header ChartPanel::header() const {
+    const QFont font = textFont(kSmallPixels);
+    const QFontMetricsF metrics(font);
+    Header header;
+    header.cursor = cursorText();
+    header.behind = m_definition.isEmpty() ? m_unit : m_unit + u"  ?"_s;
+    header.title = QFontMetricsF(textFont(kTextPixels, QFont::DemiBold)).horizontalAdvance(m_title);
+    const auto left = [&] {
+        return header.title + 8 + metrics.horizontalAdvance(header.behind) + 16;
+    };
+    const double right = width() - 12, wide = tabularWidth(font, header.cursor);
+    // values under the pointer have their unit with them
+    if (!header.cursor.isEmpty() && left() + wide > right) header.behind.clear();
+    header.free = left();
+    header.isCut = !header.cursor.isEmpty() && header.free + wide > right;
+    return header;
+}
+
 void ChartPanel::paintHeader(QPainter& painter) const {
     const Theme& theme = Theme::of(this);
+    const Header header = this->header();
     painter.setFont(textFont(kTextPixels, QFont::DemiBold));
     painter.setPen(theme.text);
-    double x = QFontMetricsF(painter.font()).horizontalAdvance(m_title);
     painter.drawText(QRectF(0, 0, width(), kHeader), Qt::AlignLeft | Qt::AlignVCenter, m_title);
     painter.setFont(textFont(kSmallPixels));
     painter.setPen(theme.quietText);
-    const QString cursor = cursorText();
-    QString behind = m_definition.isEmpty() ? m_unit : m_unit + u"  ?"_s;
-    const QFontMetricsF metrics(painter.font());
-    // values under the pointer have their unit with them
-    if (!cursor.isEmpty() &&
-        x + 8 + metrics.horizontalAdvance(behind) + 16 + tabularWidth(painter.font(), cursor) >
-            width() - 12)
-        behind.clear();
-    painter.drawText(QRectF(x + 8, 0, width() - x, kHeader), Qt::AlignLeft | Qt::AlignVCenter,
-                     behind);
-    x += 8 + metrics.horizontalAdvance(behind) + 16;
-    if (cursor.isEmpty()) {
-        paintLegend(painter, x);
+    painter.drawText(QRectF(header.title + 8, 0, width() - header.title, kHeader),
+                     Qt::AlignLeft | Qt::AlignVCenter, header.behind);
+    if (header.cursor.isEmpty()) {
+        paintLegend(painter, header.free);
         return;
     }
     painter.setPen(theme.text);
-    const double room = width() - 12 - x;
-    const QString text = metrics.elidedText(cursor, Qt::ElideRight, std::max(room, 0.0));
-    drawTabular(painter, QRectF(x, 0, room, kHeader), Qt::AlignRight, text);
+    const double room = std::max(width() - 12 - header.free, 0.0);
+    const QString text =
+        QFontMetricsF(painter.font()).elidedText(header.cursor, Qt::ElideRight, room);
+    drawTabular(painter, QRectF(header.free, 0, room, kHeader), Qt::AlignRight, text);
 }
 
 void ChartPanel::paintLegend(QPainter& painter, double left) const {

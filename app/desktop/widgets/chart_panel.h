@@ -103,6 +103,13 @@ private:
     void describe();
     [[nodiscard]] QString summary() const;
     [[nodiscard]] QString textOfX(double x) const;
+    /// What stands above the plot: the title, behind it the unit, then the values at the cursor.
+    struct Header {
+        double title = 0, free = 0;  ///< where they end
+        QString behind, cursor;
+        bool isCut = false;  ///< the values have no room
+    };
+    [[nodiscard]] Header header() const;
     void paintHeader(QPainter& painter) const;
     void paintLegend(QPainter& painter, double left) const;
     void paintAxes(QPainter& painter) const;

@@ -115,6 +115,9 @@ void ChartPanel::mouseMoveEvent(QMouseEvent* event) {
         return;
     }
     showCursor(valueAt(x));
+    // what has no room above the plot stands beside the pointer
+    if (const Header header = this->header(); header.isCut)
+        QToolTip::showText(event->globalPosition().toPoint() + QPoint(12, 12), header.cursor, this);
     Q_EMIT cursorMoved(valueAt(x));
 }
 

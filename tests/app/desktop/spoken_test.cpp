@@ -18,6 +18,7 @@
 #include <gmock/gmock.h>
 
 #include <QAccessible>
+#include <cmath>
 #include <set>
 
 // Without a screen reader Qt sends nothing, and only its platform can say that there is one: what
@@ -327,6 +328,26 @@ TEST(Spoken, BandsOverTimeSayTheMomentAtTheCursor) {
     QTest::keyClick(&area, Qt::Key_Return);
     ASSERT_EQ(picked.size(), 1);
     EXPECT_NEAR(picked.front().front().value<Timestamp>().seconds(), 1.5, 0.01);
+}
+
+TEST(StackedAreas, SayAllAtTheCursorWhateverTheirSize) {
+    StackedArea area;
+    std::vector<AreaBand> bands;
+    for (int i = 0; i < 10; ++i)
+        bands.push_back({u"band %1"_s.arg(i), Meaning::kCompute, {1024, 1024}});
+    area.setBands(bands, {{0}, {2'000'000'000}}, 10 * 1024);
+    area.showCursor(0.5);
+    for (const QSize size : {QSize(1000, 400), QSize(600, 120), QSize(260, 120)}) {
+        area.resize(size);
+        for (const double x : {70.0, size.width() / 2.0, size.width() - 10.0}) {
+            const StackedArea::ReadOut out = area.readOut(x);
+            EXPECT_EQ(out.lines.size(), 11u);
+            EXPECT_TRUE(QRectF(area.rect()).contains(out.box)) << size.width() << ' ' << x;
+            const double columns = std::ceil(11.0 / out.rows);
+            EXPECT_LE(out.rows * out.line.height(), out.box.height());
+            EXPECT_LE(columns * out.line.width(), out.box.width() + 0.01);
+        }
+    }
 }
 
 TEST(Spoken, GaugesSayTheirValues) {

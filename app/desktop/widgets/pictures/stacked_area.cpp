@@ -30,6 +30,7 @@ constexpr double kPeakReach = 6;  ///< within which a click means the peak
 
 StackedArea::StackedArea(QWidget* parent) : QWidget(parent) {
     setMouseTracking(true);
+    setLayoutDirection(Qt::LeftToRight);  // as it is painted, in every language
     setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
 }
@@ -289,24 +290,44 @@ void StackedArea::paintCursor(QPainter& painter) const {
     }
     painter.setPen(QPen(theme.accent, 1));
     painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
-    const auto lines = cursorLines();
-    painter.setFont(textFont(kSmallPixels));
-    const double high = static_cast<double>(lines.size()) * 18 + 12;
-    const double wide = 248;
-    const double left = x + wide + 12 > area.right() ? x - wide - 10 : x + 10;
-    const QRectF box(left, std::max(area.top(), 4.0), wide, high);
+    paintReadOut(painter, x);
+}
+
+/// Whole whatever the height: in columns where the lines do not fit below each other.
+StackedArea::ReadOut StackedArea::readOut(double x) const {
+    constexpr double kLine = 18, kColumn = 248, kInside = 6, kOutside = 4;
+    ReadOut out;
+    out.lines = cursorLines();
+    const auto fit = static_cast<int>((height() - 2 * (kInside + kOutside)) / kLine);
+    const auto count = static_cast<int>(out.lines.size());
+    out.rows = std::clamp(fit, 1, std::max(1, count));
+    const int columns = (count + out.rows - 1) / out.rows;
+    out.line = {std::min(columns * kColumn, width() - 2 * kOutside) / columns, kLine};
+    const QSizeF size(out.line.width() * columns, out.rows * kLine + 2 * kInside);
+    const double beside = x + size.width() + 12 > plot().right() ? x - size.width() - 10 : x + 10;
+    const double lowest = height() - size.height() - kOutside;
+    out.box = {
+        QPointF(std::clamp(beside, kOutside, std::max(kOutside, width() - size.width() - kOutside)),
+                std::max(kOutside, std::min(plot().top(), lowest))),
+        size};
+    return out;
+}
+
+void StackedArea::paintReadOut(QPainter& painter, double x) const {
+    const Theme& theme = Theme::of(this);
+    const ReadOut out = readOut(x);
     painter.setPen(theme.hairline);
     painter.setBrush(theme.panel);
-    painter.drawRoundedRect(box, kCornerRadius, kCornerRadius);
-    double y = box.top() + 6;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
+    painter.drawRoundedRect(out.box, kCornerRadius, kCornerRadius);
+    painter.setPen(theme.text);
+    for (int i = 0; i < static_cast<int>(out.lines.size()); ++i) {
+        const auto& [name, value] = out.lines[static_cast<std::size_t>(i)];
+        const QPointF corner(out.box.left() + i / out.rows * out.line.width() + 10,
+                             out.box.top() + 6 + i % out.rows * out.line.height());
+        const QRectF line(corner, out.line - QSizeF(20, 0));
         painter.setFont(textFont(kSmallPixels, i == 0 ? QFont::DemiBold : QFont::Normal));
-        painter.setPen(theme.text);
-        drawTabular(painter, QRectF(box.left() + 10, y, wide - 20, 18), Qt::AlignLeft,
-                    lines[i].first);
-        drawTabular(painter, QRectF(box.left() + 10, y, wide - 20, 18), Qt::AlignRight,
-                    lines[i].second);
-        y += 18;
+        drawTabular(painter, line, Qt::AlignLeft, name);
+        drawTabular(painter, line, Qt::AlignRight, value);
     }
 }
 

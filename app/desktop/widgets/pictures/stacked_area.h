@@ -56,6 +56,14 @@ public:
     [[nodiscard]] QSize minimumSizeHint() const override { return {240, 120}; }
     /// Of the screen: more than its width where the screen is scaled.
     [[nodiscard]] int plotWidth() const;
+    /// What is said at the cursor, with its box for a cursor at `x`.
+    struct ReadOut {
+        std::vector<std::pair<QString, QString>> lines;
+        int rows = 1;  ///< of each column
+        QSizeF line;
+        QRectF box;
+    };
+    [[nodiscard]] ReadOut readOut(double x) const;
 
 public Q_SLOTS:
     void showCursor(std::optional<double> share);  ///< of the plot's width
@@ -83,6 +91,7 @@ private:
     [[nodiscard]] QRectF plot() const;
     /// Of the column at the cursor: its time and sum, then what it is made of; empty: none.
     [[nodiscard]] std::vector<std::pair<QString, QString>> cursorLines() const;
+    void paintReadOut(QPainter& painter, double x) const;
     [[nodiscard]] int columns() const;
     void describe();
     [[nodiscard]] QPixmap renderBands() const;
