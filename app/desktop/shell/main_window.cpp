@@ -22,6 +22,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QMenu>
 #include <QMimeData>
 #include <QScreen>
@@ -399,6 +400,13 @@ void MainWindow::useTheme(bool dark) {
     QApplication::setPalette(theme.palette());
     qApp->setStyleSheet(themeStyleSheet(theme));
     Q_EMIT themeChanged(dark);
+}
+
+/// Escape is the message's where no widget wants it.
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+    if (event->key() != Qt::Key_Escape || !m_connection->isVisible())
+        return QWidget::keyPressEvent(event);
+    m_connection->hide();
 }
 
 void MainWindow::chooseFile() {

@@ -6,6 +6,7 @@
 #include <QAbstractButton>
 #include <QPainter>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
@@ -57,7 +58,7 @@ protected:
         const QColor colour = isChecked()    ? theme.accent
                               : underMouse() ? theme.text
                                              : theme.quietText;
-        const bool named = height() >= kNamed;  // else its tool tip says it
+        const bool named = static_cast<const Rail*>(parentWidget())->hasNames();
         const double top = (height() - (named ? kDrawn : kIcon)) / 2.0;
         painter.drawPixmap(QPointF((width() - kIcon) / 2.0, top),
                            iconPixmap(m_icon, colour, kIcon, devicePixelRatioF()));
@@ -107,6 +108,13 @@ void Rail::addPage(const QString& id, const QString& icon, const QString& name,
     button->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(button, &QWidget::customContextMenuRequested, this,
             [this, id, button](QPoint at) { Q_EMIT placesRequested(id, button->mapToGlobal(at)); });
+}
+
+/// All or none: rows of one layout differ by a pixel. Without, tool tips say them.
+bool Rail::hasNames() const {
+    const auto buttons = m_group.buttons();
+    return std::all_of(buttons.begin(), buttons.end(),
+                       [](const QAbstractButton* button) { return button->height() >= kNamed; });
 }
 
 int Rail::pageCount() const {

@@ -19,6 +19,8 @@ public:
     void addPage(const QString& id, const QString& icon, const QString& name, const QString& key);
     void setCurrent(const QString& id);
     [[nodiscard]] int pageCount() const;
+    /// Whether there is room for the names of pages.
+    [[nodiscard]] bool hasNames() const;
     /// Pages that are elsewhere than in the middle.
     void setApart(const QStringList& ids);
 

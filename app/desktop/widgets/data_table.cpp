@@ -12,6 +12,7 @@
 #include <QMenu>
 #include <QPainter>
 #include <QScrollBar>
+#include <QStyle>
 #include <QStyledItemDelegate>
 #include <QWidgetAction>
 #include <algorithm>
@@ -53,7 +54,11 @@ public:
             QFontMetricsF(painter->font())
                 .elidedText(index.data().toString(), code ? Qt::ElideMiddle : Qt::ElideRight,
                             area.width() + 2);
-        drawTabular(*painter, area, numeric ? Qt::AlignRight : Qt::AlignLeft, text);
+        // as the header above it
+        drawTabular(
+            *painter, area,
+            QStyle::visualAlignment(option.direction, numeric ? Qt::AlignRight : Qt::AlignLeft),
+            text);
         painter->restore();
     }
 };

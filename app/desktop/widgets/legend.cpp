@@ -7,6 +7,7 @@
 #include <QFontMetricsF>
 #include <QPainter>
 #include <QStringList>
+#include <cmath>
 
 namespace shardscope::desktop {
 namespace {
@@ -19,6 +20,7 @@ constexpr int kEntryGap = 16;
 }  // namespace
 
 Legend::Legend(QWidget* parent) : QWidget(parent) {
+    setLayoutDirection(Qt::LeftToRight);  // as it is painted, in every language
     setAccessibleRole(*this, QAccessible::StaticText);
     QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     policy.setHeightForWidth(true);
@@ -49,6 +51,14 @@ std::vector<QPointF> Legend::positions(int width) const {
         x += wide + kEntryGap;
     }
     return result;
+}
+
+int Legend::lineWidth() const {
+    const QFontMetricsF metrics(textFont(kSmallPixels));
+    double wide = 0;
+    for (const LegendEntry& entry : m_entries)
+        wide += kSwatch + kSwatchGap + metrics.horizontalAdvance(entry.text) + kEntryGap;
+    return static_cast<int>(std::ceil(wide));
 }
 
 QSize Legend::sizeHint() const {

@@ -1,5 +1,7 @@
 #include "app/desktop/widgets/theme.h"
 
+#include <QAbstractSpinBox>
+#include <QComboBox>
 #include <QEvent>
 #include <QFontDatabase>
 #include <QFontInfo>
@@ -28,7 +30,7 @@ double luminance(const QColor& colour) {
 }
 
 constexpr int kTipWidth = 480;
-constexpr QLatin1StringView kTipLines{"tip lines"};
+constexpr QLatin1StringView kTipLines{"tip lines"}, kWheelGuard{"wheel guard"};
 
 /// Qt leaves a plain tooltip on one line as long as a screen has room for it.
 class TipLines : public QObject {
@@ -70,6 +72,24 @@ private:
     }
 };
 
+/// The wheel scrolls the page over an input that does not have the focus, instead of changing it.
+class WheelGuard : public QObject {
+public:
+    explicit WheelGuard(QWidget* input) : QObject(input), m_input(input) {
+        input->installEventFilter(this);
+    }
+
+    bool eventFilter(QObject* object, QEvent* event) override {
+        if (event->type() != QEvent::Wheel || m_input->hasFocus())
+            return QObject::eventFilter(object, event);
+        event->ignore();  // goes on to the page
+        return true;
+    }
+
+private:
+    QWidget* m_input;
+};
+
 /// Qt takes what looks like HTML for it. A tool tip is a label, polished before it has its text.
 class PlainTextStyle : public QProxyStyle {
 public:
@@ -80,6 +100,11 @@ public:
             label->setTextFormat(Qt::PlainText);
             if (label->inherits("QTipLabel") && label->findChild<QObject*>(kTipLines) == nullptr)
                 (new TipLines(label))->setObjectName(kTipLines);
+        }
+        if (qobject_cast<QComboBox*>(widget) || qobject_cast<QAbstractSpinBox*>(widget)) {
+            if (widget->focusPolicy() == Qt::WheelFocus) widget->setFocusPolicy(Qt::StrongFocus);
+            if (widget->findChild<QObject*>(kWheelGuard) == nullptr)
+                (new WheelGuard(widget))->setObjectName(kWheelGuard);
         }
         QProxyStyle::polish(widget);
     }
@@ -218,7 +243,8 @@ QToolButton:focus { border: 1px solid @accent; }
 QToolButton:disabled { color: @quiet; }
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox {
     background: @field; border: 1px solid @hairline; border-radius: 4px; padding: 0 8px;
-    min-height: 28px; color: @text; selection-background-color: @accent; }
+    min-height: 28px; color: @text; selection-background-color: @accent; selection-color: @onaccent; }
+QComboBox { selection-background-color: @neutral; selection-color: @text; }
 QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border: 1px solid @accent; }
 QLineEdit[invalid="true"], QSpinBox[invalid="true"], QDoubleSpinBox[invalid="true"],
 QComboBox[invalid="true"] { border: 1px solid @bad; }
@@ -393,6 +419,7 @@ QString themeStyleSheet(const Theme& theme) {
         {u"@quiet", theme.quietText.name()},
         {u"@text", theme.text.name()},
         {u"@accent", theme.accent.name()},
+        {u"@onaccent", theme.palette().color(QPalette::HighlightedText).name()},
         {u"@neutral", theme.neutral.name()},
         {u"@field", theme.field.name()},
         {u"@bad", theme.bad.name()},

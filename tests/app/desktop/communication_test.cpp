@@ -12,9 +12,11 @@
 #include "tests/app/desktop/small_trace.h"
 #include "tests/app/desktop/window_fixture.h"
 
+#include <QApplication>
 #include <QComboBox>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QWheelEvent>
 
 namespace shardscope::desktop {
 namespace {
@@ -246,6 +248,24 @@ TEST_F(CommunicationPageTest, KeysGoThroughTheHeatMapToo) {
     QTest::keyClick(heat, Qt::Key_Return);
     EXPECT_EQ(m_window->selection().current().steps->first, StepIndex{9});
     EXPECT_EQ(m_window->selection().current().ranks, (std::vector<RankId>{{1}}));
+}
+
+TEST_F(CommunicationPageTest, TheWheelScrollsThePageAndChangesNoSetting) {
+    const CommunicationPage* shown = open();
+    const auto boxes = shown->findChildren<QComboBox*>();
+    ASSERT_FALSE(boxes.isEmpty());
+    for (QComboBox* box : boxes) {
+        box->clearFocus();
+        const int before = box->currentIndex();
+        for (const int turn : {120, -120}) {
+            QWheelEvent wheel(QPointF(5, 5), box->mapToGlobal(QPointF(5, 5)), {}, {0, turn},
+                              Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+            QApplication::sendEvent(box, &wheel);
+            EXPECT_EQ(box->currentIndex(), before);
+            EXPECT_FALSE(box->hasFocus());
+        }
+        EXPECT_EQ(box->focusPolicy(), Qt::StrongFocus) << "the wheel gives no focus";
+    }
 }
 
 TEST_F(CommunicationPageTest, FollowsTheSelection) {

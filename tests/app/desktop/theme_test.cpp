@@ -6,7 +6,9 @@
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/pages/timeline/tracks/column_strip.h"
 #include "app/desktop/pages/timeline/tracks/minimap.h"
+#include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/chart_plot.h"
+#include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/pictures/heat_map.h"
 #include "app/desktop/widgets/pictures/stacked_area.h"
 #include "tests/app/desktop/window_fixture.h"
@@ -21,6 +23,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <vector>
 
 namespace shardscope::desktop {
 namespace {
@@ -205,6 +208,47 @@ TEST(Theme, EveryTextOfTheStyleSheetReadsOnItsGround) {
             }
         }
         EXPECT_GT(texts, 30);
+    }
+}
+
+/// Pictures are painted from left to right in languages that are not read so, too.
+TEST(RightToLeft, LeavesPicturesAsTheyAre) {
+    const auto picturesOf = [](Qt::LayoutDirection direction) {
+        QWidget window;
+        window.setLayoutDirection(direction);
+        std::vector<QImage> pictures;
+        Legend legend(&window);
+        legend.setEntries({{u"compute"_s, Meaning::kCompute}, {u"waiting"_s, Meaning::kWaiting}});
+        ChartPanel chart(&window);
+        chart.setTitles(u"Loss"_s, u"nats"_s, u"step"_s);
+        LineSeries line;
+        line.name = u"training"_s;
+        line.points = {{0, 4}, {1, 3}, {2, 2}};
+        chart.setSeries({line});
+        for (QWidget* each : {static_cast<QWidget*>(&legend), static_cast<QWidget*>(&chart)}) {
+            each->resize(400, 160);
+            pictures.push_back(each->grab().toImage());
+        }
+        return pictures;
+    };
+    EXPECT_EQ(picturesOf(Qt::LeftToRight), picturesOf(Qt::RightToLeft));
+}
+
+/// A selected row or word has a colour of its own wherever its ground is set.
+TEST(Theme, WhatIsSelectedReadsOnItsGround) {
+    for (const Theme* theme : kThemes) {
+        int grounds = 0;
+        const auto rules = rulesOf(themeStyleSheet(*theme));
+        for (const Rule& rule : rules) {
+            const QString ground = valueFor(rules, rule, u"selection-background-color"_s);
+            if (ground.isEmpty()) continue;
+            const QString colour = valueFor(rules, rule, u"selection-color"_s);
+            ASSERT_FALSE(colour.isEmpty()) << rule.type.toStdString();
+            EXPECT_GE(contrast(QColor(colour), QColor(ground)), kTextContrast)
+                << rule.type.toStdString() << (theme->dark ? ", dark" : ", light");
+            ++grounds;
+        }
+        EXPECT_GT(grounds, 4);
     }
 }
 

@@ -74,7 +74,6 @@ QWidget* PlanPage::buildRanks(FoldSection* section) {
     m_ranks = new QSlider(Qt::Horizontal, section);
     m_ranks->setRange(0, kMostLevel);
     m_ranks->setPageStep(1);
-    guardFromWheel(m_ranks);
     m_ranks->setToolTip(tr("1 to 1,024 ranks, powers of two"));
     connect(m_ranks, &QSlider::valueChanged, this, [this](int level) {
         qobject_cast<QSpinBox*>(field("ranks")->input())->setValue(1 << level);
@@ -96,7 +95,6 @@ QWidget* PlanPage::buildModels(FoldSection* section) {
            "planned, and how they may be divided"));
     m_model->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     m_model->setMinimumContentsLength(6);
-    guardFromWheel(m_model);
     connect(m_model, &QComboBox::currentIndexChanged, this, &PlanPage::takeModel);
     return named(tr("Plan for"), m_model, section);
 }
@@ -126,7 +124,6 @@ QWidget* PlanPage::buildDevices(FoldSection* section) {
         if (!memory) continue;
         m_device->addItem(name, name);
     }
-    guardFromWheel(m_device);
     connect(m_device, &QComboBox::activated, this, &PlanPage::takeDevice);
     return named(tr("Device"), m_device, section);
 }
@@ -141,7 +138,6 @@ QWidget* PlanPage::buildSettings(QWidget* parent) {
     m_perHost->setRange(1, 1024);
     m_perHost->setValue(8);
     m_perHost->setButtonSymbols(QAbstractSpinBox::NoButtons);
-    guardFromWheel(m_perHost);
     connect(m_perHost, &QSpinBox::valueChanged, this, &PlanPage::refresh);
     addFields(devices, {"precision", "link_gb_per_s", "link_latency_us"});
     devices->add(named(tr("Ranks per host"), m_perHost, devices), FoldSection::kColumns);

@@ -7,7 +7,6 @@
 
 #include <QCheckBox>
 #include <QComboBox>
-#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -28,21 +27,6 @@ using namespace Qt::StringLiterals;
 
 constexpr double kMost = 1e12;
 constexpr int kDigits = 15;
-
-class WheelGuard : public QObject {
-public:
-    explicit WheelGuard(QWidget* input) : QObject(input), m_input(input) {}
-
-    bool eventFilter(QObject* object, QEvent* event) override {
-        if (event->type() != QEvent::Wheel || m_input->hasFocus())
-            return QObject::eventFilter(object, event);
-        event->ignore();  // goes on to the page
-        return true;
-    }
-
-private:
-    QWidget* m_input;
-};
 
 }  // namespace
 
@@ -73,7 +57,6 @@ BoundField::BoundField(const run::RunOption& option, QWidget* parent)
     m_input->setObjectName(QString::fromLatin1(m_option.key));
     m_input->setAccessibleName(labelOf(m_option));
     m_input->setAccessibleDescription(helpOf(m_option));
-    guardFromWheel(m_input);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(2);
@@ -296,11 +279,6 @@ QString unescaped(const QString& text) {
         }
     }
     return plain;
-}
-
-void guardFromWheel(QWidget* input) {
-    input->setFocusPolicy(Qt::StrongFocus);
-    input->installEventFilter(new WheelGuard(input));
 }
 
 }  // namespace shardscope::desktop

@@ -98,7 +98,4 @@ public:
 [[nodiscard]] QString escaped(const QString& text);
 [[nodiscard]] QString unescaped(const QString& text);
 
-/// The wheel scrolls the page over an input that does not have the focus, instead of changing it.
-void guardFromWheel(QWidget* input);
-
 }  // namespace shardscope::desktop

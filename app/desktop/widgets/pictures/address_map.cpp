@@ -31,6 +31,7 @@ QString addressText(std::uint64_t address) {
 
 AddressMap::AddressMap(QWidget* parent) : QWidget(parent) {
     setMouseTracking(true);
+    setLayoutDirection(Qt::LeftToRight);  // as it is painted, in every language
     setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     setMinimumWidth(240);

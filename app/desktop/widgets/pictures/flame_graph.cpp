@@ -46,6 +46,7 @@ QColor mixed(const QColor& a, const QColor& b, double share) {
 
 FlameGraph::FlameGraph(QWidget* parent) : QWidget(parent) {
     setMouseTracking(true);
+    setLayoutDirection(Qt::LeftToRight);  // as it is painted, in every language
     setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     setMinimumWidth(240);

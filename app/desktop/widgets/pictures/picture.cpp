@@ -15,6 +15,7 @@ using namespace Qt::StringLiterals;
 Picture::Picture(QWidget* parent, Qt::Orientation keys, Cursor kind)
     : QWidget(parent), m_keys(keys), m_kind(kind) {
     setMouseTracking(true);
+    setLayoutDirection(Qt::LeftToRight);  // as it is painted, in every language
     setFocusPolicy(Qt::StrongFocus);
 }
 

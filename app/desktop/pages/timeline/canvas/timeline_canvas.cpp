@@ -21,6 +21,7 @@ namespace shardscope::desktop {
 TimelineCanvas::TimelineCanvas(QWidget* parent)
     : QAbstractScrollArea(parent), m_filter(new QLineEdit(this)), m_order(new QToolButton(this)) {
     setFrameShape(QFrame::NoFrame);
+    setLayoutDirection(Qt::LeftToRight);  // as it is painted, in every language
     setFocusPolicy(Qt::StrongFocus);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     viewport()->setMouseTracking(true);

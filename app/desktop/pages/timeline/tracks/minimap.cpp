@@ -44,6 +44,7 @@ double meanOf(const std::vector<float>& buckets) {
 
 Minimap::Minimap(QWidget* parent) : QWidget(parent), m_labelWidth(kLabelWidth) {
     setFixedHeight(52);
+    setLayoutDirection(Qt::LeftToRight);  // as it is painted, in every language
     setMouseTracking(true);
     setFocusPolicy(Qt::TabFocus);
     m_spoken.setName(tr("Whole run: density of compute and of time blocked in communication"));
