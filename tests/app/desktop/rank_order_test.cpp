@@ -134,6 +134,15 @@ OpenRecording recordingOf(const char* model, std::uint64_t collectives) {
     return recording;
 }
 
+TEST(CommunicationHeadline, OfATraceOfOneProcessIsNotAboutCollectives) {
+    OpenRecording compiler = recordingOf("", 0);
+    compiler.summary.run.worldSize = 1;
+    compiler.summary.events.spans = 3;
+    const RangeTexts texts = rangeTexts(compiler, {}, {});
+    EXPECT_EQ(texts.headline, u"Whole run: 10.0\u2009ms, 3 events."_s);
+    EXPECT_TRUE(texts.subline.startsWith(u"No collective: "_s));
+}
+
 TEST(CommunicationHeadline, SaysWhatOfItIsWaiting) {
     CommunicationFacts facts;
     facts.sum.collectives = 3;

@@ -4,8 +4,10 @@
 #include "app/desktop/pages/timeline/tables/range_kind.h"
 #include "app/desktop/pages/timeline/tables/range_table.h"
 #include "app/desktop/pages/timeline/tables/table_panel.h"
+#include "app/desktop/pages/timeline/tables/timeline_tables.h"
 #include "app/desktop/pages/timeline/timeline_page.h"
 #include "app/desktop/widgets/data_table.h"
+#include "app/desktop/widgets/legend.h"
 #include "engine/run/config/run_config.h"
 #include "storage/model/repaired.h"
 #include "tests/app/desktop/window_fixture.h"
@@ -24,6 +26,7 @@
 #include <QTabBar>
 #include <QTest>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace shardscope::desktop {
 namespace {
@@ -396,6 +399,69 @@ TEST_F(RangeTablePage, AnotherTabIsAnotherTable) {
     settle();
     EXPECT_EQ(tables.kind(), RangeKind::kCollectives);
     EXPECT_THAT(tables.table().table()->toText().toStdString(), testing::HasSubstr("all-gather"));
+}
+
+/// Of a slice that was clicked the tab is shown, but only while the range has some of it.
+TEST_F(RangeTablePage, GoesBackToTheTabThatWasChosen) {
+    openSample();
+    m_window->showPage(page_ids::kTimeline);
+    auto* page = m_window->findChild<TimelinePage*>();
+    TablePanel& tables = page->tables();
+    QTest::keyClick(&page->canvas(), Qt::Key_B);
+    settle();
+    ASSERT_EQ(tables.kind(), RangeKind::kOperators);
+    const auto& lanes = m_window->loader().recording()->summary.lanes;
+    const auto calibration = std::find_if(lanes.begin(), lanes.end(), [](const LaneFacts& lane) {
+        return rangeKind(lane) == RangeKind::kCollectives;
+    });
+    ASSERT_NE(calibration, lanes.end());
+    SliceView slice;
+    slice.count = 1;
+    slice.name = u"all-gather"_s;
+    auto* rows = page->findChild<TimelineTables*>();
+    ASSERT_NE(rows, nullptr);
+    rows->showSlice(*calibration, slice);
+    settle();
+    EXPECT_EQ(tables.kind(), RangeKind::kCollectives);
+    // The first nanosecond of the run: nothing of anything.
+    m_window->selection().selectRange({{0}, {1}});
+    settle();
+    EXPECT_EQ(tables.kind(), RangeKind::kOperators);
+    m_window->selection().clear();
+    settle();
+    EXPECT_EQ(tables.kind(), RangeKind::kOperators) << "once";
+}
+
+TEST_F(RangeTablePage, FoldedItIsAsHighAsTheLegend) {
+    openSample();
+    m_window->showPage(page_ids::kTimeline);
+    settle();
+    auto* page = m_window->findChild<TimelinePage*>();
+    auto* legend = page->findChild<Legend*>();
+    ASSERT_TRUE(page->tables().isFolded());
+    for (const QSize size : {QSize(1280, 800), QSize(800, 560), QSize(1600, 900)}) {
+        m_window->resize(size);
+        settle();
+        if (!legend->isVisible()) continue;
+        EXPECT_GE(legend->height(), legend->heightForWidth(legend->width())) << size.width();
+        EXPECT_LE(legend->geometry().right(), page->tables().width());
+    }
+}
+
+/// A range that was dragged begins and ends within steps: it is none of them.
+TEST_F(RangeTablePage, TheHeadlineNamesStepsOnlyWhereStepsAreSelected) {
+    openSample();
+    m_window->showPage(page_ids::kTimeline);
+    settle();
+    auto* page = m_window->findChild<TimelinePage*>();
+    m_window->selection().selectSteps({{2}, {4}});
+    settle();
+    EXPECT_TRUE(page->frame().headline().startsWith(u"Steps 2–4: "_s));
+    const TimeRange steps = m_window->loader().recording()->timeOf(m_window->selection().current());
+    m_window->selection().selectRange({steps.begin - Duration{1000}, steps.end});
+    settle();
+    EXPECT_TRUE(page->frame().headline().startsWith(u"Selected range: "_s))
+        << page->frame().headline().toStdString();
 }
 
 }  // namespace

@@ -150,6 +150,8 @@ void TimelinePage::connectCanvas() {
     });
     m_follow = new QPushButton(tr("Follow"), this);
     m_follow->setCheckable(true);
+    connect(m_follow, &QPushButton::toggled, this,
+            [this](bool follows) { m_follow->setText(follows ? tr("Following") : tr("Follow")); });
     m_follow->setChecked(true);
     m_follow->setToolTip(tr("Keeps the newest of the run in sight, until you move"));
     connect(m_follow, &QPushButton::clicked, this, [this](bool follows) {
@@ -317,6 +319,8 @@ void TimelinePage::presentLegend() {
     const bool heatMap =
         std::any_of(rows.begin(), rows.end(), [](const LaneRow& row) { return row.thin; });
     m_legend->setEntries(timelineLegend(recording(), heatMap));
+    m_tables->giveRoom();
+    m_below->setPreferredSize(1, tableHeight());
     // on a low page lanes need the room more; a heat map shows no names, so it keeps the legend
     m_legend->setVisible(heatMap || m_tables->isFolded() || height() >= kLowPage);
 }
@@ -325,7 +329,8 @@ void TimelinePage::present() {
     const Selection& current = selection().current();
     const bool tooFar = isTooFar(recording(), recording().timeOf(current));
     askForHeadline(tooFar);
-    if (m_shown != &recording()) {
+    const bool isShown = m_shown == &recording();
+    if (!isShown) {
         m_shown = &recording();
         const RecordingPtr shared = shownRecording();
         // one that has grown is looked at where it was
@@ -358,7 +363,8 @@ void TimelinePage::present() {
     const auto selected =
         current.cutsTime() ? std::optional(recording().timeOf(current)) : std::nullopt;
     m_canvas->setSelectedRange(selected);
-    if (selected && !selected->intersects(m_canvas->view())) m_canvas->setView(*selected);
+    if (isShown && selected && !selected->intersects(m_canvas->view()))
+        m_canvas->setView(*selected);
     presentLegend();
     m_rows->setTooFar(tooFar);
     m_rows->setSelection(current);

@@ -313,7 +313,7 @@ Result<void> addToTable(storage::RecordingReader& reader, const OpenRecording& r
 Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
                                      const OpenRecording& recording, const RangeTableQuery& query,
                                      const storage::Generation& generation) {
-    RangeAggregation aggregation(query.range, query.kind);
+    RangeAggregation aggregation(query.range, query.kind, query.steps);
     const auto& ranks = query.ranks;
     for (const LaneFacts& lane : recording.summary.lanes) {
         const bool shown =

@@ -22,6 +22,7 @@ struct RangeTableQuery {
     TimeRange range;
     RangeKind kind = RangeKind::kKernels;
     std::vector<RankId> ranks;
+    std::optional<StepSpan> steps;  ///< only these of what belongs to a step
 };
 Result<RangeTablePtr> loadRangeTable(storage::RecordingReader& reader,
                                      const OpenRecording& recording, const RangeTableQuery& query,

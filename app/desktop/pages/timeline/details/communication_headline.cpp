@@ -18,8 +18,9 @@ QString whereOf(const OpenRecording& recording, const Selection& selection) {
     // in a run with steps only these count, not what is around them
     if (!selection.cutsTime())
         return recording.summary.steps.empty() ? u"Whole run"_s : u"All steps"_s;
-    const auto steps = recording.stepsOf(selection);
-    if (!steps) return selection.range ? u"Selected range"_s : u"Whole run"_s;
+    // a range may begin and end within steps
+    const auto& steps = selection.steps;
+    if (!steps) return u"Selected range"_s;
     if (steps->first == steps->last) return u"Step %1"_s.arg(steps->first.value);
     return u"Steps %1–%2"_s.arg(steps->first.value).arg(steps->last.value);
 }
@@ -102,6 +103,11 @@ Result<CommunicationFacts> loadCommunication(storage::RecordingReader& reader,
                 return failure(ErrorCode::kCancelled, "superseded by a newer request");
             auto events = reader.rankEvents(rank.rank, range);
             if (!events) return failure(events);
+            // the time of steps over all ranks touches the neighbours of some
+            if (const auto& steps = selection.steps)
+                std::erase_if(events->collectives, [&](const CollectiveEvent& each) {
+                    return each.step != kNoStep && !steps->contains(each.step);
+                });
             tally.add(*events);
         }
     }
@@ -136,6 +142,16 @@ RangeTexts rangeTexts(const OpenRecording& recording, const Selection& selection
                     where, formatCount(facts.kernels), facts.kernels == 1 ? u""_s : u"s"_s,
                     facts.kernels == 1 ? u"s"_s : u""_s, formatDuration(facts.kernelTime), length),
                 u"How much of it is waiting for a peer is unknown. "_s + reason};
+    // a trace of one process is not about communication
+    if (recording.isTrace() && !recording.isImporting() && recording.summary.run.worldSize <= 1 &&
+        recording.summary.events.collectives == 0)
+        return {selection.cutsTime()
+                    ? u"%1: %2."_s.arg(where, length)
+                    : u"%1: %2, %3."_s.arg(
+                          where, length,
+                          formatCounted(static_cast<std::int64_t>(recording.summary.events.total()),
+                                        "event")),
+                u"No collective: "_s + reason.left(1).toLower() + reason.mid(1)};
     if (!reason.isEmpty())
         return {(recording.isImporting() ? u"%1: %2, collectives not read yet."_s
                                          : u"%1: %2, collectives not recorded."_s)

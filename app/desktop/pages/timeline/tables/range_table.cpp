@@ -60,6 +60,7 @@ void RangeAggregation::add(const std::vector<SpanEvent>& spans,
         const TimeRange part = span.range().intersection(m_range);
         if (part.duration().ns < 0 || (part.empty() && span.duration.ns > 0)) continue;
         if (rangeKind(m_pass.kind, span) != m_kind) continue;
+        if (m_steps && span.step != kNoStep && !m_steps->contains(span.step)) continue;
         Sum* sum = &sumOf(span.name, text);
         if (sum->phase == Phase::kNone) sum->phase = span.phase;
         sum->self += part.duration();

@@ -10,6 +10,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -18,7 +19,9 @@ namespace shardscope::desktop {
 
 class RangeAggregation {
 public:
-    RangeAggregation(TimeRange range, RangeKind kind) : m_range(range), m_kind(kind) {}
+    /// `steps`: the range is theirs over all ranks, and touches the neighbours of some.
+    RangeAggregation(TimeRange range, RangeKind kind, std::optional<StepSpan> steps = std::nullopt)
+        : m_range(range), m_kind(kind), m_steps(steps) {}
     /// What is added from here on is of this lane, which holds spans of the kind.
     void beginLane(const LaneFacts& lane);
     /// `spans` by start, none of them before those added already; time outside the range does not
@@ -58,6 +61,7 @@ private:
 
     TimeRange m_range;
     RangeKind m_kind;
+    std::optional<StepSpan> m_steps;
     int m_lanes = 0;
     Pass m_pass;
     std::map<QString, Sum> m_sums;

@@ -2,6 +2,7 @@
 
 #include "app/desktop/pages/timeline/tables/range_kind.h"
 #include "app/desktop/widgets/data_table.h"
+#include "app/desktop/widgets/legend.h"
 #include "app/desktop/widgets/text_label.h"
 #include "app/desktop/widgets/theme.h"
 
@@ -13,6 +14,7 @@
 #include <QTabBar>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <initializer_list>
 
 namespace shardscope::desktop {
@@ -21,7 +23,6 @@ namespace {
 using namespace Qt::StringLiterals;
 
 constexpr int kFilterWidth = 120;
-constexpr int kHintWidth = 1100;
 constexpr int kLeastTable = 84;  ///< tabs and two rows
 /// Of tabs that are no RangeKind.
 constexpr int kFirstOther = 100;
@@ -83,29 +84,35 @@ void TablePanel::presentFold() {
                                   : tr("Gives the lanes the room (B)"));
     for (QWidget* each : std::initializer_list<QWidget*>{m_tabs, m_caption, m_filter, m_table})
         each->setVisible(!m_isFolded);
-    giveHint();
-    setMinimumHeight(m_isFolded ? m_bar->sizeHint().height() : kLeastTable);
-    setMaximumHeight(m_isFolded ? minimumHeight() : QWIDGETSIZE_MAX);
+    giveRoom();
 }
 
-/// Where there is room for it.
-void TablePanel::giveHint() {
-    m_hint->setVisible(m_isFolded && width() >= kHintWidth);
+/// Folded it is as high as the legend needs; the hint stands where that leaves room for it.
+void TablePanel::giveRoom() {
+    const int room = width() - m_fold->sizeHint().width() - 2 * m_bar->spacing();
+    m_hint->setVisible(m_isFolded && m_beside != nullptr &&
+                       m_beside->lineWidth() + m_hint->sizeHint().width() <= room);
+    const int folded = std::max(m_bar->sizeHint().height(),
+                                m_beside == nullptr ? 0 : m_beside->heightForWidth(room));
+    setMinimumHeight(m_isFolded ? folded : kLeastTable);
+    setMaximumHeight(m_isFolded ? folded : QWIDGETSIZE_MAX);
 }
 
 void TablePanel::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
-    giveHint();
+    giveRoom();
 }
 
-void TablePanel::fold(QWidget* beside) {
+void TablePanel::fold(Legend* beside) {
     m_isFolded = true;
+    m_beside = beside;
     m_bar->insertWidget(m_bar->indexOf(m_hint), beside, 1);
     presentFold();
 }
 
 void TablePanel::unfold() {
     m_isFolded = false;
+    m_beside = nullptr;
     presentFold();
 }
 

@@ -18,6 +18,7 @@ class QToolButton;
 namespace shardscope::desktop {
 
 class DataTable;
+class Legend;
 
 /// Beside a RangeKind a tab.
 enum class TableTab : std::uint8_t { kRange, kFound, kMarks };
@@ -28,8 +29,10 @@ class TablePanel : public QWidget {
 public:
     explicit TablePanel(QWidget* parent = nullptr);
     /// `beside`: what the bar shows then, and is the caller's again once it is unfolded.
-    void fold(QWidget* beside);
+    void fold(Legend* beside);
     void unfold();
+    /// Again, where the legend has other entries.
+    void giveRoom();
     [[nodiscard]] bool isFolded() const { return m_isFolded; }
     /// The first is shown, unless `keeps` and the one that was shown is there too.
     void setKinds(const std::vector<RangeKind>& kinds, bool keeps);
@@ -62,7 +65,6 @@ protected:
 
 private:
     void presentFold();
-    void giveHint();
     void fitCaption();
     void changeTab(int index);
     [[nodiscard]] int indexOf(TableTab tab) const;
@@ -71,6 +73,7 @@ private:
     QToolButton* m_fold;
     QTabBar* m_tabs;
     QLabel* m_hint;
+    Legend* m_beside = nullptr;  ///< while it is folded
     QLabel* m_caption;
     QString m_captionText;
     QLineEdit* m_filter;

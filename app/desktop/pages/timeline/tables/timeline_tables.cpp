@@ -14,6 +14,7 @@
 #include <QMenu>
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -71,8 +72,8 @@ void TimelineTables::ask() {
 }
 
 void TimelineTables::askForRange() {
-    const RangeTableQuery query{m_recording->timeOf(m_selection), m_panel.kind(),
-                                m_selection.ranks};
+    const RangeTableQuery query{m_recording->timeOf(m_selection), m_panel.kind(), m_selection.ranks,
+                                m_selection.steps};
     if (m_tooFar) {
         m_rangeTopic.forget();
         m_panel.setCaption({});
@@ -90,6 +91,7 @@ void TimelineTables::askForRange() {
 }
 
 void TimelineTables::showRange() {
+    if (goesBack()) return;
     m_panel.setCaption(rangeCaption(*m_recording, m_selection, *m_range));
     m_panel.table().setTable(rangeColumns(), rangeRows(*m_range));
     selectWanted();
@@ -107,10 +109,17 @@ void TimelineTables::showSlice(const LaneFacts& lane, const SliceView& slice) {
     const auto kind = rangeKind(lane);
     if (!kind || slice.count > 1 || m_panel.tab() != TableTab::kRange) return;
     m_wanted = slice.name;
-    if (*kind == m_panel.kind())
-        selectWanted();
-    else
-        m_panel.showKind(*kind);
+    if (*kind == m_panel.kind()) return selectWanted();
+    m_shown = {m_shown ? m_shown->before : m_panel.kind(), *kind};
+    m_panel.showKind(*kind);
+}
+
+/// A slice's kind is shown until a range has nothing of it, then again what was chosen before.
+bool TimelineTables::goesBack() {
+    if (m_shown && m_panel.kind() != m_shown->kind) m_shown.reset();
+    if (!m_shown || !m_range->rows.empty()) return false;
+    m_panel.showKind(std::exchange(m_shown, std::nullopt)->before);
+    return true;
 }
 
 void TimelineTables::pick(int row) {

@@ -56,6 +56,7 @@ Q_SIGNALS:
 private:
     void askForRange();
     void showRange();
+    bool goesBack();
     void startSearch();
     void searchOn();
     void showFound();
@@ -75,7 +76,11 @@ private:
     bool m_tooFar = false;
     TimeRange m_view{};
     RangeTablePtr m_range;
-    QString m_wanted;  ///< name of the row to be selected
+    struct Shown {
+        RangeKind before, kind;
+    };
+    std::optional<Shown> m_shown;  ///< the tab is that of a slice that was clicked
+    QString m_wanted;              ///< name of the row to be selected
     std::shared_ptr<Search> m_search;
     SearchResultPtr m_found;
     int m_hit = -1;
