@@ -3,6 +3,7 @@
 #include "app/desktop/models/format.h"
 #include "storage/model/step_facts.h"
 
+#include <QObject>
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -23,6 +24,13 @@ const QString kWithoutDetail = QStringLiteral("without detail");
 
 void add(const LedgerParts& more, LedgerParts& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i) parts[i] += more[i];
+}
+
+/// Of a row, in ns.
+std::int64_t meanWall(const StepSums::Column& column) {
+    Duration all = column.bare;
+    for (const Duration part : column.parts) all += part;
+    return all.ns / std::max<std::int64_t>(1, column.rows + column.bareRows);
 }
 
 StackedBar barOf(const StepSums::Column& sum) {
@@ -105,23 +113,23 @@ StepSums sumSteps(const std::vector<analysis::LedgerRow>& rows, const std::vecto
         column.bare += step.range().duration();
         ++column.bareRows;
     }
-    const std::size_t each = (bySteps.size() + kMostColumns - 1) / kMostColumns;
+    sums.each = std::max<std::size_t>(1, (bySteps.size() + kMostColumns - 1) / kMostColumns);
     for (auto step = bySteps.begin(); step != bySteps.end();) {
         StepSums::Column& column = sums.columns.emplace_back();
-        column.steps.first = step->first;
-        for (std::size_t i = 0; i < each && step != bySteps.end(); ++i, ++step) {
-            column.steps.last = step->first;
-            add(step->second.parts, column.parts);
-            column.rows += step->second.rows;
-            column.bare += step->second.bare;
-            column.bareRows += step->second.bareRows;
+        StepSpan shared{step->first, step->first};
+        for (std::size_t i = 0; i < sums.each && step != bySteps.end(); ++i, ++step) {
+            shared.last = step->first;
+            if (i == 0 || meanWall(step->second) > meanWall(column)) column = step->second;
         }
+        column.steps = shared;
     }
     return sums;
 }
 
 StepSplit stepSplit(const StepSums& sums) {
     StepSplit split;
+    split.across = sums.each == 1 ? QObject::tr("step")
+                                  : QObject::tr("step, the slowest of %1 each").arg(sums.each);
     for (const StepSums::Column& column : sums.columns) {
         split.columns.push_back(barOf(column));
         split.steps.push_back(column.steps);

@@ -7,14 +7,15 @@
 #include "storage/model/recording.h"
 
 #include <QString>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace shardscope::desktop {
 
-/// Rows of the ledger by steps, neighbours together where there are more than a screen has room
-/// for. No texts: what is not shown costs little.
+/// Rows of the ledger by steps. Where there are more than a screen has room for, neighbours share a
+/// column, and the slowest of them is what it shows. No texts: what is not shown costs little.
 struct StepSums {
     struct Column {
         StepSpan steps;
@@ -25,6 +26,7 @@ struct StepSums {
         std::int64_t bareRows = 0;
     };
     std::vector<Column> columns;
+    std::size_t each = 1;  ///< steps of a column
     analysis::LedgerParts all{};
 };
 /// `rank`: of that one alone. `steps`: all that were recorded, with detail or without.
@@ -36,6 +38,7 @@ struct StepSplit {
     std::vector<StackedBar> columns;  ///< in ms
     std::vector<LegendEntry> legend;
     std::vector<StepSpan> steps;  ///< of each column
+    QString across;               ///< what columns are
 };
 
 /// A column each, the mean over its rows.

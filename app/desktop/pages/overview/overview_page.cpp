@@ -418,6 +418,7 @@ void OverviewPage::presentSteps() {
                                           selected->first <= m_columnSteps[i].last;
     m_legend->setVisible(!split.legend.empty());
     m_legend->setEntries(std::move(split.legend));
+    m_steps->setTitles(tr("ms"), split.across);
     m_steps->setColumns(std::move(split.columns));
 }
 

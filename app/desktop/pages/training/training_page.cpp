@@ -295,7 +295,7 @@ void TrainingPage::presentSplit() {
     StepSplit split = stepSplit(part().figures->ledger.steps);
     m_splitBlock->setVisible(!part().figures->ledger.empty());
     m_splitLegend->setEntries(std::move(split.legend));
-    m_split->setTitles(tr("ms, mean over ranks"), tr("step"));
+    m_split->setTitles(tr("ms, mean over ranks"), split.across);
     m_split->setColumns(std::move(split.columns));
     m_splitSteps = std::move(split.steps);
 }
