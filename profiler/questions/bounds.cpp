@@ -130,6 +130,10 @@ public:
         if (!faster.empty()) {
             auto given = givenBy(faster);
             if (!given) return failure(given);
+            if (isLinkTwice(*given))
+                std::erase_if(m_scenarios, [](const Scenario& each) {
+                    return each.change == Change::kLinkTwice;
+                });
             m_scenarios.insert(m_scenarios.begin() + 1, std::move(*given));
         }
         m_walls.assign(m_scenarios.size(), {});
@@ -246,6 +250,12 @@ private:
                        fmt::format("nothing in these steps is called '{}'{}", given.what,
                                    few ? run::suggestion(given.what, known)
                                        : "; `analyze REC work` lists what is"));
+    }
+
+    /// What is played anyway.
+    [[nodiscard]] static bool isLinkTwice(const Scenario& given) {
+        return given.speeds.size() == 1 && given.speeds.front().what == Hastened::kLink &&
+               given.speeds.front().times == 2;
     }
 
     [[nodiscard]] Result<Scenario> givenBy(const std::vector<SpeedUp>& faster) const {

@@ -563,14 +563,13 @@ std::vector<RunOption> ofRecording() {
             .withNote("empty: all; or like 10-20,500-520")
             .seldom(),
         option<&C::captureEvery>("capture_every", "--capture-every", "N", S::kRecording,
-                                 "Detail of every N-th of the",
+                                 "Every N-th step in detail",
                                  "trace only every N-th step in detail; 0: all")
-            .withUnit("steps")
             .withNote("0: all")
             .within(0, kManySteps)
             .seldom(),
         option<&C::captureSlow>("capture_slow", "--capture-slow", "X", S::kRecording,
-                                "Detail of steps that take",
+                                "Detail of slow steps: limit",
                                 "keep detail only of steps that take X times the median, and "
                                 "beside them; 0: all")
             .withUnit("x median")

@@ -338,6 +338,13 @@ TEST_F(Questions, StepsArePlayedWithWhatIsGiven) {
     };
     asked.faster = {{"link", 2}, {"rank 1", 1.5}};
     EXPECT_EQ(*first("bounds", 2)[0].text(), "link 2 times as fast, rank 1 1.5 times as fast");
+    // What is played anyway is not there twice.
+    asked.faster = {{"link", 2}};
+    const auto played = findQuestion("bounds")->ask(asked);
+    ASSERT_TRUE(played) << played.error().message;
+    int links = 0;
+    for (const auto& row : played->tables.at(2).rows) links += row[0].text()->starts_with("link");
+    EXPECT_EQ(links, 1);
     const auto complaint = [&](SpeedUp wrong) {
         asked.faster = {std::move(wrong)};
         const auto answer = findQuestion("bounds")->ask(asked);

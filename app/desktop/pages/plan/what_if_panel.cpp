@@ -119,8 +119,9 @@ WhatIfPanel::WhatIfPanel(RecordingLoader& loader, QWidget* parent)
     m_table = new DataTable(tr("What if"), this);
     m_table->setFitsRows(true);
     m_unknown = quietLabel({}, this);
-    for (QWidget* each : {static_cast<QWidget*>(m_headline), static_cast<QWidget*>(m_error),
-                          static_cast<QWidget*>(m_table), static_cast<QWidget*>(m_unknown)})
+    // what is unknown stands before figures that it limits
+    for (QWidget* each : {static_cast<QWidget*>(m_headline), static_cast<QWidget*>(m_unknown),
+                          static_cast<QWidget*>(m_error), static_cast<QWidget*>(m_table)})
         layout->addWidget(each);
     m_model = new FoldSection(tr("How this is estimated"), false, this);
     m_modelText = quietLabel({}, m_model);
@@ -141,7 +142,6 @@ QWidget* WhatIfPanel::buildControls() {
         tr("The link, what one rank computes, or a kernel, an operator or a phase by its name"));
     m_what->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     m_what->setMinimumContentsLength(16);
-    guardFromWheel(m_what);
     connect(m_what, &QComboBox::currentIndexChanged, this, &WhatIfPanel::play);
     m_times = new QDoubleSpinBox(this);
     m_times->setAccessibleName(tr("How many times as fast"));
@@ -152,7 +152,6 @@ QWidget* WhatIfPanel::buildControls() {
     m_times->setValue(kUsualTimes);
     m_times->setKeyboardTracking(false);
     m_times->setButtonSymbols(QAbstractSpinBox::NoButtons);
-    guardFromWheel(m_times);
     connect(m_times, &QDoubleSpinBox::valueChanged, this, &WhatIfPanel::play);
     auto* row = new QHBoxLayout;
     row->setSpacing(kGap);
