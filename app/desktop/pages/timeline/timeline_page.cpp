@@ -319,8 +319,10 @@ void TimelinePage::presentLegend() {
     const bool heatMap =
         std::any_of(rows.begin(), rows.end(), [](const LaneRow& row) { return row.thin; });
     m_legend->setEntries(timelineLegend(recording(), heatMap));
+    // where the divider stands is the user's, but for what the legend needs
+    const int before = m_tables->minimumHeight();
     m_tables->giveRoom();
-    m_below->setPreferredSize(1, tableHeight());
+    if (m_tables->minimumHeight() != before) m_below->setPreferredSize(1, tableHeight());
     // on a low page lanes need the room more; a heat map shows no names, so it keeps the legend
     m_legend->setVisible(heatMap || m_tables->isFolded() || height() >= kLowPage);
 }
