@@ -322,8 +322,9 @@ void StackedArea::paintReadOut(QPainter& painter, double x) const {
     painter.setPen(theme.text);
     for (int i = 0; i < static_cast<int>(out.lines.size()); ++i) {
         const auto& [name, value] = out.lines[static_cast<std::size_t>(i)];
-        const QPointF corner(out.box.left() + i / out.rows * out.line.width() + 10,
-                             out.box.top() + 6 + i % out.rows * out.line.height());
+        const int column = i / out.rows, row = i % out.rows;
+        const QPointF corner(out.box.left() + column * out.line.width() + 10,
+                             out.box.top() + 6 + row * out.line.height());
         const QRectF line(corner, out.line - QSizeF(20, 0));
         painter.setFont(textFont(kSmallPixels, i == 0 ? QFont::DemiBold : QFont::Normal));
         drawTabular(painter, line, Qt::AlignLeft, name);
