@@ -18,6 +18,14 @@ void storeWeightGradient(const at::Tensor& dy, const at::Tensor& x, Parameter& w
     note(control::TensorRole::kGradient, weight.gradient, "linear weight");
 }
 
+/// Stores the weight's gradient, returns that of x.
+at::Tensor linearBackward(const at::Tensor& dy, const at::Tensor& x, Parameter& weight) {
+    storeWeightGradient(dy, x, weight);
+    at::Tensor dx = at::empty_like(x);
+    matmul(dy, weight.value, dx);
+    return dx;
+}
+
 struct Linear : torch::autograd::Function<Linear> {
     static Variable forward(AutogradContext* context, const Variable& x, Parameter* weight) {
         context->save_for_backward({x});
@@ -31,10 +39,7 @@ struct Linear : torch::autograd::Function<Linear> {
         const at::Tensor dy = outputs[0].contiguous();
         const at::Tensor x = context->get_saved_variables()[0];
         Parameter& weight = *recall(context, "weight");
-        storeWeightGradient(dy, x, weight);
-        at::Tensor dx = at::empty_like(x);
-        matmul(dy, weight.value, dx);
-        return {dx, Variable()};
+        return {linearBackward(dy, x, weight), Variable()};
     }
 };
 
@@ -79,10 +84,7 @@ struct LinearByInputs : torch::autograd::Function<LinearByInputs> {
             recall<TensorGroup>(context, "group")->gather(outputs[0].contiguous());
         const at::Tensor x = context->get_saved_variables()[0];
         Parameter& weight = *recall(context, "weight");
-        storeWeightGradient(dy, x, weight);
-        at::Tensor dx = at::empty_like(x);
-        matmul(dy, weight.value, dx);
-        return {dx, Variable(), Variable()};
+        return {linearBackward(dy, x, weight), Variable(), Variable()};
     }
 };
 

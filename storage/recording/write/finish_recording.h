@@ -9,7 +9,7 @@
 namespace shardscope::storage {
 
 /// Seconds that the work below may take at the end of a run: two; a thousandth of its duration
-/// where that is more and it ended by itself. Who stops a run may kill it soon.
+/// where that is more and it ended by itself. One that was stopped may be killed soon.
 [[nodiscard]] double finishSeconds(RunStatus status, Timestamp ended);
 /// Of a recording that no run waits for.
 inline constexpr double kWithoutHaste = 1e9;
