@@ -5,7 +5,6 @@
 #include "app/desktop/widgets/theme.h"
 
 #include <QHBoxLayout>
-#include <QKeyEvent>
 #include <QLabel>
 #include <QPainter>
 #include <QProgressBar>
@@ -143,11 +142,6 @@ void ConnectionBar::showLoss(const QString& message, const QString& action) {
     m_button->setText(action);
     m_button->setAccessibleName(action);
     show();
-}
-
-void ConnectionBar::keyPressEvent(QKeyEvent* event) {
-    if (event->key() != Qt::Key_Escape) return QWidget::keyPressEvent(event);
-    hide();
 }
 
 QString ConnectionBar::text() const {

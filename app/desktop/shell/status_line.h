@@ -68,9 +68,6 @@ public:
 Q_SIGNALS:
     void reconnectRequested();
 
-protected:
-    void keyPressEvent(QKeyEvent* event) override;
-
 private:
     Banner* m_banner;
     QPushButton* m_button;

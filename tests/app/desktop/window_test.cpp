@@ -11,6 +11,7 @@
 #include "app/desktop/shell/app_options.h"
 #include "app/desktop/shell/key_sheet.h"
 #include "app/desktop/shell/run_desktop.h"
+#include "app/desktop/shell/status_line.h"
 #include "app/desktop/widgets/theme.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
@@ -448,6 +449,23 @@ TEST(AppOptions, RefuseWhatTheyDoNotKnow) {
     EXPECT_FALSE((*good)->force);
     EXPECT_TRUE((*parse({u"a.sscope"_s, u"-f"_s}))->force);
     EXPECT_EQ((*good)->dark, true);
+}
+
+/// Whatever has the focus, as its close button says.
+TEST_F(WindowTest, EscapeTakesTheMessageAway) {
+    openSample();
+    auto* bar = m_window->findChild<ConnectionBar*>();
+    for (const auto id : {page_ids::kOverview, page_ids::kProblems}) {
+        const QString page(id);
+        m_window->showPage(page);
+        settle();
+        bar->showLoss(u"the host is gone"_s, u"Reconnect"_s);
+        QTest::keyClick(m_window->page(page), Qt::Key_Escape);
+        EXPECT_TRUE(bar->text().isEmpty()) << page.toStdString();
+    }
+    bar->showLoss(u"the host is gone"_s, u"Reconnect"_s);
+    QTest::keyClick(bar, Qt::Key_Escape);
+    EXPECT_TRUE(bar->text().isEmpty());
 }
 
 }  // namespace
