@@ -194,9 +194,10 @@ TEST_F(DeviceRows, PeersOfALongRunArriveWhenTheirOwnRowsStart) {
         ASSERT_THAT(recording.addChunk(columns::encodeCollectives(RankId{rank}, own)), IsOk());
     }
     auto reader = finish(recording);
-    for (const std::uint32_t rank : {1u, 0u})
-        for (const CollectiveEvent& event :
-             reader->rankEvents(RankId{rank}, kEverything).value().collectives) {
+    for (const std::uint32_t rank : {1u, 0u}) {
+        const auto events = reader->rankEvents(RankId{rank}, kEverything);
+        ASSERT_THAT(events, IsOk());
+        for (const CollectiveEvent& event : events->collectives) {
             const bool isLacked =
                 event.sequence % kLackedByFirst == 0 || event.sequence % kLackedBySecond == 0;
             const Timestamp first{static_cast<std::int64_t>(event.sequence * 100)};
@@ -204,6 +205,7 @@ TEST_F(DeviceRows, PeersOfALongRunArriveWhenTheirOwnRowsStart) {
                       isLacked ? Arrivals() : Arrivals({first, first + Duration{10}}))
                 << event.sequence;
         }
+    }
 }
 
 TEST_F(DeviceRows, WithoutEveryPeersRowNobodyWasLast) {
