@@ -164,7 +164,7 @@ const Table& tableOf(Of<StepFacts>) {
 const Table& tableOf(Of<MetricPoint>) {
     using R = MetricPoint;
     static const Table table{
-        {.name = "metrics", .order = "time_ns, rowid", .row = "a value of {name}"},
+        {.name = "metrics", .order = "rowid", .row = "a value of {name}"},
         FieldsOf<R>{
             {"name", &R::name}, {"step", &R::step}, {"time_ns", &R::time}, {"value", &R::value}}};
     return table;
