@@ -3,12 +3,16 @@
 
 #include "storage/model/events.h"
 
+#include <compare>
+
 namespace shardscope {
 
 struct CollectiveKey {
     static constexpr int kGroupShift = 48;
     std::uint32_t group = 0;
     std::uint64_t sequence = 0;
+
+    friend auto operator<=>(const CollectiveKey&, const CollectiveKey&) = default;
 
     /// The sequence, above it the group; the world's is its sequence. Messages between two ranks
     /// have sequences from 2^60 on and are the world's.

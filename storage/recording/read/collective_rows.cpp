@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -81,6 +82,10 @@ bool isBlind(const CollectiveEvent& event) {
     return event.arrivals.empty() && (event.group == 0 || !isMessage(event.operation));
 }
 
+bool areNear(const CollectiveEvent& event, const CollectiveEvent& next) {
+    return event.group == next.group && next.sequence - event.sequence <= kBlockRows;
+}
+
 Result<Members> world(Connection& connection) {
     auto select = connection.prepare("SELECT world_size FROM run");
     if (!select) return failure(select);
@@ -126,6 +131,33 @@ Result<std::vector<CollectiveEvent>> CollectiveRows::read(Connection& connection
             return failure(done);
     }
     if (auto filled = m_peers.fill(connection, events); !filled) return failure(filled);
+    return events;
+}
+
+Result<std::vector<CollectiveEvent>> CollectiveRows::find(Connection& connection, RankId rank,
+                                                          std::vector<CollectiveKey> keys) {
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    auto select = connection.prepare(kSelect + " AND group_id=? AND sequence=?");
+    if (!select) return failure(select);
+    std::vector<CollectiveEvent> events;
+    for (const CollectiveKey& key : keys) {
+        select->bind(1, std::int64_t{rank.value})
+            .bind(2, std::numeric_limits<std::int64_t>::max())
+            .bind(3, std::numeric_limits<std::int64_t>::min())
+            .bind(4, std::int64_t{key.group})
+            .bind(5, static_cast<std::int64_t>(key.sequence));
+        if (auto done = take(*select, events); !done) return failure(done);
+        select->reset();
+    }
+    // What peers tell is read from the first to the last: those that lie apart, apart.
+    PeerArrivals peers;
+    for (std::size_t first = 0, next = 0; first < events.size(); first = next) {
+        for (next = first + 1; next < events.size() && areNear(events[next - 1], events[next]);)
+            ++next;
+        const std::span near = std::span(events).subspan(first, next - first);
+        if (auto filled = peers.fill(connection, near); !filled) return failure(filled);
+    }
     return events;
 }
 
@@ -182,7 +214,7 @@ Result<void> CollectiveRows::readSome(Connection& connection, RankId rank, TimeR
     return {};
 }
 
-Result<void> PeerArrivals::fill(Connection& connection, std::vector<CollectiveEvent>& events) {
+Result<void> PeerArrivals::fill(Connection& connection, std::span<CollectiveEvent> events) {
     std::map<std::uint32_t, Sequences> blind;
     for (const CollectiveEvent& event : events) {
         if (!isBlind(event)) continue;

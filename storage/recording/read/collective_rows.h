@@ -1,12 +1,13 @@
 // Collectives as they stand in their table. Part of the reader; one thread.
 #pragma once
 
-#include "storage/model/events.h"
+#include "storage/model/collective_key.h"
 #include "storage/sqlite/connection.h"
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace shardscope::storage {
 class PeerArrivals {
 public:
     /// Fills in those of one rank that have none, where every rank of the group has a row.
-    Result<void> fill(Connection& connection, std::vector<CollectiveEvent>& events);
+    Result<void> fill(Connection& connection, std::span<CollectiveEvent> events);
     /// The recording may have grown.
     void forget() { m_groups.clear(); }
 
@@ -63,6 +64,9 @@ public:
     /// Those of one rank that intersect `range`, by group and sequence; of arrivals also what the
     /// rows of its peers tell.
     Result<std::vector<CollectiveEvent>> read(Connection& connection, RankId rank, TimeRange range);
+    /// Those of one rank, by group and sequence, likewise. Each is looked for by its key.
+    static Result<std::vector<CollectiveEvent>> find(Connection& connection, RankId rank,
+                                                     std::vector<CollectiveKey> keys);
     /// The recording may have grown.
     void forget();
 

@@ -332,6 +332,10 @@ struct LocalReader::Answers {
     auto operator()(const FlowsOfLane& asked) const {
         return reader.m_events.moments<FlowEvent>(connection, asked.rank, asked.lane, asked.range);
     }
+    Result<std::vector<CollectiveEvent>> operator()(const CollectivesOfKeys& asked) const {
+        if (auto done = reader.unpack(connection); !done) return failure(done);
+        return reader.m_collectives.find(connection, asked.rank, asked.keys);
+    }
     auto operator()(const ArrowsOfSpan& asked) const {
         return findArrows(connection, reader.m_events,
                           {asked.rank, asked.lane, asked.start, asked.depth});

@@ -2,6 +2,7 @@
 // functions of RecordingReader; who answers, hands on or carries away sees these.
 #pragma once
 
+#include "storage/model/collective_key.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <cstdint>
@@ -77,6 +78,11 @@ struct ArrowsOfSpan {
     Timestamp start;
     std::uint8_t depth = 0;
 };
+struct CollectivesOfKeys {
+    using Answer = std::vector<CollectiveEvent>;
+    RankId rank;
+    std::vector<CollectiveKey> keys;
+};
 struct SqlQuery {
     using Answer = TableResult;
     std::string sql;
@@ -85,9 +91,10 @@ struct SqlQuery {
 };
 
 /// The order is their number between machines: a change of it is a new remote::kVersion.
-using Question = std::variant<Summary, EventsOfRank, SpansOfLane, SpansNaming, SpansInView,
-                              CountersInView, SamplesOfLane, MemoryOfRank, LiveMemory,
-                              InstantsOfLane, FlowsOfLane, ArrowsOfSpan, SqlQuery>;
+using Question =
+    std::variant<Summary, EventsOfRank, SpansOfLane, SpansNaming, SpansInView, CountersInView,
+                 SamplesOfLane, MemoryOfRank, LiveMemory, InstantsOfLane, FlowsOfLane, ArrowsOfSpan,
+                 SqlQuery, CollectivesOfKeys>;
 
 /// A question, and where its answer goes. Both belong to who asks.
 template <class Asked>

@@ -30,6 +30,10 @@ Result<RecordingSummary> RecordingReader::summary() {
 Result<RankEvents> RecordingReader::rankEvents(RankId rank, TimeRange range) {
     return ask(*this, EventsOfRank{rank, range});
 }
+Result<std::vector<CollectiveEvent>> RecordingReader::collectives(
+    RankId rank, const std::vector<CollectiveKey>& keys) {
+    return ask(*this, CollectivesOfKeys{rank, keys});
+}
 Result<std::vector<SpanEvent>> RecordingReader::spans(RankId rank, LaneId lane, TimeRange range) {
     return ask(*this, SpansOfLane{rank, lane, range});
 }

@@ -4,6 +4,7 @@
 // files being written (WAL) and on files whose writer died. Never writes to the file.
 #pragma once
 
+#include "storage/model/collective_key.h"
 #include "storage/model/recording.h"
 #include "storage/model/result.h"
 #include "storage/recording/read/generation.h"
@@ -92,6 +93,10 @@ public:
 
     /// Phases, collectives and memory peak of one rank within `range` (whole run: bounds).
     Result<RankEvents> rankEvents(RankId rank, TimeRange range);
+
+    /// Those collectives of a rank that it has, by group and sequence; `keys` in any order.
+    Result<std::vector<CollectiveEvent>> collectives(RankId rank,
+                                                     const std::vector<CollectiveKey>& keys);
 
     /// Spans of one lane that intersect `range`, by start.
     Result<std::vector<SpanEvent>> spans(RankId rank, LaneId lane, TimeRange range);

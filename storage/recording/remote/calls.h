@@ -40,7 +40,7 @@ Result<FolderList> listFolder(const std::string& path);
 /// "~/..." as a path; "~" alone is the home.
 [[nodiscard]] std::string withoutTilde(const std::string& path);
 
-inline constexpr std::uint32_t kVersion = 8;
+inline constexpr std::uint32_t kVersion = 9;
 
 /// Opens a recording in the place of the one that was open.
 struct Open {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <QTemporaryDir>
+#include <map>
 #include <numeric>
 #include <vector>
 
@@ -134,6 +135,31 @@ TEST_F(ViewportTest, RowsAreWhereTheyAreHit) {
         EXPECT_EQ(hit->key, row.key);
         EXPECT_FALSE(m_viewport.hitAt(*frame, {10, area.center().y()})) << "that is its name";
     }
+}
+
+TEST_F(ViewportTest, EverySingleCollectiveSaysHowLongItWaitedHoweverManyThereAre) {
+    const QString path = m_folder.filePath(u"long.sscope"_s);
+    ASSERT_TRUE(test::writeSampleRecording(path.toStdString(), {.steps = 200}));
+    auto reader = storage::openRecording(path.toStdString());
+    ASSERT_TRUE(reader);
+    const auto recording = loadRecording(**reader, path);
+    ASSERT_TRUE(recording);
+    const TimeRange whole{(*recording)->bounds().begin, (*recording)->bounds().end + Duration{1}};
+    const LaneAddress lane{{1}, lanes::kCommunication.id};
+    const auto frame = loadTimeline(**reader, **recording, {whole, {1}, {lane}}, {});
+    ASSERT_TRUE(frame);
+    const auto events = (*reader)->rankEvents(lane.rank, whole);
+    ASSERT_TRUE(events);
+    ASSERT_GT(events->collectives.size(), 4'000U);
+    std::map<Timestamp, Timestamp> waited;
+    for (const CollectiveEvent& event : events->collectives)
+        waited[event.start] = event.lastArrival();
+    std::size_t waiting = 0;
+    for (const SliceView& slice : (*frame)->lanes.front().slices) {
+        ASSERT_EQ(slice.waitedUntil, waited.at(slice.range.begin));
+        if (slice.waitedUntil > slice.range.begin) ++waiting;
+    }
+    EXPECT_GT(waiting, 500U);
 }
 
 TEST_F(ViewportTest, TheMinimapKnowsHowBusyTheRunWas) {

@@ -46,8 +46,7 @@ SliceView viewOf(storage::RecordingReader& reader, const LaneFacts& lane,
 }
 
 /// Of a collective also what it was and how long it waited, where it can be read.
-SliceView viewOf(storage::RecordingReader& reader, const OpenRecording& recording,
-                 const LaneFacts& lane, const SpanEvent& span) {
+SliceView viewOf(storage::RecordingReader& reader, const LaneFacts& lane, const SpanEvent& span) {
     storage::LaneSlice slice;
     slice.range = span.range();
     slice.name = span.name;
@@ -60,7 +59,7 @@ SliceView viewOf(storage::RecordingReader& reader, const OpenRecording& recordin
     slice.arguments = span.arguments;
     std::vector<SliceView> views{viewOf(reader, lane, slice)};
     // what cannot be read is not said; the span itself was
-    static_cast<void>(joinCollectives(reader, recording, lane, views).has_value());
+    static_cast<void>(joinCollectives(reader, lane, views).has_value());
     return std::move(views.front());
 }
 
@@ -69,13 +68,12 @@ void fillPoints(const std::vector<storage::CounterSlice>& points, LaneFrame& fra
         frame.points.push_back({point.range, point.minimum, point.maximum, point.last});
 }
 
-Result<void> fillSlices(storage::RecordingReader& reader, const OpenRecording& recording,
-                        const LaneFacts& lane, const std::vector<storage::LaneSlice>& slices,
-                        LaneFrame& frame) {
+Result<void> fillSlices(storage::RecordingReader& reader, const LaneFacts& lane,
+                        const std::vector<storage::LaneSlice>& slices, LaneFrame& frame) {
     frame.slices.reserve(slices.size());
     for (const storage::LaneSlice& slice : slices)
         frame.slices.push_back(viewOf(reader, lane, slice));
-    return joinCollectives(reader, recording, lane, frame.slices);
+    return joinCollectives(reader, lane, frame.slices);
 }
 
 }  // namespace
@@ -108,7 +106,7 @@ Result<TimelineFramePtr> loadTimeline(storage::RecordingReader& reader,
         shown.role = lane->role;
         if (lane->role == LaneRole::kCounter)
             fillPoints(*nextPoints++, shown);
-        else if (auto filled = fillSlices(reader, recording, *lane, *nextSlices++, shown); !filled)
+        else if (auto filled = fillSlices(reader, *lane, *nextSlices++, shown); !filled)
             return failure(filled);
     }
     nestTracks(*frame);
@@ -155,7 +153,7 @@ Result<void> addBackward(storage::RecordingReader& reader, const OpenRecording& 
                     span.correlation == query.correlation && !span.range().intersects(query.from);
                 if (!other) continue;
                 links.push_back({{lane.rank, lane.lane},
-                                 viewOf(reader, recording, lane, span),
+                                 viewOf(reader, lane, span),
                                  false,
                                  LinkKind::kBackward});
             }
@@ -178,10 +176,8 @@ Result<void> addPeers(storage::RecordingReader& reader, const OpenRecording& rec
         if (!spans) return failure(spans);
         for (const SpanEvent& span : *spans)
             if (span.depth == query.depth && span.correlation == query.correlation)
-                links.push_back({{lane.rank, lane.lane},
-                                 viewOf(reader, recording, lane, span),
-                                 false,
-                                 LinkKind::kPeer});
+                links.push_back(
+                    {{lane.rank, lane.lane}, viewOf(reader, lane, span), false, LinkKind::kPeer});
     }
     return {};
 }
@@ -215,7 +211,7 @@ Result<void> addArrows(storage::RecordingReader& reader, const OpenRecording& re
             if (!spans) return failure(spans);
             for (const SpanEvent& span : *spans)
                 if (span.start == point.spanStart && span.depth == point.depth)
-                    links.push_back({key, viewOf(reader, recording, *lane, span), true,
+                    links.push_back({key, viewOf(reader, *lane, span), true,
                                      backward ? LinkKind::kBackward : LinkKind::kArrow});
         }
     }
@@ -239,8 +235,7 @@ Result<std::vector<LinkedSlice>> correlatedSlices(storage::RecordingReader& read
             if (!spans) return failure(spans);
             for (const SpanEvent& span : *spans) {
                 if (span.correlation != query.correlation) continue;
-                links.push_back(
-                    {{lane.rank, lane.lane}, viewOf(reader, recording, lane, span), false});
+                links.push_back({{lane.rank, lane.lane}, viewOf(reader, lane, span), false});
             }
         }
         if (window.begin <= bounds.begin && window.end >= bounds.end) break;
@@ -337,7 +332,7 @@ Result<SliceView> loadSlice(storage::RecordingReader& reader, const OpenRecordin
                             LaneAddress key, const SpanEvent& span) {
     const LaneFacts* lane = recording.lane(key);
     if (lane == nullptr) return failure(ErrorCode::kFailure, "there is no such lane");
-    return viewOf(reader, recording, *lane, span);
+    return viewOf(reader, *lane, span);
 }
 
 Result<std::optional<FoundSlice>> findLongest(storage::RecordingReader& reader,
@@ -357,7 +352,7 @@ Result<std::optional<FoundSlice>> findLongest(storage::RecordingReader& reader,
             best = &span;
         }
         if (best != nullptr)
-            found = FoundSlice{{lane.rank, lane.lane}, viewOf(reader, recording, lane, *best)};
+            found = FoundSlice{{lane.rank, lane.lane}, viewOf(reader, lane, *best)};
     }
     return found;
 }
@@ -383,7 +378,7 @@ Result<std::optional<SliceView>> loadNeighbour(storage::RecordingReader& reader,
             if (query.forward && span.start > query.from.begin && best == nullptr) best = &span;
             if (!query.forward && span.start < query.from.begin) best = &span;
         }
-        if (best != nullptr) return std::optional(viewOf(reader, recording, *lane, *best));
+        if (best != nullptr) return std::optional(viewOf(reader, *lane, *best));
         if (window.begin <= bounds.begin && !query.forward) break;
         if (window.end >= bounds.end && query.forward) break;
     }

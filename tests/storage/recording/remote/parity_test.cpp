@@ -136,6 +136,27 @@ TEST_P(Parity, EventsOfRanks) {
                 [&](RecordingReader& reader) { return reader.rankEvents(rank.rank, range); });
 }
 
+TEST_P(Parity, CollectivesByKeyAreThoseOfTheRank) {
+    for (const RankFacts& rank : m_summary.ranks) {
+        auto all = m_here->rankEvents(rank.rank, m_summary.bounds);
+        ASSERT_THAT(all, IsOk());
+        std::vector<CollectiveKey> keys{{0, 1ULL << 40}};  // there is none
+        std::vector<CollectiveEvent> every, some;
+        for (const CollectiveEvent& event : all->collectives) {
+            if (keys.size() % 3 == 0) some.push_back(event);
+            keys.push_back(CollectiveKey::of(event));
+            every.push_back(event);
+        }
+        std::reverse(keys.begin(), keys.end());
+        EXPECT_EQ(m_here->collectives(rank.rank, keys), every);
+        std::vector<CollectiveKey> few;
+        for (const CollectiveEvent& event : some) few.push_back(CollectiveKey::of(event));
+        EXPECT_EQ(m_here->collectives(rank.rank, few), some);
+        expectSame([&](RecordingReader& reader) { return reader.collectives(rank.rank, keys); });
+        expectSame([&](RecordingReader& reader) { return reader.collectives(rank.rank, {}); });
+    }
+}
+
 TEST_P(Parity, SpansInstantsAndFlowsOfLanes) {
     for (const LaneAddress& lane : lanes(false)) {
         for (const TimeRange range : ranges()) {

@@ -12,10 +12,6 @@
 namespace shardscope::desktop {
 namespace {
 
-/// Collectives that a view may lie over for its slices to be joined with them: reading more takes
-/// longer than a picture may.
-constexpr double kMostJoined = 4'000;
-
 const CollectiveEvent* find(const RankEvents& events, CollectiveKey key) {
     for (const CollectiveEvent& event : events.collectives)
         if (event.group == key.group && event.sequence == key.sequence) return &event;
@@ -24,16 +20,6 @@ const CollectiveEvent* find(const RankEvents& events, CollectiveKey key) {
 
 bool isJoined(const LaneFacts& lane, const SliceView& slice) {
     return lane.role == LaneRole::kCommunication && !isStreamLane(lane.lane) && slice.count == 1;
-}
-
-/// As if they were spread evenly over time and ranks.
-double collectivesIn(const OpenRecording& recording, TimeRange range) {
-    const auto whole =
-        static_cast<double>(std::max<std::int64_t>(1, recording.bounds().duration().ns));
-    const auto ranks =
-        static_cast<double>(std::max<std::size_t>(1, recording.summary.ranks.size()));
-    return static_cast<double>(recording.summary.events.collectives) / ranks *
-           static_cast<double>(range.duration().ns) / whole;
 }
 
 }  // namespace
@@ -116,25 +102,19 @@ Result<std::optional<FoundSlice>> findCollective(storage::RecordingReader& reade
     return std::optional<FoundSlice>();
 }
 
-Result<void> joinCollectives(storage::RecordingReader& reader, const OpenRecording& recording,
-                             const LaneFacts& lane, std::vector<SliceView>& slices) {
-    std::optional<TimeRange> hull;
-    for (const SliceView& slice : slices) {
-        if (!isJoined(lane, slice)) continue;
-        if (!hull) hull = slice.range;
-        hull->begin = std::min(hull->begin, slice.range.begin);
-        hull->end = std::max(hull->end, slice.range.end);
-    }
-    if (!hull || collectivesIn(recording, *hull) > kMostJoined) return {};
-    const auto events = reader.rankEvents(lane.rank, {hull->begin, hull->end + Duration{1}});
+Result<void> joinCollectives(storage::RecordingReader& reader, const LaneFacts& lane,
+                             std::vector<SliceView>& slices) {
+    std::vector<CollectiveKey> keys;
+    for (const SliceView& slice : slices)
+        if (isJoined(lane, slice)) keys.push_back(CollectiveKey::of(slice.correlation));
+    if (keys.empty()) return {};
+    const auto events = reader.collectives(lane.rank, keys);
     if (!events) return failure(events);
-    std::map<std::pair<std::uint32_t, std::uint64_t>, const CollectiveEvent*> byKey;
-    for (const CollectiveEvent& event : events->collectives)
-        byKey[{event.group, event.sequence}] = &event;
+    std::map<CollectiveKey, const CollectiveEvent*> byKey;
+    for (const CollectiveEvent& event : *events) byKey[CollectiveKey::of(event)] = &event;
     for (SliceView& slice : slices) {
         if (!isJoined(lane, slice)) continue;
-        const CollectiveKey key = CollectiveKey::of(slice.correlation);
-        const auto found = byKey.find({key.group, key.sequence});
+        const auto found = byKey.find(CollectiveKey::of(slice.correlation));
         if (found == byKey.end()) continue;
         slice.operation = found->second->operation;
         slice.layer = found->second->layer;

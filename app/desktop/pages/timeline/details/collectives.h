@@ -44,9 +44,8 @@ using CollectiveViewPtr = std::shared_ptr<const CollectiveView>;
                                                                std::optional<RankId> preferred);
 
 /// Says of single slices of a rank's own communication lane what they were and how long they
-/// waited. Of a view with more of them than one looks at one by one it says nothing.
-[[nodiscard]] Result<void> joinCollectives(storage::RecordingReader& reader,
-                                           const OpenRecording& recording, const LaneFacts& lane,
+/// waited. A picture has no more of them than pixels.
+[[nodiscard]] Result<void> joinCollectives(storage::RecordingReader& reader, const LaneFacts& lane,
                                            std::vector<SliceView>& slices);
 
 }  // namespace shardscope::desktop
