@@ -34,6 +34,7 @@ Result<Communication> readCommunication(const Asked& asked) {
     Communication found;
     found.byLayer = sums.byLayer();
     found.reasons = sums.byReason();
+    found.rankSteps = summary.steps.size();
     auto whole = asked.wholeGroups();
     if (!whole) return failure(whole);
     found.transfers = std::move(whole->transfers);

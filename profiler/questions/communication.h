@@ -22,6 +22,7 @@ struct Communication {
     /// By layer and operation; of collectives of steps.
     std::map<analysis::ExposureKind, analysis::ExposureSum> byLayer;
     std::vector<analysis::ReasonSum> reasons;      ///< of the same
+    std::size_t rankSteps = 0;                     ///< that both are of: each rank's count
     std::vector<analysis::Transfer> transfers;     ///< by first start
     std::vector<analysis::TransferClass> classes;  ///< most time first
     analysis::ArrivalSkew skew;

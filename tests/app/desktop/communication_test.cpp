@@ -44,7 +44,7 @@ TEST(LayerColumns, StandInTheOrderOfTheModelWithKindsSideBySide) {
                          {{{1}, CollectiveOp::kReduceScatter}, sum(4 * kMs, 3 * kMs, 0)},
                          {{{10}, CollectiveOp::kAllGather}, sum(5 * kMs, 0, 5 * kMs)},
                          {{kRootLayer, CollectiveOp::kAllGather}, sum(20 * kMs, 0, 0)}};
-    const LayerColumns shown = layerColumns(sums);
+    const LayerColumns shown = layerColumns(sums, 0);
     ASSERT_EQ(shown.groups.size(), 4u);
     EXPECT_EQ(shown.groups[0].label, u"embedding, head"_s);
     EXPECT_EQ(shown.groups[1].label, u"1"_s);
@@ -59,10 +59,19 @@ TEST(LayerColumns, StandInTheOrderOfTheModelWithKindsSideBySide) {
     EXPECT_EQ(shown.kinds[1][1], (ExposureKind{{1}, CollectiveOp::kReduceScatter}));
 }
 
+TEST(LayerColumns, AreTheMeanOfAStepOfARank) {
+    const LayerSums sums{{{{1}, CollectiveOp::kAllGather}, sum(600 * kMs, 0, 200 * kMs)}};
+    const StackedBar bar = layerColumns(sums, 200).groups[0].columns[0];
+    EXPECT_DOUBLE_EQ(bar.sum(), 4);
+    EXPECT_EQ(layerColumns(sums, 200).unit, u"ms"_s);
+    EXPECT_EQ(bar.segments.back().text, u"3.00\u2009ms per step"_s);
+    EXPECT_EQ(bar.total, u"4.00\u2009ms per step; 800\u2009ms in all, 1 collective on all ranks"_s);
+}
+
 TEST(LayerColumns, WhereWaitingIsNotKnownNoneIsDrawn) {
     LayerSums sums{{{{0}, CollectiveOp::kAllGather}, sum(1 * kMs, 0, 2 * kMs)}};
     sums.begin()->second.waitingKnown = false;
-    const LayerColumns shown = layerColumns(sums);
+    const LayerColumns shown = layerColumns(sums, 0);
     for (const BarSegment& segment : shown.groups[0].columns[0].segments)
         EXPECT_FALSE(segment.name.contains(u"waiting"_s) || segment.name.contains(u"moving"_s));
     for (const LegendEntry& entry : shown.legend) EXPECT_FALSE(entry.text.contains(u"waiting"_s));
@@ -71,7 +80,7 @@ TEST(LayerColumns, WhereWaitingIsNotKnownNoneIsDrawn) {
 TEST(LayerColumns, TheChosenOneStandsOut) {
     const LayerSums sums{{{{0}, CollectiveOp::kAllGather}, sum(1, 0, 2)},
                          {{{1}, CollectiveOp::kAllGather}, sum(1, 0, 2)}};
-    const LayerColumns shown = layerColumns(sums, ExposureKind{{1}, CollectiveOp::kAllGather});
+    const LayerColumns shown = layerColumns(sums, 0, ExposureKind{{1}, CollectiveOp::kAllGather});
     EXPECT_FALSE(shown.groups[0].columns[0].emphasised);
     EXPECT_TRUE(shown.groups[1].columns[0].emphasised);
 }

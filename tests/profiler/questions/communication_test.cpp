@@ -116,6 +116,15 @@ TEST_F(CommunicationTest, OfOneRankCollectivesAreTimedOverAllRanksThatTookPart) 
               toJson({ask("collectives", Mode::kExact, one)}));
 }
 
+TEST_F(CommunicationTest, SaysOfHowManyStepsAndRanksItsSumsAre) {
+    record();
+    EXPECT_EQ(read().rankSteps, m_summary.steps.size());
+    Selection some;
+    some.ranks = {RankId{1}};
+    some.steps = {{StepIndex{3}, StepIndex{4}}};
+    EXPECT_EQ(read(some).rankSteps, 2U);
+}
+
 TEST_F(CommunicationTest, OfOneRankNothingIsTold) {
     test::SampleOptions options;
     options.ranks = 1;

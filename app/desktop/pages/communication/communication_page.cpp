@@ -279,8 +279,12 @@ void CommunicationPage::showFrame(const CommunicationFramePtr& frame) {
 
 void CommunicationPage::presentLayers() {
     const auto& sums = m_frame->communication.byLayer;
-    m_layers = layerColumns(sums, m_kind);
-    m_columns->setTitles(tr("%1, all ranks and steps together").arg(m_layers.unit), tr("layer"));
+    const std::size_t rankSteps = m_frame->communication.rankSteps;
+    m_layers = layerColumns(sums, rankSteps, m_kind);
+    m_columns->setTitles(
+        (rankSteps == 0 ? tr("%1, all ranks together") : tr("%1 per step, mean of ranks and steps"))
+            .arg(m_layers.unit),
+        tr("layer"));
     m_columns->setGroups(m_layers.groups);
     m_columns->setVisible(!sums.empty());
     const bool modelled = !modelledLinkText(*m_frame->part->recording).isEmpty();

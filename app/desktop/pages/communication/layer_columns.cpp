@@ -35,30 +35,41 @@ struct Scale {
     const char16_t* unit;
     double perNs;
 };
-Scale scaleOf(const LayerSums& sums) {
+Scale scaleOf(const LayerSums& sums, std::size_t rankSteps) {
     Duration longest;
     for (const auto& [kind, sum] : sums) longest = std::max(longest, sum.whole);
-    if (longest.ns >= 2'000'000'000) return {u"s", 1e-9};
-    if (longest.ns >= 2'000'000) return {u"ms", 1e-6};
-    return {u"µs", 1e-3};
+    const double each = 1 / static_cast<double>(std::max<std::size_t>(1, rankSteps));
+    const double ns = static_cast<double>(longest.ns) * each;
+    if (ns >= 2e9) return {u"s", 1e-9 * each};
+    if (ns >= 2e6) return {u"ms", 1e-6 * each};
+    return {u"µs", 1e-3 * each};
 }
 
-StackedBar columnOf(const ExposureKind& kind, const ExposureSum& sum, double perNs) {
+/// Of each step and rank, where it is known how many there are; else all together.
+QString timeText(Duration sum, std::size_t rankSteps) {
+    if (rankSteps == 0) return formatDuration(sum);
+    return u"%1 per step"_s.arg(
+        formatDuration(Duration{sum.ns / static_cast<std::int64_t>(rankSteps)}));
+}
+
+StackedBar columnOf(const ExposureKind& kind, const ExposureSum& sum, const Scale& scale,
+                    std::size_t rankSteps) {
     StackedBar bar;
     bar.label = kindText(kind);
     const auto add = [&](Duration time, Meaning meaning, const QString& name, bool pale) {
         if (time.ns > 0)
-            bar.segments.push_back(
-                {static_cast<double>(time.ns) * perNs, meaning, name, formatDuration(time), pale});
+            bar.segments.push_back({static_cast<double>(time.ns) * scale.perNs, meaning, name,
+                                    timeText(time, rankSteps), pale});
     };
     const QString exposed = sum.waitingKnown ? u"exposed, moving"_s : u"exposed"_s;
     if (sum.waitingKnown)
         add(sum.waiting, waitingMeaningOf(kind.second), u"exposed, waiting"_s, false);
     add(sum.waitingKnown ? sum.moving : sum.exposed(), meaningOf(kind.second), exposed, false);
     add(sum.hidden, meaningOf(kind.second), u"hidden"_s, true);
-    bar.total = u"%1, %2 on all ranks"_s.arg(
+    bar.total = u"%1 in all, %2 on all ranks"_s.arg(
         formatDuration(sum.whole),
         sum.count == 1 ? u"1 collective"_s : u"%1 collectives"_s.arg(formatCount(sum.count)));
+    if (rankSteps != 0) bar.total = timeText(sum.whole, rankSteps) + u"; "_s + bar.total;
     return bar;
 }
 
@@ -225,9 +236,10 @@ Meaning waitingMeaningOf(CollectiveOp operation) {
     }
 }
 
-LayerColumns layerColumns(const LayerSums& sums, std::optional<ExposureKind> chosen) {
+LayerColumns layerColumns(const LayerSums& sums, std::size_t rankSteps,
+                          std::optional<ExposureKind> chosen) {
     LayerColumns shown;
-    const Scale scale = scaleOf(sums);
+    const Scale scale = scaleOf(sums, rankSteps);
     shown.unit = QString::fromUtf16(scale.unit);
     shown.legend = legendOf(sums);
     std::vector<const LayerSums::value_type*> sorted;
@@ -243,7 +255,7 @@ LayerColumns layerColumns(const LayerSums& sums, std::optional<ExposureKind> cho
             shown.groups.push_back({axisLabel(kind.first), {}});
             shown.kinds.emplace_back();
         }
-        StackedBar bar = columnOf(kind, sum, scale.perNs);
+        StackedBar bar = columnOf(kind, sum, scale, rankSteps);
         bar.emphasised = !chosen || *chosen == kind;
         shown.groups.back().columns.push_back(std::move(bar));
         shown.kinds.back().push_back(kind);

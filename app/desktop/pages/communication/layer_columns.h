@@ -21,8 +21,9 @@ struct LayerColumns {
 };
 
 using LayerSums = std::map<analysis::ExposureKind, analysis::ExposureSum>;
-/// `chosen`: emphasised; none: all are.
-[[nodiscard]] LayerColumns layerColumns(const LayerSums& sums,
+/// The mean of a step of a rank; `rankSteps`: how many of those the sums are of, 0 (a trace without
+/// steps): all together. `chosen`: emphasised; none: all are.
+[[nodiscard]] LayerColumns layerColumns(const LayerSums& sums, std::size_t rankSteps,
                                         std::optional<analysis::ExposureKind> chosen = {});
 /// "all-gather, block 3".
 [[nodiscard]] QString kindText(const analysis::ExposureKind& kind);
