@@ -29,15 +29,22 @@ at::ScalarType scalarOf(DataType dtype) {
 
 }  // namespace
 
+SymmetricBuffer allocate(comm::Communicator& communicator, control::Observer* observer,
+                         at::Device device, std::int64_t count, DataType dtype,
+                         MemoryCategory category, LayerIndex layer, const char* owner) {
+    const control::MemoryScope scope(category, owner);
+    const SymmetricBuffer buffer = communicator.allocate(static_cast<std::size_t>(count), dtype);
+    // Device memory comes from the tensor allocator, which reports it itself.
+    if (observer != nullptr && device.is_cpu())
+        observer->buffer({buffer.local, static_cast<std::int64_t>(buffer.bytes()),
+                          MemoryAction::kAllocate, category, layer, owner, hostNow()});
+    return buffer;
+}
+
 SymmetricBuffer Distributed::allocate(std::int64_t count, DataType dtype, MemoryCategory category,
                                       LayerIndex layer, const char* owner) {
-    const control::MemoryScope scope(category, owner);
-    const SymmetricBuffer buffer = m_communicator.allocate(static_cast<std::size_t>(count), dtype);
-    // Device memory comes from the tensor allocator, which reports it itself.
-    if (m_observer != nullptr && m_placement.device.is_cpu())
-        m_observer->buffer({buffer.local, static_cast<std::int64_t>(buffer.bytes()),
-                            MemoryAction::kAllocate, category, layer, owner, hostNow()});
-    return buffer;
+    return parallel::allocate(m_communicator, m_observer, m_placement.device, count, dtype,
+                              category, layer, owner);
 }
 
 at::Tensor Distributed::asTensor(const SymmetricBuffer& buffer) const {

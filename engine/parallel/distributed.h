@@ -19,6 +19,14 @@ struct Slice {
 /// `slice` of `buffer`.
 [[nodiscard]] comm::SymmetricBuffer sliceOf(const comm::SymmetricBuffer& buffer, Slice slice);
 
+/// Memory that peers can read, reported to `observer` (may be null) under `category`; `owner` is a
+/// static string.
+[[nodiscard]] comm::SymmetricBuffer allocate(comm::Communicator& communicator,
+                                             control::Observer* observer, at::Device device,
+                                             std::int64_t count, DataType dtype,
+                                             MemoryCategory category, LayerIndex layer,
+                                             const char* owner);
+
 class Distributed : public Partitioning {
 public:
     void reportPhases(bool report) override { m_phaseObserver = report ? m_observer : nullptr; }
@@ -27,7 +35,6 @@ public:
     [[nodiscard]] const Placement& placement() const { return m_placement; }
     [[nodiscard]] control::Observer* phaseObserver() const { return m_phaseObserver; }
 
-    /// Reported to the observer under `category`; `owner` is a static string.
     comm::SymmetricBuffer allocate(std::int64_t count, DataType dtype, MemoryCategory category,
                                    LayerIndex layer, const char* owner);
     /// The buffer's memory as a tensor (count).

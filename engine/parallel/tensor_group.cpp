@@ -21,9 +21,9 @@ using comm::SymmetricBuffer;
 class Turns {
 public:
     Turns() = default;
-    Turns(comm::Communicator& communicator, std::int64_t count, DataType dtype) {
-        for (SymmetricBuffer& buffer : m_buffers)
-            buffer = communicator.allocate(static_cast<std::size_t>(count), dtype);
+    template <class Allocate>
+    explicit Turns(const Allocate& allocate) {
+        for (SymmetricBuffer& buffer : m_buffers) buffer = allocate();
     }
     [[nodiscard]] SymmetricBuffer next(std::int64_t count) {
         m_turn = 1 - m_turn;
@@ -48,11 +48,10 @@ public:
         : m_communicator(communicator), m_observer(observer), m_options(options) {
         const std::int64_t elements = options.rows * options.hidden;
         const DataType dtype = kernels::dataTypeOf(options.compute);
-        m_partials = Turns(communicator, elements, dtype);
-        m_small =
-            Turns(communicator, std::max(options.rows * kStatistics, options.hidden * kVectors),
-                  DataType::kFloat32);
-        if (options.sequence) m_own = Turns(communicator, elements / size(), dtype);
+        m_partials = turns(elements, dtype, "partial sums");
+        m_small = turns(std::max(options.rows * kStatistics, options.hidden * kVectors),
+                        DataType::kFloat32, "statistics");
+        if (options.sequence) m_own = turns(elements / size(), dtype, "rows to gather");
     }
 
     int rank() const override { return m_communicator.rank(); }
@@ -114,6 +113,12 @@ public:
     }
 
 private:
+    [[nodiscard]] Turns turns(std::int64_t count, DataType dtype, const char* owner) {
+        return Turns([&] {
+            return allocate(m_communicator, m_observer, m_options.device, count, dtype,
+                            MemoryCategory::kCommunication, kNoLayer, owner);
+        });
+    }
     static at::Tensor asTensor(const SymmetricBuffer& buffer, at::IntArrayRef shape,
                                const at::TensorOptions& options) {
         const at::DisableRecordFunctionGuard bookkeeping;
@@ -126,8 +131,9 @@ private:
         wait(m_communicator.allGather(own, all.mutable_data_ptr(), m_tag));
     }
 
+    /// Divides its phase even where nothing is waited for: that a step is whole is seen by its
+    /// phases.
     void wait(const comm::Work& work) {
-        if (work.ready()) return work.wait();  // rethrows
         const control::PhaseBreak meanwhile(m_reports ? m_observer : nullptr, Phase::kWaitOther,
                                             m_tag.layer);
         work.wait();

@@ -1,6 +1,7 @@
 #include "engine/kernels/operator_scope.h"
 #include "engine/parallel/gradients.h"
 #include "engine/parallel/views.h"
+#include "engine/run/config/rank_layout.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
@@ -37,8 +38,9 @@ public:
         std::vector<int> shard, replicas;
         for (int i = 0; i < shardRanks; ++i) shard.push_back(group * shardRanks + i);
         for (int i = 0; i < groups; ++i) replicas.push_back(i * shardRanks + place);
-        m_shard = world.split(shard, static_cast<std::uint32_t>(1 + group));
-        m_replicas = world.split(replicas, static_cast<std::uint32_t>(1 + groups + place));
+        m_shard = world.split(shard, run::neighboursId(shardRanks, world.rank()));
+        m_replicas =
+            world.split(replicas, run::samePlaceId(world.size(), shardRanks, world.rank()));
     }
     [[nodiscard]] comm::Communicator& shard() const { return m_shard ? *m_shard : m_world; }
     /// Null when there is one group.

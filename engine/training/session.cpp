@@ -10,15 +10,6 @@ namespace {
 /// Batches made ahead; one would do, two bridge a slow read.
 constexpr std::size_t kPreparedBatches = 2;
 
-/// Ids of groups, of the run: the world is 0.
-std::uint32_t tensorGroupId(const run::RunConfig& config, int rank) {
-    return static_cast<std::uint32_t>(1 + run::placeOf(config, rank).replica);
-}
-std::uint32_t dataGroupId(const run::RunConfig& config, int rank) {
-    return static_cast<std::uint32_t>(1 + run::replicasOf(config) +
-                                      run::placeOf(config, rank).tensor);
-}
-
 at::ScalarType computeType(const run::RunConfig& config) {
     if (config.precision == run::Precision::kBFloat16) return at::kBFloat16;
     return config.precision == run::Precision::kFloat16 ? at::kHalf : at::kFloat;
@@ -31,8 +22,9 @@ RankGroups::RankGroups(const run::RunConfig& config, at::Device device, comm::Co
     : m_world(world) {
     if (config.tensor == 1) return;
     const int rank = world.rank();
-    m_layers = world.split(run::tensorGroup(config, rank), tensorGroupId(config, rank));
-    m_data = world.split(run::dataGroup(config, rank), dataGroupId(config, rank));
+    m_layers = world.split(run::tensorGroup(config, rank), run::neighboursId(config.tensor, rank));
+    m_data = world.split(run::dataGroup(config, rank),
+                         run::samePlaceId(config.ranks, config.tensor, rank));
     parallel::TensorGroupOptions options;
     options.sequence = config.sequence;
     options.rows = config.batch * config.model.context;

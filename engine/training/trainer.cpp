@@ -1,6 +1,7 @@
 #include "engine/training/trainer.h"
 
 #include "engine/control/failure_sentence.h"
+#include "engine/run/theory/working_sizes.h"
 #include "engine/training/schedule.h"
 #include "storage/model/host_clock.h"
 
@@ -32,14 +33,6 @@ at::Tensor scalars(std::int64_t n, at::Device device) {
 at::Tensor element(const at::Tensor& values, std::int64_t index) {
     const at::DisableRecordFunctionGuard bookkeeping;
     return values.select(0, index);
-}
-
-/// Whether whole gradients are added up over micro-steps before they are reduced.
-bool keepsGradients(const run::RunConfig& config) {
-    using run::Strategy;
-    if (config.strategy == Strategy::kZero2) return false;
-    const bool shards = config.strategy == Strategy::kZero3 || config.strategy == Strategy::kHsdp;
-    return !shards || config.keepGradients || config.keepGathered;
 }
 
 /// Tensors of the host are computed at once, whatever is captured.
@@ -87,8 +80,13 @@ void Trainer::resume(const Progress& progress) {
 control::PhaseScope Trainer::phase(Phase phase, LayerIndex layer) {
     m_place.phase = phase;
     m_place.layer = layer;
-    if (m_tensor != nullptr) m_tensor->setPlace({Cause::kNone, layer, m_place.step});
+    placeExchanges(phase == Phase::kBackward ? Cause::kActivationGradient : Cause::kActivation,
+                   layer);
     return {m_observer, phase, layer};
+}
+
+void Trainer::placeExchanges(Cause cause, LayerIndex layer) {
+    if (m_tensor != nullptr) m_tensor->setPlace({cause, layer, m_place.step});
 }
 
 Result<StepResults> Trainer::step(std::int32_t step, bool stopWanted, AfterStep next,
@@ -199,6 +197,7 @@ void Trainer::backward(const data::Batch& batch, at::Tensor dx) {
         m_model.joinGradients(unitOf(i));
         m_partitioning.reduce(unitOf(i), parallel::Contribution::kLast);
     }
+    placeExchanges(Cause::kActivationGradient, kRootLayer);
     m_outer.embedBackward(batch.tokens, dx);
 }
 
@@ -232,7 +231,7 @@ void Trainer::microStep(std::int32_t step, std::int32_t index) {
 /// Reductions end with the last one, so that a graph leaves nothing behind on the host.
 void Trainer::compute(const data::Batch& batch, bool last) {
     m_partitioning.beginMicroStep(last);
-    m_model.joinsGradients(last || !keepsGradients(m_config));
+    m_model.joinsGradients(last || theory::reducesEachMicroStep(m_config));
     const at::Tensor x = forward(batch);
     const double scale = m_progress.lossScale.value / static_cast<double>(m_batches.stepTokens);
     backward(batch, m_outer.head(x, batch.targets, scale, m_settlement.loss()));

@@ -147,6 +147,7 @@ private:
     /// Of ranks that share layers one counts tokens and loss.
     [[nodiscard]] bool answers() const { return m_tensor == nullptr || m_tensor->rank() == 0; }
     control::PhaseScope phase(Phase phase, LayerIndex layer);
+    void placeExchanges(Cause cause, LayerIndex layer);
     [[nodiscard]] bool recomputes(std::int64_t block) const;
     at::Tensor forwardBlock(std::int64_t block, const at::Tensor& x, std::int64_t rows);
     at::Tensor backwardBlock(std::int64_t block, const at::Tensor& dx, std::int64_t rows);

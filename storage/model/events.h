@@ -149,14 +149,16 @@ constexpr auto wordsOf(CollectiveOp) {
 /// Why a collective was issued.
 enum class Cause : std::uint8_t {
     kNone = 0,
-    kDemand = 1,    ///< needed at once: nothing was prefetched
-    kPrefetch = 2,  ///< fetched ahead, behind the compute of another layer
-    kGradient = 3,  ///< a layer's gradients are complete
-    kNorm = 4,      ///< gradient norm for clipping
-    kLoss = 5,      ///< mean loss of a step
-    kStart = 6,     ///< start-up, checkpoint, verification
-    kStop = 7,      ///< agreement on stopping after this step
-    kUpdate = 8,    ///< updated parameters go to all ranks
+    kDemand = 1,               ///< needed at once: nothing was prefetched
+    kPrefetch = 2,             ///< fetched ahead, behind the compute of another layer
+    kGradient = 3,             ///< a layer's gradients are complete
+    kNorm = 4,                 ///< gradient norm for clipping
+    kLoss = 5,                 ///< mean loss of a step
+    kStart = 6,                ///< start-up, checkpoint, verification
+    kStop = 7,                 ///< agreement on stopping after this step
+    kUpdate = 8,               ///< updated parameters go to all ranks
+    kActivation = 9,           ///< ranks that share a layer need what the others computed
+    kActivationGradient = 10,  ///< likewise, in backward
 };
 constexpr auto wordsOf(Cause) {
     return wordList<Word<Cause>>({{Cause::kNone, "none"},
@@ -167,7 +169,14 @@ constexpr auto wordsOf(Cause) {
                                   {Cause::kLoss, "loss"},
                                   {Cause::kStart, "start"},
                                   {Cause::kStop, "stop"},
-                                  {Cause::kUpdate, "update"}});
+                                  {Cause::kUpdate, "update"},
+                                  {Cause::kActivation, "activation"},
+                                  {Cause::kActivationGradient, "activation gradient"}});
+}
+
+/// Between ranks that share layers, of what lies between these.
+[[nodiscard]] constexpr bool isExchange(Cause cause) {
+    return cause == Cause::kActivation || cause == Cause::kActivationGradient;
 }
 
 enum class DataType : std::uint8_t {

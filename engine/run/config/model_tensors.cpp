@@ -91,11 +91,11 @@ VocabularyPieces cut(std::int64_t vocabulary, std::int64_t count) {
     return {pieces, divideUp(vocabulary, aligned) == pieces ? aligned : rows};
 }
 
-/// As many as none has more than `most` parameters with.
-std::int64_t piecesOfAtMost(std::int64_t most, const ModelConfig& m) {
-    const std::int64_t rows = std::max<std::int64_t>(1, most / m.hidden);
+/// Of `vocabulary` rows as many as none has more than `most` parameters with.
+std::int64_t piecesOfAtMost(std::int64_t most, std::int64_t vocabulary, std::int64_t hidden) {
+    const std::int64_t rows = std::max<std::int64_t>(1, most / hidden);
     const std::int64_t aligned = rows - rows % kAlignedColumns;
-    return divideUp(m.vocabulary, aligned > 0 ? aligned : rows);
+    return divideUp(vocabulary, aligned > 0 ? aligned : rows);
 }
 
 }  // namespace
@@ -151,6 +151,10 @@ std::vector<ModelUnit> modelUnits(const RunConfig& config, TensorPart part) {
     return units;
 }
 
+std::vector<ModelUnit> modelUnits(const RunConfig& config) {
+    return modelUnits(config, {0, config.tensor});
+}
+
 bool mayCutVocabulary(const RunConfig& config) {
     const bool shards = config.strategy == Strategy::kZero3 || config.strategy == Strategy::kHsdp;
     return shards && config.reshardAfterForward && !config.keepGathered && !config.keepGradients;
@@ -160,14 +164,16 @@ VocabularyPieces vocabularyPieces(const RunConfig& config) {
     const ModelConfig& m = config.model;
     std::int64_t count = config.vocabularyPieces;
     if (count == 1 || !mayCutVocabulary(config)) return {};
+    const TensorPart largest{0, config.tensor};
+    const std::int64_t vocabulary = divideUp(m.vocabulary, config.tensor);
     if (count == 0) {
         const auto most = static_cast<std::int64_t>(
-            kLargestUnit * static_cast<double>(countOf(blockTensors(m, 0))));
-        if (countOf(rootTensors(m)) <= most) return {};
-        count = piecesOfAtMost(most, m);
+            kLargestUnit * static_cast<double>(countOf(partsOf(blockTensors(m, 0), largest))));
+        if (countOf(partsOf(rootTensors(m), largest)) <= most) return {};
+        count = piecesOfAtMost(most, vocabulary, m.hidden);
         if (count == 1 && m.tieHead) return {};
     }
-    return cut(m.vocabulary, count);
+    return cut(vocabulary, count);
 }
 
 }  // namespace shardscope::run

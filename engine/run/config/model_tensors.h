@@ -65,8 +65,10 @@ struct ModelUnit {
 
 /// All units in the order in which forward first needs them: the root, pieces of the token table,
 /// blocks, pieces of a head of its own. Without pieces (see below) the root is
-/// all of rootTensors(). Of divided tensors the part of one rank.
-[[nodiscard]] std::vector<ModelUnit> modelUnits(const RunConfig& config, TensorPart part = {});
+/// all of rootTensors(). Of divided tensors the part of one rank; of the first of its tensor group,
+/// which has most, where none is named.
+[[nodiscard]] std::vector<ModelUnit> modelUnits(const RunConfig& config, TensorPart part);
+[[nodiscard]] std::vector<ModelUnit> modelUnits(const RunConfig& config);
 
 // How token table and head, the tensors over the vocabulary, are cut into units of their own.
 //
@@ -91,7 +93,8 @@ inline constexpr std::int64_t kAlignedColumns = 64;
 
 /// As asked for, or where the root has more than 1.25 times the parameters of a block, as many as
 /// none exceeds that with; of aligned rows where that takes no more pieces. A tied table is not set
-/// apart for one piece: its gradient would be reduced twice for nothing.
+/// apart for one piece: its gradient would be reduced twice for nothing. Of the first, largest part
+/// where layers are divided; the last rank of a tensor group may have fewer pieces.
 [[nodiscard]] VocabularyPieces vocabularyPieces(const RunConfig& config);
 
 }  // namespace shardscope::run

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/run/config/run_config.h"
+#include "storage/model/words.h"
 
 #include <cstdint>
 #include <vector>
@@ -19,6 +20,46 @@ struct RankPlace {
 }
 [[nodiscard]] inline RankPlace placeOf(const RunConfig& config, std::int32_t rank) {
     return {rank % config.tensor, rank / config.tensor};
+}
+
+// Ids of groups of ranks (CollectiveEvent::group): 0 is all ranks, then come groups of neighbours,
+// then those of ranks at the same place of such a group.
+
+[[nodiscard]] inline std::uint32_t neighboursId(std::int32_t neighbours, std::int32_t rank) {
+    return static_cast<std::uint32_t>(1 + rank / neighbours);
+}
+[[nodiscard]] inline std::uint32_t samePlaceId(std::int32_t ranks, std::int32_t neighbours,
+                                               std::int32_t rank) {
+    return static_cast<std::uint32_t>(1 + ranks / neighbours + rank % neighbours);
+}
+
+/// What the ranks of a group share.
+enum class GroupKind : std::uint8_t {
+    kAll,       ///< all ranks of the run
+    kData,      ///< the same part of the model and of its state, other batches
+    kSharding,  ///< one copy of the state, of hsdp
+    kTensor,    ///< layers
+};
+constexpr auto wordsOf(GroupKind) {
+    return wordList<Word<GroupKind>>({{GroupKind::kAll, "all"},
+                                      {GroupKind::kData, "data"},
+                                      {GroupKind::kSharding, "sharding"},
+                                      {GroupKind::kTensor, "tensor"}});
+}
+[[nodiscard]] inline GroupKind groupKindOf(const RunConfig& config, std::uint32_t group) {
+    if (group == 0) return GroupKind::kAll;
+    const bool hybrid = config.strategy == Strategy::kHsdp && config.shardRanks > 0;
+    const std::int32_t neighbours = hybrid ? config.shardRanks : config.tensor;
+    if (group > static_cast<std::uint32_t>(config.ranks / neighbours)) return GroupKind::kData;
+    return hybrid ? GroupKind::kSharding : GroupKind::kTensor;
+}
+
+/// Tokens of a step that `rank` counts as its own: those of its replica, divided between the ranks
+/// that share its layers.
+[[nodiscard]] inline std::int64_t tokensOf(const RunConfig& config, std::int32_t rank) {
+    const std::int64_t all = std::int64_t{config.batch} * config.model.context * config.accumulate;
+    const std::int64_t place = placeOf(config, rank).tensor;
+    return all * (place + 1) / config.tensor - all * place / config.tensor;
 }
 
 /// Ranks with which `rank` shares layers, itself among them.

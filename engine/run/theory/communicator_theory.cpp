@@ -1,5 +1,6 @@
 #include "engine/run/theory/communicator_theory.h"
 
+#include "engine/run/config/rank_layout.h"
 #include "engine/run/theory/theory.h"
 #include "engine/run/theory/working_sizes.h"
 
@@ -48,18 +49,34 @@ std::int64_t railBytes(const Group& group, std::int64_t summed, bool gathers) {
            (gathers ? railStagingBytes(group.hosts, group.perHost) : 0);
 }
 
-/// Of the rank that holds most: groups that begin in the midst of a host may lie unevenly.
+/// What a communicator over some of the ranks sums, and whether it gathers.
+struct Rows {
+    std::int64_t summed = 0;
+    bool gathers = false;
+};
+
+/// Of the rank that holds most: groups of `near` neighbours that begin in the midst of a host may
+/// lie unevenly, and so may those of the ranks at the same place of such groups.
+std::int64_t railBytes(std::int64_t ranks, std::int64_t perHost, std::int64_t near,
+                       const Rows& inside, const Rows& across) {
+    const std::int64_t groups = ranks / near;
+    std::int64_t most = 0, mostAcross = 0;
+    for (std::int64_t g = 0; g < groups; ++g)
+        most = std::max(
+            most, railBytes(groupOf(g * near, 1, near, perHost), inside.summed, inside.gathers));
+    for (std::int64_t place = 0; place < near && groups > 1; ++place)
+        mostAcross = std::max(mostAcross, railBytes(groupOf(place, near, groups, perHost),
+                                                    across.summed, across.gathers));
+    return most + mostAcross;
+}
+
 std::int64_t railBytes(const run::RunConfig& config, std::int64_t perHost,
                        const LargestRows& rows) {
-    const std::int64_t shard = shardRanks(config), groups = config.ranks / shard;
-    std::int64_t inside = 0, across = 0;
-    for (std::int64_t g = 0; g < groups; ++g)
-        inside = std::max(
-            inside, railBytes(groupOf(g * shard, 1, shard, perHost), rows.summed, rows.gathers));
-    for (std::int64_t place = 0; place < shard && groups > 1; ++place)
-        across =
-            std::max(across, railBytes(groupOf(place, shard, groups, perHost), rows.across, false));
-    return inside + across;
+    const Rows state{rows.summed, rows.gathers};
+    if (config.tensor > 1)
+        return railBytes(config.ranks, perHost, config.tensor, {rows.exchanged, config.sequence},
+                         state);
+    return railBytes(config.ranks, perHost, shardRanks(config), state, {rows.across, false});
 }
 
 }  // namespace
@@ -73,7 +90,8 @@ std::int64_t communicatorBytes(const run::RunConfig& config, const LargestRows& 
         return railBytes(config, places.ranksOf(0), rows);
     const std::int64_t shard = shardRanks(config);
     return ringBytes(rows.summed, rows.summedEach, shard) +
-           ringBytes(rows.across, kFloatBytes, config.ranks / shard);
+           ringBytes(rows.across, kFloatBytes, run::replicasOf(config) / shard) +
+           ringBytes(rows.exchanged, rows.exchangedEach, config.tensor);
 }
 
 std::int64_t modelledNs(const LinkModel& link, CollectiveOp operation, int ranks,

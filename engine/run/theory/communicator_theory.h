@@ -13,7 +13,9 @@ struct LargestRows {
     std::int64_t summed = 0;      ///< over the ranks that share the state
     std::int64_t summedEach = 4;  ///< bytes of an element of it
     std::int64_t across = 0;      ///< a shard over the groups of hsdp, fp32
-    bool gathers = false;         ///< rows are gathered into memory that ranks do not share
+    std::int64_t exchanged = 0;   ///< between ranks that share layers
+    std::int64_t exchangedEach = 4;
+    bool gathers = false;  ///< rows are gathered into memory that ranks do not share
 };
 
 /// From the first step on, when every operation has run once. Zero for GPUs and for ranks that all

@@ -129,79 +129,108 @@ public:
         : m_config(config),
           m_kernels(kernels),
           m_tokens(std::int64_t{config.batch} * config.model.context),
+          m_rows(m_tokens / (config.sequence ? config.tensor : 1)),
           m_each(computeBytes(config)) {}
 
-    /// `elements` of the compute type a token.
-    [[nodiscard]] std::int64_t wide(std::int64_t elements) const {
-        return m_each * m_tokens * elements;
+    /// `elements` of the compute type for each token, of what lies between layers: a tensor group
+    /// has it whole on each rank, or with --sequence divided by rows.
+    [[nodiscard]] std::int64_t between(std::int64_t elements) const {
+        return m_each * m_rows * elements;
+    }
+    /// Of what lies inside layers, which a tensor group divides by columns.
+    [[nodiscard]] std::int64_t inside(std::int64_t elements) const {
+        return m_each * m_tokens * elements / m_config.tensor;
+    }
+    /// Of the rows of a whole tensor group, as they are gathered: nothing where they need not be.
+    [[nodiscard]] std::int64_t gathered(std::int64_t elements) const {
+        return m_config.sequence ? m_each * m_tokens * elements : 0;
     }
     [[nodiscard]] std::int64_t hidden() const { return m_config.model.hidden; }
     [[nodiscard]] std::int64_t tokens() const { return m_tokens; }
 
     /// What a block keeps for backward besides its input: both norms' outputs, q k v, attention's
-    /// output as it is merged, the residual stream between, the inner products; in fp32 the norms'
-    /// statistics and attention's log-sum-exp.
+    /// output as it comes and, of several heads, as it is merged, the residual stream between, the
+    /// inner products; in fp32 the norms' statistics and attention's log-sum-exp.
     [[nodiscard]] std::int64_t block() const {
         const auto& m = m_config.model;
-        const std::int64_t elements = (flash() ? 8 : 7) * m.hidden + innerProducts();
-        return wide(elements) +
-               kFloatBytes * m_tokens * (2 * statistics() + (flash() ? m.heads : 0));
+        const bool twice = flash() && m.heads > m_config.tensor;
+        return between(3 * m.hidden) + inside((twice ? 5 : 4) * m.hidden + innerProducts()) +
+               2 * statistics() + logSumExp();
     }
 
     /// Of it what is there in its attention's forward and backward: the first norm's output and
     /// statistics, q k v, and of the flash kernel its own output and log-sum-exp.
     [[nodiscard]] std::int64_t atAttention() const {
-        return wide((flash() ? 5 : 4) * hidden()) +
-               kFloatBytes * m_tokens * (statistics() + (flash() ? m_config.model.heads : 0));
+        return between(hidden()) + inside((flash() ? 4 : 3) * hidden()) + statistics() +
+               logSumExp();
     }
 
     /// In the forward of attention: q k v as they came, and the output, scores or in their place
     /// the output as it is merged beside it.
     [[nodiscard]] std::int64_t attentionForward() const {
-        return wide(4 * hidden()) + std::max(scores(), wide(hidden()));
+        return inside(4 * hidden()) + std::max(scores(), inside(hidden()));
     }
 
     /// In the backward of attention: the gradients of the block's output, of the residual stream
     /// and of attention's output; those of q k v, and beside them either the output's split into
     /// heads and two times the scores, or all three as they are packed.
     [[nodiscard]] std::int64_t attentionBackward() const {
-        return wide(6 * hidden()) + std::max(wide(hidden()) + 2 * scores(), wide(3 * hidden()));
+        return between(2 * hidden()) + inside(4 * hidden()) +
+               std::max(inside(hidden()) + 2 * scores(), inside(3 * hidden()));
     }
 
     /// In the backward of the feed-forward part: the gradient of the block's output, and of the
     /// inner width the activation again and the gradients. Own loops write one of them in place.
+    /// With --sequence the gradient as it is gathered, or, once the activation is gone, the input
+    /// as well and the sum.
     [[nodiscard]] std::int64_t backward() const {
         const std::int64_t inner = m_config.model.innerWidth();
         const bool own = m_config.device != run::Device::kCpu || m_each == kFloatBytes;
         const bool gated = m_config.model.ffn == run::FeedForward::kSwiglu;
         const std::int64_t gradients = gated ? (own ? 3 : 6) : (own ? 2 : 3);
-        return wide(hidden() + gradients * inner);
+        const std::int64_t rest =
+            gathered(2 * hidden()) + inside((gradients - 1) * inner) + summed();
+        return between(hidden()) + std::max(gathered(hidden()) + inside(gradients * inner), rest);
     }
 
-    /// In the forward of the feed-forward part: the activation.
-    [[nodiscard]] std::int64_t forward() const { return wide(m_config.model.innerWidth()); }
+    /// In the forward of the feed-forward part: the activation, and gathered rows.
+    [[nodiscard]] std::int64_t forward() const {
+        return inside(m_config.model.innerWidth()) + gathered(hidden());
+    }
 
     /// The final norm's output, its gradient, and logits or in their place the result; in pieces
     /// also the softmax's statistics.
     [[nodiscard]] std::int64_t head() const {
         const run::VocabularyPieces pieces = run::vocabularyPieces(m_config);
-        const bool cut = pieces.count > 1;
-        const std::int64_t width = cut ? pieces.rows : m_config.model.vocabulary;
-        const std::int64_t statistics = cut ? 3 * kFloatBytes * m_tokens : 0;
-        return wide(2 * hidden()) + statistics + std::max(logits(width), wide(hidden()));
+        const bool cut = pieces.count > 1, divided = m_config.tensor > 1;
+        const std::int64_t width =
+            cut ? pieces.rows : (m_config.model.vocabulary + m_config.tensor - 1) / m_config.tensor;
+        const std::int64_t statistics = cut || divided ? 3 * kFloatBytes * m_tokens : 0;
+        // A tensor group's gradients lie where it sums them.
+        return between((divided ? 1 : 2) * hidden()) + gathered(hidden()) + statistics +
+               std::max(logits(width), between(hidden()));
     }
 
 private:
+    /// A rank's own rows of what a group has summed, fp32.
+    [[nodiscard]] std::int64_t summed() const {
+        return m_config.sequence ? kFloatBytes * m_rows * hidden() : 0;
+    }
     [[nodiscard]] bool flash() const { return m_kernels.flashAttention || m_each != kFloatBytes; }
-    /// Of one norm, a token.
+    /// Of one norm, fp32.
     [[nodiscard]] std::int64_t statistics() const {
-        return m_config.model.norm == run::Norm::kLayerNorm ? 2 : 1;
+        return kFloatBytes * m_rows * (m_config.model.norm == run::Norm::kLayerNorm ? 2 : 1);
+    }
+    /// Of attention, fp32.
+    [[nodiscard]] std::int64_t logSumExp() const {
+        return flash() ? kFloatBytes * m_tokens * m_config.model.heads / m_config.tensor : 0;
     }
     /// That the blocked kernel holds at a time; of the flash kernel a tile a thread, not counted.
     [[nodiscard]] std::int64_t scores() const {
         if (flash()) return 0;
         const std::int64_t context = m_config.model.context;
-        const std::int64_t heads = std::int64_t{m_config.batch} * m_config.model.heads;
+        const std::int64_t heads =
+            std::int64_t{m_config.batch} * m_config.model.heads / m_config.tensor;
         return kFloatBytes * headsAtATime(context, heads) * context * context;
     }
 
@@ -222,6 +251,7 @@ private:
     const RunConfig& m_config;
     const KernelChoice m_kernels;
     const std::int64_t m_tokens;
+    const std::int64_t m_rows;  ///< of them that this rank has between layers
     const std::int64_t m_each;
 };
 
@@ -233,11 +263,12 @@ bool recomputes(const RunConfig& config, std::int64_t block) {
 std::int64_t keptUntil(const RunConfig& config, const Tensors& tensors, std::int64_t last) {
     const std::int64_t blocks = last + 1, every = config.recomputeEvery;
     const std::int64_t recomputed = every > 0 ? (blocks + every - 1) / every : 0;
-    return (1 + blocks) * tensors.wide(tensors.hidden()) + (blocks - recomputed) * tensors.block();
+    return (1 + blocks) * tensors.between(tensors.hidden()) +
+           (blocks - recomputed) * tensors.block();
 }
 
-/// The largest rows that ranks move, from the first step on.
-LargestRows largestRows(const RunConfig& config) {
+/// The largest rows of parameters and gradients that ranks move, from the first step on.
+LargestRows largestOfState(const RunConfig& config) {
     if (config.strategy == Strategy::kSingle) return {};
     if (run::isDdp(config.strategy)) {
         if (config.compression == run::Compression::kTopK) return {.gathers = true};
@@ -252,6 +283,27 @@ LargestRows largestRows(const RunConfig& config) {
             .summedEach = keepsWholeGradients(config) ? kFloatBytes : gradientBytes(config),
             .across = largest / shardRanks(config),
             .gathers = shardingOf(config).parameters};
+}
+
+LargestRows largestRows(const RunConfig& config) {
+    LargestRows rows = largestOfState(config);
+    if (config.tensor > 1)
+        rows.exchanged = std::int64_t{config.batch} * config.model.context * config.model.hidden;
+    rows.exchangedEach = computeBytes(config);
+    return rows;
+}
+
+/// Of the memory in which a tensor group exchanges, two of each kind in turn: sums of all rows,
+/// with --sequence a rank's own rows, and short ones in fp32, statistics of rows or the vectors of
+/// a block.
+std::int64_t exchangeBytes(const RunConfig& config) {
+    if (config.tensor == 1) return 0;
+    constexpr std::int64_t kStatistics = 3, kVectors = 4;
+    const std::int64_t rows = std::int64_t{config.batch} * config.model.context;
+    const std::int64_t all = computeBytes(config) * rows * config.model.hidden;
+    const std::int64_t small =
+        kFloatBytes * std::max(kStatistics * rows, kVectors * config.model.hidden);
+    return 2 * (all + small + (config.sequence ? all / config.tensor : 0));
 }
 
 /// Whether a unit's values are written where they stay, instead of into fp32 that is copied there.
@@ -334,7 +386,7 @@ Held heldInBackward(const RunConfig& config, const FlatSizes& sizes, const Tenso
     Held attention, feedForward;
     attention.gathered = feedForward.gathered =
         gathered(config, sizes, false, 0, 1 + std::min<std::int64_t>(i, config.prefetch));
-    const std::int64_t output = tensors.wide(tensors.hidden());
+    const std::int64_t output = tensors.between(tensors.hidden());
     const std::int64_t again = recomputes(config, i) ? output : 0;
     feedForward.activations = keptUntil(config, tensors, i) + again;
     if (again > 0) feedForward.activations += tensors.block();
@@ -421,6 +473,7 @@ MemoryByCategory memoryAt(const RunConfig& config, Moment moment, const KernelCh
     add(MemoryCategory::kGatheredParameter, held.gathered);
     add(MemoryCategory::kActivation, held.activations);
     add(MemoryCategory::kTemporary, held.temporary);
+    add(MemoryCategory::kCommunication, exchangeBytes(config));
     if (moment > Moment::kInitialised)
         add(MemoryCategory::kCommunication, communicatorBytes(config, largestRows(config)));
     // Tokens and targets, int64.
@@ -456,7 +509,7 @@ MemoryByCategory memoryTheory(const RunConfig& config, const KernelChoice& kerne
 }
 
 Bytes stateTheory(const RunConfig& config) {
-    return {stateBytes(config, parameterCount(config.model)).total()};
+    return {stateBytes(config, partCounts(config).all).total()};
 }
 
 Bytes hostStateTheory(const RunConfig& config) {

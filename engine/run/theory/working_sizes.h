@@ -123,6 +123,18 @@ inline constexpr std::int64_t kFloatBytes = 4;
     return (count + step - 1) / step * step;
 }
 
+/// Parameters of a rank's part of the model: of the first of its tensor group, which has most.
+struct PartCounts {
+    std::int64_t outside = 0;  ///< of the blocks
+    std::int64_t block = 0;
+    std::int64_t all = 0;
+};
+[[nodiscard]] PartCounts partCounts(const run::RunConfig& config);
+
+/// Whether gradients are reduced in every micro-step; else they are added up and reduced in the
+/// last.
+[[nodiscard]] bool reducesEachMicroStep(const run::RunConfig& config);
+
 /// Elements of the pieces in which DDP sends the gradients of a step.
 [[nodiscard]] std::vector<std::int64_t> ddpPieces(const run::RunConfig& config);
 

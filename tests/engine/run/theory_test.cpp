@@ -143,6 +143,64 @@ TEST(Theory, HsdpSharesStateInsideAGroup) {
               4 * (2 * root + 11 * block + all) / 2 + 2 * 4 * all / 2 * 3 / 4);
 }
 
+/// Korthikanti et al., arXiv 2205.05198, table 2, without dropout's masks and with attention that
+/// keeps no scores: of each row and block 3 values of C lie between layers, 9 inside them.
+TEST(Theory, TensorGroupsDivideActivations) {
+    run::RunConfig config;
+    config.model = {"a", 512, 64, 2, 4, 256};
+    config.strategy = run::Strategy::kSingle;
+    config.precision = run::Precision::kBFloat16;
+    config.ranks = 1;
+    const auto activations = [&] {
+        return memoryAt(config,
+                        Moment::kBackward)[static_cast<std::size_t>(MemoryCategory::kActivation)]
+            .count;
+    };
+    const std::int64_t rows = std::int64_t{config.batch} * config.model.context, hidden = 256;
+    const std::int64_t statistics = 4 * 2 * 2, logSumExp = 4 * 4;
+    const auto expected = [&](std::int64_t tensor, std::int64_t divided) {
+        const std::int64_t block =
+            (2 * 3 * hidden + statistics) / divided + (2 * 9 * hidden + logSumExp) / tensor;
+        return rows * (2 * block + 3 * 2 * hidden / divided);
+    };
+    EXPECT_EQ(activations(), expected(1, 1));
+    config.ranks = config.tensor = 2;
+    EXPECT_EQ(activations(), expected(2, 1));
+    config.sequence = true;
+    EXPECT_EQ(activations(), expected(2, 2));
+}
+
+TEST(Theory, TensorGroupsDivideStateButNorms) {
+    run::RunConfig config;
+    config.model = {"a", 512, 64, 2, 4, 256};
+    config.ranks = 4;
+    config.tensor = 2;
+    const std::int64_t norms = (2 * 4 + 2) * 256, positions = 64 * 256;
+    const std::int64_t divided = parameterCount(config.model) - norms - positions;
+    EXPECT_EQ(stateTheory(config).count, 16 * (divided / 2 + norms + positions) / 2);
+    EXPECT_EQ(shardRanks(config), 2);
+    EXPECT_EQ(tokensPerStep(config), 2 * config.batch * 64);
+}
+
+/// Megatron-LM: of N rows two all-reduces in each direction of a block; here one more for the
+/// embedding and one below the head, and three statistics of each row.
+TEST(Theory, TensorGroupsExchangeActivations) {
+    run::RunConfig config;
+    config.model = {"a", 512, 64, 3, 4, 256};
+    config.strategy = run::Strategy::kSingle;
+    config.ranks = config.tensor = 2;
+    config.accumulate = 2;
+    const std::int64_t rows = std::int64_t{config.batch} * 64, whole = rows * 256 * 4;
+    const std::int64_t sums = 4 * 3 + 2, statistics = 2 * rows * 3 * 4;
+    EXPECT_EQ(stepContents(config).exchanges, 2 * (sums + 1));
+    EXPECT_EQ(trafficPerStep(config).count, 2 * (2 * sums * whole + statistics) / 2);
+    config.sequence = true;
+    // Gathered rows of two layers of a block once more in backward; norms by unit, once a step.
+    EXPECT_EQ(stepContents(config).exchanges, 2 * (2 * sums + 2 * 3 + 1) + 4);
+    EXPECT_EQ(trafficPerStep(config).count,
+              (2 * ((2 * sums + 2 * 3) * whole + statistics) + 2 * (3 * 4 + 2) * 256 * 4) / 2);
+}
+
 TEST(Theory, AWholeHeadSetsThePeakWhenTheVocabularyIsLarge) {
     run::RunConfig config = shakespeare();
     config.vocabularyPieces = 1;

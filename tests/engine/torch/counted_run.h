@@ -1,6 +1,7 @@
 // A tiny run in threads whose phases and collectives are counted.
 #pragma once
 
+#include "engine/run/config/rank_layout.h"
 #include "engine/run/theory/theory.h"
 #include "engine/training/session.h"
 #include "tests/engine/torch/rank_threads.h"
@@ -32,7 +33,8 @@ public:
                               report.cause == Cause::kUpdate;
         if (gathered) ++contents.gathers;
         if (report.cause == Cause::kGradient) ++contents.reductions;
-        if (!gathered && report.cause != Cause::kGradient) return;
+        if (isExchange(report.cause)) ++contents.exchanges;
+        if (!gathered && report.cause != Cause::kGradient && !isExchange(report.cause)) return;
         const bool twice = report.operation == CollectiveOp::kAllReduce;
         sizes[report.group] += (twice ? 2 : 1) * report.sizeBytes;
     }
@@ -45,11 +47,11 @@ public:
     [[nodiscard]] std::int64_t moved(const run::RunConfig& config) const {
         std::int64_t bytes = 0;
         for (const auto& [group, size] : sizes) {
-            const std::int64_t shards = theory::shardRanks(config);
-            const std::int64_t groups = config.ranks / shards;
-            const std::int64_t ranks = group == 0        ? config.ranks
-                                       : group <= groups ? shards
-                                                         : groups;
+            // The first groups are those of hsdp that share a state, or tensor groups.
+            const std::int64_t near =
+                config.tensor > 1 ? config.tensor : theory::shardRanks(config);
+            const std::int64_t groups = config.ranks / near;
+            const std::int64_t ranks = group == 0 ? config.ranks : group <= groups ? near : groups;
             bytes += size * (ranks - 1) / ranks;
         }
         return bytes;
@@ -88,20 +90,21 @@ inline std::vector<double> trainTiny(const run::RunConfig& config, std::vector<C
             control::Observer* observer =
                 counters == nullptr ? nullptr : &(*counters)[static_cast<std::size_t>(rank)];
             const auto c = comm::makeDirectCommunicator(*segment, rank, observer, "threads");
-            gpt::Gpt model(config);
-            const auto partitioning = training::makePartitioning(
-                config, training::placementOf(config, at::kCPU), model, *c, observer);
+            const training::RankGroups groups(config, at::kCPU, *c, observer);
+            gpt::Gpt model(config, groups.tensor());
+            const auto partitioning =
+                training::makePartitioning(config, training::placementOf(config, at::kCPU, rank),
+                                           model, groups.data(), observer);
             partitioning->load([&](const kernels::Parameter& p) {
                 return gpt::initialValue(p, config.model, config.seed);
             });
             training::BatchSource batches;
-            batches.stepTokens =
-                config.batch * config.model.context * config.ranks * config.accumulate;
+            batches.stepTokens = theory::tokensPerStep(config);
             batches.training = [&](std::int32_t step, std::int32_t) {
-                return patternBatch(config, step, rank);
+                return patternBatch(config, step, run::placeOf(config, rank).replica);
             };
-            training::Trainer trainer(config, at::kCPU, model, *partitioning, *c, batches,
-                                      observer);
+            training::Trainer trainer(config, at::kCPU, model, *partitioning, *c, batches, observer,
+                                      nullptr, groups.tensor());
             for (std::int32_t step = 0; step < config.steps; ++step) {
                 const auto result =
                     trainer.step(step, false,
@@ -122,8 +125,11 @@ inline std::vector<double> trainTiny(const run::RunConfig& config, std::vector<C
 inline void expectWhatTheorySays(const run::RunConfig& config) {
     std::vector<Counter> counters(static_cast<std::size_t>(config.ranks));
     trainTiny(config, &counters);
-    const auto expected = theory::stepContents(config);
-    for (const Counter& counter : counters) {
+    for (std::size_t rank = 0; rank < counters.size(); ++rank) {
+        const Counter& counter = counters[rank];
+        const auto expected = theory::stepContents(
+            config, run::placeOf(config, static_cast<std::int32_t>(rank)).tensor);
+        EXPECT_EQ(counter.contents.exchanges, config.steps * expected.exchanges);
         EXPECT_EQ(counter.contents.gathers, config.steps * expected.gathers);
         EXPECT_EQ(counter.contents.reductions, config.steps * expected.reductions);
         EXPECT_EQ(counter.contents.phases, config.steps * expected.phases);

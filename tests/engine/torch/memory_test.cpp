@@ -11,6 +11,8 @@
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <tuple>
@@ -47,14 +49,15 @@ data::Batch emptyBatch(const run::RunConfig& config, std::int32_t step) {
 }
 
 /// One rank in this process: what it allocates is what the process does.
-Measured measure(const run::RunConfig& config) {
+Measured measureRank(const run::RunConfig& config, int rank,
+                     const std::shared_ptr<comm::Segment>& segment) {
     const std::int64_t before = collectors::allocatedBytes();
     Buffers buffers;
-    auto segment = comm::Segment::anonymous(std::size_t{2} << 30, 1);
-    const auto communicator = comm::makeDirectCommunicator(*segment, 0, &buffers, "threads");
-    gpt::Gpt model(config);
+    const auto communicator = comm::makeDirectCommunicator(segment, rank, &buffers, "threads");
+    const training::RankGroups groups(config, at::kCPU, *communicator, &buffers);
+    gpt::Gpt model(config, groups.tensor());
     const auto partitioning = training::makePartitioning(
-        config, training::placementOf(config, at::kCPU), model, *communicator, &buffers);
+        config, training::placementOf(config, at::kCPU, rank), model, groups.data(), &buffers);
     partitioning->load([&](const kernels::Parameter& p) {
         return gpt::initialValue(p, config.model, config.seed);
     });
@@ -62,7 +65,7 @@ Measured measure(const run::RunConfig& config) {
     batches.stepTokens = std::int64_t{config.batch} * config.model.context * config.accumulate;
     batches.training = [&](std::int32_t step, std::int32_t) { return emptyBatch(config, step); };
     training::Trainer trainer(config, at::kCPU, model, *partitioning, *communicator, batches,
-                              &buffers);
+                              &buffers, nullptr, groups.tensor());
     Measured measured;
     measured.state = partitioning->stateBytes();
     for (std::int32_t step = 0; step < 2; ++step) {
@@ -72,6 +75,25 @@ Measured measure(const run::RunConfig& config) {
         measured.peak = std::max(measured.peak, collectors::takePeakAllocatedBytes());
     }
     measured.peak += buffers.bytes - before;
+    return measured;
+}
+
+Measured measure(const run::RunConfig& config) {
+    auto segment = comm::Segment::anonymous(std::size_t{2} << 30, config.ranks);
+    if (!segment) throw std::runtime_error(segment.error().message);
+    std::vector<pid_t> others;
+    for (int rank = 1; rank < config.ranks; ++rank) {
+        others.push_back(::fork());
+        if (others.back() != 0) continue;
+        measureRank(config, rank, *segment);
+        ::_exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    const Measured measured = measureRank(config, 0, *segment);
+    for (const pid_t other : others) {
+        int status = 0;
+        EXPECT_EQ(::waitpid(other, &status, 0), other);
+        EXPECT_EQ(status, 0);
+    }
     return measured;
 }
 
@@ -176,6 +198,59 @@ INSTANTIATE_TEST_SUITE_P(
                     Scored{
                         "LongRecomputed", {"b", 256, 768, 4, 2, 64}, 1, run::Strategy::kZero3, 1},
                     Scored{"Wide", {"c", 256, 64, 2, 4, 256}, 4, run::Strategy::kZero3, 0}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+/// Ranks that share layers: the first of them, in a process of its own.
+struct SharedBy {
+    const char* name;
+    run::ModelConfig model;
+    std::int32_t batch;
+    std::int32_t tensor;
+    bool sequence;
+    run::Strategy strategy = run::Strategy::kZero3;
+    std::int32_t recomputeEvery = 0;
+    bool gated = false;
+};
+
+class HoldsWhatTheorySaysShared : public testing::TestWithParam<SharedBy> {};
+
+TEST_P(HoldsWhatTheorySaysShared, AtItsPeak) {
+    run::RunConfig config;
+    config.model = GetParam().model;
+    config.batch = GetParam().batch;
+    config.ranks = config.tensor = GetParam().tensor;
+    config.sequence = GetParam().sequence;
+    config.strategy = GetParam().strategy;
+    config.recomputeEvery = GetParam().recomputeEvery;
+    if (GetParam().gated) config.model.ffn = run::FeedForward::kSwiglu;
+    at::set_num_threads(1);
+    kernels::useAttention(kernels::AttentionKind::kFlash);
+    const Measured measured = measure(config);
+    const auto theory = static_cast<double>(theory::total(theory::memoryTheory(config)).count);
+    const double ratio = static_cast<double>(measured.peak) / theory;
+    fmt::print("peak {} of theory {:.0f}: {:.4f}, in {}\n", measured.peak, theory, ratio,
+               toWord(theory::peakMoment(config)));
+    EXPECT_NEAR(ratio, 1, 0.01);
+    EXPECT_LE(static_cast<double>(measured.state),
+              1.02 * static_cast<double>(theory::stateTheory(config).count));
+}
+
+const run::ModelConfig kNarrow{"a", 256, 64, 4, 4, 128}, kManyTokens{"c", 8000, 64, 2, 4, 128},
+    kDeep{"d", 256, 128, 8, 8, 256};
+
+INSTANTIATE_TEST_SUITE_P(
+    Runs, HoldsWhatTheorySaysShared,
+    testing::Values(SharedBy{"Narrow", kNarrow, 8, 2, false},
+                    SharedBy{"NarrowByRows", kNarrow, 8, 2, true},
+                    SharedBy{"Deep", kDeep, 8, 4, false, run::Strategy::kSingle},
+                    SharedBy{"DeepByRows", kDeep, 8, 4, true, run::Strategy::kSingle},
+                    SharedBy{"OneHead", {"e", 256, 64, 4, 1, 128}, 8, 1, false},
+                    SharedBy{"DeepByEight", kDeep, 8, 8, true, run::Strategy::kSingle},
+                    SharedBy{"Gated", kDeep, 8, 2, true, run::Strategy::kZero1, 0, true},
+                    SharedBy{"GatedByFour", kDeep, 8, 4, true, run::Strategy::kZero3, 2, true},
+                    SharedBy{"DeepRecomputed", kDeep, 8, 2, true, run::Strategy::kZero3, 1},
+                    SharedBy{"ManyTokens", kManyTokens, 8, 2, false, run::Strategy::kZero2},
+                    SharedBy{"ManyTokensByRows", kManyTokens, 8, 2, true, run::Strategy::kZero3}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 std::vector<Setting> settings() {

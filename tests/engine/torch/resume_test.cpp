@@ -1,4 +1,5 @@
 // A run that is stopped and resumed follows the same losses, at any number of ranks and strategy.
+#include "engine/run/config/rank_layout.h"
 #include "engine/run/theory/theory.h"
 #include "engine/training/checkpointing.h"
 #include "engine/training/session.h"
@@ -20,6 +21,7 @@ struct Segment {
     run::Strategy strategy;
     int ranks = 1;
     std::int32_t pieces = 1;  ///< of the vocabulary
+    std::int32_t tensor = 1;
 };
 
 run::RunConfig runOf(const Segment& segment, const std::string& folder) {
@@ -28,7 +30,9 @@ run::RunConfig runOf(const Segment& segment, const std::string& folder) {
     config.strategy = segment.strategy;
     config.ranks = segment.ranks;
     if (segment.strategy == run::Strategy::kHsdp) config.shardRanks = segment.ranks / 2;
-    config.batch = static_cast<std::int32_t>(kRows / segment.ranks);
+    config.tensor = segment.tensor;
+    config.sequence = segment.tensor > 1;
+    config.batch = static_cast<std::int32_t>(kRows / run::replicasOf(config));
     config.steps = kSteps;
     config.learningRate = 3e-3;
     config.warmupSteps = 2;
@@ -58,16 +62,18 @@ std::vector<double> trainUntil(const Segment& segment, const std::string& folder
     std::mutex mutex;
     std::vector<double> losses;
     test::runRanks(segment.ranks, [&](comm::Communicator& communicator) {
-        gpt::Gpt model(config);
+        const int rank = communicator.rank();
+        const training::RankGroups groups(config, at::kCPU, communicator, nullptr);
+        gpt::Gpt model(config, groups.tensor());
         const auto partitioning = training::makePartitioning(
-            config, training::placementOf(config, at::kCPU), model, communicator, nullptr);
+            config, training::placementOf(config, at::kCPU, rank), model, groups.data(), nullptr);
         training::BatchSource batches;
         batches.stepTokens = kRows * config.model.context;
         batches.training = [&](std::int32_t step, std::int32_t) {
-            return rowsOf(config, step, communicator.rank());
+            return rowsOf(config, step, run::placeOf(config, rank).replica);
         };
         training::Trainer trainer(config, at::kCPU, model, *partitioning, communicator, batches,
-                                  nullptr);
+                                  nullptr, nullptr, groups.tensor());
         const auto from = checkpoint::Checkpoint::open(folder);
         if (from) {
             const auto progress = training::readCheckpoint(*from, *partitioning, communicator);
@@ -120,6 +126,14 @@ std::vector<std::pair<Segment, Segment>> pairs() {
     all.push_back({{zero3, 2, 3}, {run::Strategy::kHsdp, 4, 2}});
     all.push_back({{run::Strategy::kHsdp, 4, 2}, {run::Strategy::kDdpFlat, 2}});
     all.push_back({{run::Strategy::kZero1, 2}, {zero3, 4, 5}});
+    for (const Segment& shared :
+         {Segment{zero3, 4, 1, 2}, Segment{zero3, 4, 3, 2},
+          Segment{run::Strategy::kSingle, 2, 1, 2}, Segment{run::Strategy::kZero1, 4, 1, 2}}) {
+        all.push_back({shared, shared});
+        all.push_back({shared, {zero3, 2}});
+        all.push_back({{zero3, 2}, shared});
+    }
+    all.push_back({{zero3, 2, 3}, {run::Strategy::kDdpBucket, 4, 1, 2}});
     return all;
 }
 
@@ -128,6 +142,7 @@ std::string nameOf(const Segment& segment) {
     for (const char c : std::string(toWord(segment.strategy)))
         if (c != '-') name += c;
     name += std::to_string(segment.ranks);
+    if (segment.tensor > 1) name += "Tensor" + std::to_string(segment.tensor);
     return segment.pieces > 1 ? name + "Pieces" + std::to_string(segment.pieces) : name;
 }
 

@@ -2,6 +2,7 @@
 #include "engine/gpt/gpt.h"
 #include "engine/parallel/tensor_group.h"
 #include "engine/run/config/rank_layout.h"
+#include "tests/engine/torch/counted_run.h"
 #include "tests/engine/torch/rank_threads.h"
 
 #include <ATen/ops/arange.h>
@@ -142,6 +143,44 @@ TEST_P(TensorRanks, SumGatherAndScatterRows) {
 INSTANTIATE_TEST_SUITE_P(Communicators, TensorRanks,
                          testing::ValuesIn(test::rankSets({1, 2, 3, 4})),
                          [](const auto& tested) { return tested.param.name(); });
+
+/// Layers that are shared, in every way that a run may have them.
+struct Shared {
+    const char* name;
+    run::Strategy strategy;
+    int ranks;
+    bool sequence;
+    std::int32_t recomputeEvery = 0;
+    std::int32_t pieces = 0;
+    bool keepsGradients = false;
+};
+
+class SharedLayers : public testing::TestWithParam<Shared> {};
+
+TEST_P(SharedLayers, ExchangeWhatTheorySays) {
+    run::RunConfig config = test::tinyRun(GetParam().ranks);
+    config.tensor = 2;
+    config.strategy = GetParam().strategy;
+    config.sequence = GetParam().sequence;
+    config.recomputeEvery = GetParam().recomputeEvery;
+    config.vocabularyPieces = GetParam().pieces;
+    config.keepGradients = GetParam().keepsGradients;
+    test::expectWhatTheorySays(config);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Runs, SharedLayers,
+    testing::Values(Shared{"Alone", run::Strategy::kSingle, 2, false},
+                    Shared{"AloneByRows", run::Strategy::kSingle, 2, true},
+                    Shared{"Ddp", run::Strategy::kDdpFlat, 4, false},
+                    Shared{"DdpByTensor", run::Strategy::kDdpOverlap, 4, true},
+                    Shared{"Zero1", run::Strategy::kZero1, 4, true},
+                    Shared{"Zero2", run::Strategy::kZero2, 4, true, 1},
+                    Shared{"Zero3", run::Strategy::kZero3, 4, false, 2},
+                    Shared{"Zero3ByRows", run::Strategy::kZero3, 4, true, 2},
+                    Shared{"Zero3InPieces", run::Strategy::kZero3, 4, true, 0, 2},
+                    Shared{"Zero3Gradients", run::Strategy::kZero3, 4, true, 0, 0, true}),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace
 }  // namespace shardscope
