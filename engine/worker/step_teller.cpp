@@ -86,6 +86,7 @@ void StepAccount::expect(StepFacts& facts, bool skipped) const {
     facts.expectedGathers = m_contents.gathers - (skipped ? m_contents.updateGathers : 0);
     facts.expectedReductions = m_contents.reductions;
     facts.expectedPhases = m_contents.phases;
+    facts.expectedExchanges = m_contents.exchanges;
 }
 
 void StepAccount::tellWithoutCore(StepFacts& facts, std::int64_t nowNs) {

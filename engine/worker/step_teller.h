@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/control/observer.h"
+#include "engine/run/config/rank_layout.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/protocol/messages.h"
 #include "engine/run/theory/theory.h"
@@ -68,7 +69,8 @@ public:
     StepAccount(const run::RunConfig& config, RankId rank, const StepLevel& level)
         : m_rank(rank),
           m_trains(config.work == run::Work::kTraining),
-          m_contents(theory::stepContents(config)),
+          m_contents(theory::stepContents(
+              config, run::placeOf(config, static_cast<std::int32_t>(rank.value)).tensor)),
           m_level(level) {}
 
     /// Gives the bytes that peaked on the device since its last call; before the first step. The

@@ -1,5 +1,6 @@
 #include "engine/worker/training_run.h"
 
+#include "engine/run/config/rank_layout.h"
 #include "engine/run/config/run_config.h"
 #include "engine/tokens/corpus.h"
 #include "engine/tokens/encoder.h"
@@ -91,13 +92,16 @@ using training::AfterStep;
 Result<void> TrainingRun::run() {
     auto dataset = data::Dataset::load(m_config);
     if (!dataset) return m_parts.outbox.fail(dataset.error(), "data");
-    gpt::Gpt model(m_config);
+    const std::int32_t rank = m_parts.start.rank;
+    const training::RankGroups groups(m_config, m_parts.device, m_parts.communicator,
+                                      &m_parts.observer);
+    gpt::Gpt model(m_config, groups.tensor());
     const auto partitioning =
-        training::makePartitioning(m_config, training::placementOf(m_config, m_parts.device), model,
-                                   m_parts.communicator, &m_parts.observer);
+        training::makePartitioning(m_config, training::placementOf(m_config, m_parts.device, rank),
+                                   model, groups.data(), &m_parts.observer);
     training::Trainer trainer(m_config, m_parts.device, model, *partitioning, m_parts.communicator,
-                              training::textBatches(m_config, *dataset, m_parts.start.rank),
-                              &m_parts.observer, m_parts.gpu ? &m_parts.gpu->runtime() : nullptr);
+                              training::textBatches(m_config, *dataset, rank), &m_parts.observer,
+                              m_parts.gpu ? &m_parts.gpu->runtime() : nullptr, groups.tensor());
     Engine engine{model, *partitioning, trainer};
     Result<void> done = load(engine);
     if (done) done = loop(engine);
@@ -196,8 +200,7 @@ Result<bool> TrainingRun::step(Engine& engine, std::int32_t step) {
     if (!results) return failure(stepFailed(results.error(), engine.trainer));
     if (!results->empty() && results->front().failed())
         return failure(notFinite(results->front(), engine.trainer));
-    const std::int64_t tokens =
-        std::int64_t{m_config.batch} * m_config.model.context * m_config.accumulate;
+    const std::int64_t tokens = run::tokensOf(m_config, m_parts.start.rank);
     // A step that runs ahead has its update's collectives whether it is skipped or not.
     const bool skipped = !engine.trainer.runsAhead() && results->back().skipped;
     m_parts.observer.stepEnd({step, start, hostNow(), tokens, skipped});
@@ -218,7 +221,7 @@ void TrainingRun::report(const training::StepResult& result) {
     const std::int64_t sinceNs = std::exchange(m_knownNs, result.knownNs);
     const double seconds = static_cast<double>(result.knownNs - sinceNs) * 1e-9;
     const auto tokens = static_cast<double>(m_config.batch * m_config.accumulate) *
-                        static_cast<double>(m_config.model.context * m_parts.start.worldSize());
+                        static_cast<double>(m_config.model.context * run::replicasOf(m_config));
     observer.metric(Metric::kLoss, result.step, result.loss);
     observer.metric(Metric::kLearningRate, result.step, result.learningRate);
     if (result.skipped) {

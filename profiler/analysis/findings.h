@@ -115,7 +115,7 @@ private:
 
 /// What one rank recorded of a step.
 struct RecordedCounts {
-    std::int32_t gathers = 0, reductions = 0, phases = 0;
+    std::int32_t gathers = 0, reductions = 0, exchanges = 0, phases = 0;
 };
 using RecordedSteps = std::map<StepIndex, RecordedCounts>;
 [[nodiscard]] RecordedSteps recordedSteps(const RankEvents& events);

@@ -157,7 +157,8 @@ const Table& tableOf(Of<StepFacts>) {
                                          {"resident_set_bytes", &R::residentSet},
                                          later<R>("core_wait_ns", &R::coreWaitNs),
                                          later<R>("stolen_ns", &R::stolenNs),
-                                         later<R>("busy_ns", &R::busyNs)}};
+                                         later<R>("busy_ns", &R::busyNs),
+                                         later<R>("expected_exchanges", &R::expectedExchanges)}};
     return table;
 }
 

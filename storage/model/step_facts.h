@@ -32,6 +32,9 @@ struct StepFacts {
     /// Processor time that all programs together used on all cores of the rank's host, read and
     /// counted likewise; -1: not known, as of files before 2.3.
     std::int64_t busyNs = -1;
+    /// Of activations between the ranks that share layers; -1 as for gathers, and of files before
+    /// 2.5.
+    std::int32_t expectedExchanges = -1;
 
     [[nodiscard]] TimeRange range() const { return {start, end}; }
 };

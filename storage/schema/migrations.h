@@ -11,7 +11,7 @@ inline constexpr std::int32_t kApplicationId = 0x53536370;
 /// user_version is 1000 x major + minor. A reader refuses a newer major version; a newer minor one
 /// only adds tables and columns that it may ignore.
 inline constexpr std::int32_t kFormatMajor = 2;
-inline constexpr std::int32_t kFormatVersion = 1000 * kFormatMajor + 4;
+inline constexpr std::int32_t kFormatVersion = 1000 * kFormatMajor + 5;
 
 struct Migration {
     int number = 0;

@@ -258,7 +258,15 @@ std::vector<RunOption> ofStrategy() {
                                "ranks per sharding group, which hold one copy of the state; must "
                                "divide the ranks (hsdp)")
             .withNote("share one copy of the state")
-            .within(0, 1024)};
+            .within(0, 1024),
+        option<&C::tensor>("tensor", "--tensor", "T", S::kStrategy, "Tensor parallel ranks",
+                           "ranks that share every layer (tensor parallelism); must divide the "
+                           "ranks, the heads and the feed-forward size; 1: layers are whole")
+            .withNote("1: layers are whole")
+            .within(1, 1024),
+        option<&C::sequence>("sequence", "--sequence", "", S::kStrategy, "Sequence parallel",
+                             "what lies between layers is divided by rows over the ranks of a "
+                             "tensor group: less memory for activations")};
 }
 
 std::vector<RunOption> ofHosts() {

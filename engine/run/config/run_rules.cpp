@@ -1,10 +1,11 @@
 #include "engine/run/config/run_rules.h"
 
-#include "storage/model/capture_schedule.h"
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/model_tensors.h"
+#include "engine/run/config/rank_layout.h"
 #include "engine/run/config/run_commands.h"
 #include "engine/run/config/run_settings.h"
+#include "storage/model/capture_schedule.h"
 #include "storage/model/quantity_text.h"
 
 #include <fmt/format.h>
@@ -72,7 +73,7 @@ const std::vector<Condition>& conditions() {
     static const std::vector<Condition> kAll = {
         {ofTrainingAlone(), trains, "of training only", ""},
         {{"ranks"},
-         [](const RunConfig& c) { return c.strategy != Strategy::kSingle; },
+         [](const RunConfig& c) { return c.strategy != Strategy::kSingle || c.tensor > 1; },
          "one with this strategy",
          ""},
         {{"bucket_mb"},
@@ -84,6 +85,22 @@ const std::vector<Condition>& conditions() {
          "HSDP only",
          "{0} is about {strategy} hsdp, not {1}; leave it out"},
         {{"prefetch"}, isZero3, "ZeRO-3 and HSDP only", ""},
+        {{"sequence"},
+         [](const RunConfig& c) { return c.tensor > 1; },
+         "needs a tensor group",
+         "{0} divides rows over the ranks of a tensor group; add {tensor} 2 or more"},
+        {{"tensor"},
+         [](const RunConfig& c) { return c.strategy != Strategy::kHsdp; },
+         "not with HSDP",
+         "{0} and {strategy} hsdp cannot be combined yet; use {strategy} zero3"},
+        {{"tensor"},
+         [](const RunConfig& c) { return c.sampleTokens == 0; },
+         "not where text is sampled",
+         "{0} and {sample} cannot be combined yet; leave out one of them"},
+        {{"tensor"},
+         [](const RunConfig& c) { return !c.graphs; },
+         "not with graphs",
+         "{0} and {graphs} cannot be combined yet; leave out one of them"},
         {{"reshard_after_forward", "keep_gathered", "keep_gradients"},
          isZero3,
          "ZeRO-3 and HSDP only",
@@ -353,10 +370,42 @@ std::string sizesArePossible(const RunConfig& c) {
 }
 
 std::string singleIsOneRank(const RunConfig& c) {
-    if (c.strategy != Strategy::kSingle || c.ranks == 1) return {};
+    if (c.strategy != Strategy::kSingle || c.ranks == c.tensor) return {};
+    if (c.tensor > 1)
+        return fmt::format(
+            "{{strategy}} single trains one copy of the model, on {} ranks that share its layers, "
+            "not on {}; use {{ranks}} {} or {{strategy}} zero3",
+            c.tensor, c.ranks, c.tensor);
     return fmt::format(
         "{{strategy}} single trains on one rank, not on {}; use {{ranks}} 1 or {{strategy}} zero3",
         c.ranks);
+}
+
+/// Of each divided layer every rank has as much, and each has some tokens of the vocabulary.
+std::string tensorGroupsDivide(const RunConfig& c) {
+    const std::int64_t t = c.tensor;
+    if (t == 1) return {};
+    struct Divided {
+        std::int64_t count;
+        const char* what;
+    };
+    const Divided all[] = {{c.ranks, "{ranks}"},
+                           {c.model.heads, "{model.heads}"},
+                           {c.model.innerWidth(), "{model.ffn_width}"}};
+    for (const auto& [count, what] : all)
+        if (count % t != 0)
+            return fmt::format("{{tensor}} {} does not divide {} {}; choose a divisor", t, what,
+                               count);
+    if ((t - 1) * ((c.model.vocabulary + t - 1) / t) >= c.model.vocabulary)
+        return fmt::format("{{tensor}} {}: the vocabulary has {} tokens only; choose fewer ranks",
+                           t, c.model.vocabulary);
+    const std::int64_t rows = c.batch * c.model.context;
+    if (c.sequence && rows % t != 0)
+        return fmt::format(
+            "{{sequence}} divides the {} rows of a micro-step, {{batch}} times "
+            "{{model.context}}, by {{tensor}} {}; choose a divisor",
+            rows, t);
+    return {};
 }
 
 std::string ranksFitOnHosts(const RunConfig& c) {
@@ -397,13 +446,15 @@ std::string shardsAreNotTiny(const RunConfig& c) {
     if (!trains(c)) return {};
     constexpr std::int64_t kLeast = 16;
     std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
-    for (const ModelUnit& unit : modelUnits(c)) smallest = std::min(smallest, unit.count());
-    const std::int64_t ranks = c.shardRanks > 0 ? c.shardRanks : c.ranks;
+    // Of the last rank of a tensor group, which has the fewest tokens.
+    for (const ModelUnit& unit : modelUnits(c, {c.tensor - 1, c.tensor}))
+        smallest = std::min(smallest, unit.count());
+    const std::int64_t ranks = c.shardRanks > 0 ? c.shardRanks : replicasOf(c);
     if (smallest >= kLeast * ranks) return {};
     return fmt::format(
         "{} ranks cannot share a layer of {} parameters; use {{ranks}} {} or fewer, or a larger "
         "model",
-        ranks, smallest, std::max<std::int64_t>(1, smallest / kLeast));
+        ranks, smallest, std::max<std::int64_t>(1, smallest / kLeast) * c.tensor);
 }
 
 std::string offloadedGradientsAreShards(const RunConfig& c) {
@@ -439,12 +490,26 @@ std::string validationHasData(const RunConfig& c) {
     return "nothing is held out for validation; use {held_back} 0.1 or {evaluate_every} 0";
 }
 
-constexpr Rule kRules[] = {
-    brokenLimit,       headsDivideHidden,    rotaryNeedsPairs,  tf32NeedsGpu,
-    attentionExists,   productsAreOfCpus,    captureIsPossible, sizesArePossible,
-    singleIsOneRank,   ranksFitOnHosts,      brokenCondition,   measuresSomething,
-    groupsDivideRanks, piecesHaveTokens,     shardsAreNotTiny,  offloadedGradientsAreShards,
-    ratesDescend,      vocabularyHoldsBytes, validationHasData};
+constexpr Rule kRules[] = {brokenLimit,
+                           headsDivideHidden,
+                           rotaryNeedsPairs,
+                           tf32NeedsGpu,
+                           attentionExists,
+                           productsAreOfCpus,
+                           captureIsPossible,
+                           sizesArePossible,
+                           singleIsOneRank,
+                           tensorGroupsDivide,
+                           ranksFitOnHosts,
+                           brokenCondition,
+                           measuresSomething,
+                           groupsDivideRanks,
+                           piecesHaveTokens,
+                           shardsAreNotTiny,
+                           offloadedGradientsAreShards,
+                           ratesDescend,
+                           vocabularyHoldsBytes,
+                           validationHasData};
 
 /// Calls `use` with the key of each {option} in a sentence, and whether there is such an option.
 template <class Use>

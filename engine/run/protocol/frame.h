@@ -17,7 +17,7 @@
 
 namespace shardscope::run {
 
-inline constexpr std::uint16_t kProtocolVersion = 10;
+inline constexpr std::uint16_t kProtocolVersion = 11;
 inline constexpr std::size_t kFrameHeaderBytes = 16;
 inline constexpr std::uint32_t kMaxFramePayload = 64u << 20;
 /// Rank field of frames that belong to the agent or recorder itself.

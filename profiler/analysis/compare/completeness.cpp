@@ -145,6 +145,7 @@ RecordedSteps recordedSteps(const RankEvents& events) {
         if (inEvaluation(collective.issue)) continue;
         if (isStepGather(collective)) ++steps[collective.step].gathers;
         if (collective.cause == Cause::kGradient) ++steps[collective.step].reductions;
+        if (isExchange(collective.cause)) ++steps[collective.step].exchanges;
     }
     for (const SpanEvent& phase : events.phases)
         if (isWork(phase.phase)) ++steps[phase.step].phases;
@@ -171,6 +172,7 @@ Completeness certify(const RecordingSummary& summary, std::map<RankId, RecordedS
         const RecordedCounts& counts = recorded[step.rank][step.step];
         certificate.compare(step, "gathers", step.expectedGathers, counts.gathers);
         certificate.compare(step, "reductions", step.expectedReductions, counts.reductions);
+        certificate.compare(step, "exchanges", step.expectedExchanges, counts.exchanges);
         certificate.compare(step, "phases", step.expectedPhases, counts.phases);
     }
     certifyRanks(summary, certificate);

@@ -107,6 +107,7 @@ TEST(RunRules, WhatNeedsSomethingElseIsOffWithoutIt) {
     const Case cases[] = {
         {"bucket_mb", [](RunConfig& c) { c.strategy = Strategy::kDdpBucket; }},
         {"shard_ranks", [](RunConfig& c) { c.strategy = Strategy::kHsdp; }},
+        {"sequence", [](RunConfig& c) { c.tensor = 2; }},
         {"compress", [](RunConfig& c) { c.strategy = Strategy::kDdpFlat; }},
         {"kept_fraction",
          [](RunConfig& c) {
@@ -137,6 +138,8 @@ TEST(RunRules, WhatSomethingElseRulesOutIsOffWithIt) {
     const Case cases[] = {
         {"ranks", [](RunConfig& c) { c.strategy = Strategy::kSingle; }},
         {"encrypt", [](RunConfig& c) { c.device = Device::kCuda; }},
+        {"tensor", [](RunConfig& c) { c.strategy = Strategy::kHsdp; }},
+        {"tensor", [](RunConfig& c) { c.sampleTokens = 10; }},
         {"prefetch", [](RunConfig& c) { c.strategy = Strategy::kZero2; }},
         {"reshard_after_forward", [](RunConfig& c) { c.strategy = Strategy::kZero2; }},
         {"keep_gathered", [](RunConfig& c) { c.strategy = Strategy::kZero1; }},
@@ -154,6 +157,49 @@ TEST(RunRules, WhatSomethingElseRulesOutIsOffWithIt) {
         EXPECT_TRUE(whyNot(config, each.key).empty()) << each.key;
         each.make(config);
         EXPECT_FALSE(whyNot(config, each.key).empty()) << each.key;
+    }
+}
+
+/// A change that breaks a rule of layers that ranks share, and what the refusal says.
+struct Indivisible {
+    void (*change)(RunConfig&);
+    const char* says;
+};
+
+TEST(RunRules, RanksShareLayersThatDivide) {
+    RunConfig shared;
+    shared.data = kSyntheticData;
+    shared.ranks = 4;
+    shared.tensor = 2;
+    shared.sequence = true;
+    EXPECT_FALSE(findProblem(shared)) << findProblem(shared)->sentence;
+    RunConfig alone = shared;
+    alone.strategy = Strategy::kSingle;
+    EXPECT_THAT(findProblem(alone)->sentence,
+                HasSubstr("on 2 ranks that share its layers, not on 4"));
+    alone.ranks = 2;
+    EXPECT_FALSE(findProblem(alone));
+    const Indivisible all[] = {
+        {[](RunConfig& c) { c.ranks = 3; }, "{tensor} 2 does not divide {ranks} 3"},
+        {[](RunConfig& c) { c.model.heads = 3, c.model.hidden = 96; }, "{model.heads} 3"},
+        {[](RunConfig& c) { c.model.ffnWidth = 129; }, "{model.ffn_width} 129"},
+        {[](RunConfig& c) { c.batch = 1, c.model.context = 63; }, "the 63 rows of a micro-step"},
+        {[](RunConfig& c) { c.tensor = 1; }, "{sequence} divides rows"},
+        {[](RunConfig& c) { c.strategy = Strategy::kHsdp, c.shardRanks = 2; },
+         "use {strategy} zero3"},
+        {[](RunConfig& c) { c.device = Device::kCuda, c.graphs = true; }, "{tensor} and {graphs}"},
+        {[](RunConfig& c) {
+             c.ranks = c.tensor = 8;
+             c.model.heads = 8;
+             c.model.vocabulary = 9;
+         },
+         "the vocabulary has 9 tokens only"}};
+    for (const Indivisible& each : all) {
+        RunConfig config = shared;
+        each.change(config);
+        const auto problem = findProblem(config);
+        ASSERT_TRUE(problem) << each.says;
+        EXPECT_THAT(problem->sentence, HasSubstr(each.says));
     }
 }
 

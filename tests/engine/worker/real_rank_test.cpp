@@ -353,6 +353,54 @@ TEST_F(RealRank, EveryStrategyRecordsAllOfIt) {
     }
 }
 
+/// Two replicas of two ranks that share layers, in every way that gradients may go between them.
+TEST_F(RealRank, RanksThatShareLayersRecordAllOfIt) {
+    for (const char* strategy : {"zero3", "zero1", "ddp-bucket"}) {
+        const auto program =
+            record({"--strategy", strategy, "--ranks", "4", "--tensor", "2", "--sequence",
+                    "--accumulate", "2", "--recompute-every", "2", "--force"});
+        ASSERT_EQ(program->wait(), 0) << strategy << ": " << program->err();
+        const json r = report();
+        EXPECT_TRUE(r.at("completeness").at("complete")) << strategy << r.at("completeness");
+        EXPECT_LT(r.at("loss").at("last"), r.at("loss").at("first"));
+        for (const json& rank : r.at("memory")) {
+            const double ratio =
+                rank.at("peak_managed_bytes").get<double>() / rank.at("theory_bytes").get<double>();
+            EXPECT_NEAR(ratio, 1, 0.03) << strategy;
+        }
+        const RecordingSummary summary = recorded();
+        std::int64_t tokens = 0;
+        for (const StepFacts& step : summary.steps)
+            if (step.step == StepIndex{0}) tokens += step.tokens;
+        EXPECT_EQ(tokens, 2 * 2 * 2 * 32) << "of two replicas";
+    }
+    const auto asked = start({"analyze", output(), "collectives", "--json"});
+    ASSERT_EQ(asked->wait(), 0) << asked->err();
+    for (const char* kind : {"\"tensor\"", "\"data\"", "\"all\""})
+        EXPECT_THAT(asked->out(), HasSubstr(kind));
+}
+
+TEST_F(RealRank, RanksThatShareLayersFollowTheLossesOfWholeOnes) {
+    const auto losses = [&](const std::vector<std::string>& more) {
+        const auto program = record(more);
+        EXPECT_EQ(program->wait(), 0) << program->err();
+        const auto read = start({"query", output(), "--json",
+                                 "SELECT value FROM metrics WHERE name IN ('loss',"
+                                 " 'validation_loss') ORDER BY time_ns"});
+        EXPECT_EQ(read->wait(), 0) << read->err();
+        return json::parse(read->out()).at("rows");
+    };
+    const json whole = losses({"--ranks", "2"});
+    for (const bool sequence : {false, true}) {
+        std::vector<std::string> shared{"--ranks", "4", "--tensor", "2", "--force"};
+        if (sequence) shared.emplace_back("--sequence");
+        const json found = losses(shared);
+        ASSERT_EQ(found.size(), whole.size());
+        for (std::size_t i = 0; i < whole.size(); ++i)
+            EXPECT_NEAR(found[i][0].get<double>(), whole[i][0].get<double>(), 1e-5) << i;
+    }
+}
+
 TEST_F(RealRank, AResumedRunFollowsTheUnbrokenOne) {
     const auto losses = [&] {
         const auto program =

@@ -134,6 +134,21 @@ TEST(Report, SaysWhenTheWriterNeverFinished) {
     EXPECT_THAT(report.completeness.missing, Contains(HasSubstr("not finalised")));
 }
 
+TEST(Report, CountsWhatRanksThatShareLayersExchanged) {
+    auto timeline = test::drawTimeline("rank 0 comm |aaa.aaa|\nrank 0 step |sssssss|");
+    ASSERT_EQ(timeline.ranks[0].collectives.size(), 2u);
+    timeline.ranks[0].collectives[0].cause = Cause::kActivation;
+    timeline.ranks[0].collectives[1].cause = Cause::kActivationGradient;
+    StepFacts& step = timeline.summary.steps.own().front();
+    step.expectedExchanges = 2;
+    for (CollectiveEvent& event : timeline.ranks[0].collectives) event.step = step.step;
+    const auto isGap = HasSubstr("exchanges are recorded");
+    EXPECT_THAT(certify(timeline.summary, timeline.ranks).missing, testing::Not(Contains(isGap)));
+    step.expectedExchanges = 3;
+    EXPECT_THAT(certify(timeline.summary, timeline.ranks).missing,
+                Contains(HasSubstr("2 of 3 exchanges are recorded")));
+}
+
 TEST(Report, SaysFirstThatTheWriterNeverFinishedWhateverElseIsMissing) {
     RecordingSummary summary;
     summary.run.worldSize = 1;
