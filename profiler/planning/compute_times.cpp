@@ -262,6 +262,7 @@ Result<ComputeTimes> computeTimesOf(const RecordingSummary& summary,
         return failure(ErrorCode::kUsage,
                        "its ranks measured a machine and trained nothing: take a recording of a "
                        "training run");
+    if (config->tensor > 1) return failure(ErrorCode::kUsage, kSharedLayersUnknown);
     const analysis::SteadySteps steady = analysis::steadyWithDetail(summary, ranks);
     const bool device = config->device == run::Device::kCuda;
     if (const auto refused = whyNoBase(summary, steady); !refused.empty())

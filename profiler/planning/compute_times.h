@@ -29,6 +29,10 @@
 
 namespace shardscope::planning {
 
+/// Why there is no forecast of a run with --tensor.
+inline constexpr const char* kSharedLayersUnknown =
+    "how long a step takes whose layers are shared by ranks (--tensor) is not forecast yet";
+
 struct ComputeTimes {
     run::RunConfig config;  ///< of the recording, without its hosts
     // A micro-step's.

@@ -99,6 +99,7 @@ StrategyPlan planOf(const RunConfig& config, const ModelPlanInput& input) {
 }  // namespace
 
 Result<Forecast> forecastOf(const RunConfig& config, const PlanTimes& times) {
+    if (config.tensor > 1) return failure(ErrorCode::kUsage, kSharedLayersUnknown);
     if (config.ranks > 1 && !times.link)
         return failure(ErrorCode::kUsage, "nothing is known of the link between ranks");
     if (config.ranks > mostForecast(times))

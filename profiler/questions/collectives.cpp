@@ -24,6 +24,9 @@ Table classTable(const std::vector<TransferClass>& classes, GroupNames& groups) 
         "By operation and group",
         {{"operation", "operation"},
          {"group", "group", Unit::kNone, "Ranks that take part."},
+         {"kind", "kind", Unit::kNone,
+          "What they share: data (all but batches), sharding (a copy of the state), tensor "
+          "(layers)."},
          {"count", "count", Unit::kCount},
          {"bytes", "size", Unit::kBytes, "Payload of all together, of those whose size is known."},
          {"waited_ns", "waited", Unit::kNanoseconds,
@@ -46,14 +49,14 @@ Table classTable(const std::vector<TransferClass>& classes, GroupNames& groups) 
           "Transfers over 1.5 x the median of their operation, group and size."}},
         {}};
     for (const TransferClass& each : classes)
-        table.rows.push_back({toWord(each.operation), groups.of(each.group), each.count,
-                              each.bytes.count > 0 ? Cell(each.bytes.count) : Cell(),
-                              each.timed > 0 ? Cell(each.waited.ns) : Cell(),
-                              each.timed > 0 ? Cell(each.moved.ns) : Cell(), cell(each.medianSkew),
-                              cell(each.algorithmBandwidth), cell(each.busBandwidth),
-                              cell(each.bestBusBandwidth),
-                              each.fit ? Cell(each.fit->latencyNs) : Cell(),
-                              each.fit ? cell(each.fit->bytesPerSecond()) : Cell(), each.outliers});
+        table.rows.push_back(
+            {toWord(each.operation), groups.of(each.group), groups.kindOf(each.group), each.count,
+             each.bytes.count > 0 ? Cell(each.bytes.count) : Cell(),
+             each.timed > 0 ? Cell(each.waited.ns) : Cell(),
+             each.timed > 0 ? Cell(each.moved.ns) : Cell(), cell(each.medianSkew),
+             cell(each.algorithmBandwidth), cell(each.busBandwidth), cell(each.bestBusBandwidth),
+             each.fit ? Cell(each.fit->latencyNs) : Cell(),
+             each.fit ? cell(each.fit->bytesPerSecond()) : Cell(), each.outliers});
     return table;
 }
 
@@ -64,6 +67,7 @@ Table transferTable(const std::vector<Transfer>& transfers, GroupNames& groups) 
                  {"layer", "layer"},
                  {"operation", "operation"},
                  {"group", "group"},
+                 {"kind", "kind"},
                  {"sequence", "sequence"},
                  {"start_ns", "start", Unit::kNanoseconds, "First start on the recording's clock."},
                  {"bytes", "size", Unit::kBytes},
@@ -79,8 +83,9 @@ Table transferTable(const std::vector<Transfer>& transfers, GroupNames& groups) 
     for (std::size_t i = 0; i < transfers.size(); ++i) {
         const Transfer& each = transfers[i];
         table.rows.push_back({stepCell(each.step), layerCell(each.layer), toWord(each.operation),
-                              groups.of(each.group), static_cast<std::int64_t>(each.sequence),
-                              each.range.begin.ns, sizeCell(each.size), cell(each.skew),
+                              groups.of(each.group), groups.kindOf(each.group),
+                              static_cast<std::int64_t>(each.sequence), each.range.begin.ns,
+                              sizeCell(each.size), cell(each.skew),
                               each.late ? Cell(std::int64_t{each.late->value}) : Cell(),
                               each.transfer ? Cell(each.waited.ns) : Cell(), cell(each.transfer),
                               cell(each.busBandwidth()), cell(over[i])});
@@ -143,7 +148,7 @@ Result<Answer> askCollectives(const Asked& asked) {
         return answer;
     }
     const auto classes = analysis::classesOf(transfers);
-    GroupNames groups(*ranks);
+    GroupNames groups(*ranks, asked.summary.run);
     answer.tables.push_back(classTable(classes, groups));
     answer.tables.push_back(transferTable(transfers, groups));
     addUnknown(transfers, classes, answer);

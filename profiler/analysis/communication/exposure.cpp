@@ -73,6 +73,7 @@ private:
         const CollectiveEvent& event = *m_byStart[place];
         if (!exposure.waitingKnown) return ExposureReason::kUnknown;
         if (exposure.waiting > exposure.moving) return ExposureReason::kWaited;
+        if (isExchange(event.cause)) return ExposureReason::kNeeded;
         // Imported kernels say when they ran, not when they were asked for.
         if (event.issue.ns == 0 || event.issue >= event.start) {
             return m_waits.empty() ? ExposureReason::kUnknown : ExposureReason::kLate;

@@ -26,7 +26,7 @@
 
 namespace shardscope::analysis {
 
-enum class ExposureReason : std::uint8_t { kNone, kWaited, kQueued, kLate, kLong, kUnknown };
+enum class ExposureReason : std::uint8_t { kNone, kWaited, kQueued, kLate, kLong, kUnknown, kNeeded };
 struct ExposureWords {
     ExposureReason value;
     const char* word;
@@ -42,7 +42,9 @@ constexpr auto wordsOf(ExposureReason) {
          {ExposureReason::kLong, "too long",
           "Asked for in time, and longer than the compute there."},
          {ExposureReason::kUnknown, "unknown",
-          "The recording does not say when ranks arrived, or when it was asked for."}});
+          "The recording does not say when ranks arrived, or when it was asked for."},
+         {ExposureReason::kNeeded, "needed at once",
+          "Ranks that share layers compute with it next: nothing could hide it."}});
 }
 
 /// Below this share of a collective's own time what is exposed is no finding.

@@ -125,6 +125,10 @@ private:
             case Cause::kGradient:
                 m_reduced = m_linkFree;
                 break;
+            case Cause::kActivation:
+            case Cause::kActivationGradient:
+                m_exchanged = m_linkFree;
+                break;
             default:
                 m_agreed = m_linkFree;
         }
@@ -134,7 +138,8 @@ private:
         if (phase.phase == Phase::kClip) return m_reduced;
         if (phase.phase == Phase::kOptimizer) return std::max(m_reduced, m_agreed);
         const auto gathered = m_gathered.find(phase.layer);
-        return gathered == m_gathered.end() ? Timestamp{} : gathered->second;
+        return gathered == m_gathered.end() ? m_exchanged
+                                            : std::max(m_exchanged, gathered->second);
     }
 
     const RankEvents& m_events;
@@ -146,6 +151,7 @@ private:
     Timestamp m_computeFree, m_linkFree;
     std::map<LayerIndex, Timestamp> m_gathered;  ///< when each layer's parameters are there
     Timestamp m_reduced, m_agreed;
+    Timestamp m_exchanged;  ///< when what ranks that share layers had to tell is there
     Duration m_link;
     CommonTime m_hidden;  ///< of the link and of work
 };

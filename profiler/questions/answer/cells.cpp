@@ -1,5 +1,6 @@
 #include "profiler/questions/answer/cells.h"
 
+#include "engine/run/config/rank_layout.h"
 #include "profiler/analysis/intervals.h"
 
 #include <fmt/format.h>
@@ -47,6 +48,14 @@ double numberOf(const Cell& cell) {
     if (const auto* whole = cell.integer()) return static_cast<double>(*whole);
     if (const auto* number = cell.real()) return *number;
     return -std::numeric_limits<double>::infinity();
+}
+
+GroupNames::GroupNames(const std::vector<RankEvents>& ranks, const RunFacts& run) : m_ranks(ranks) {
+    if (const auto config = run::parseRunConfigJson(run.configJson)) m_config = *config;
+}
+
+Cell GroupNames::kindOf(std::uint32_t group) const {
+    return m_config ? Cell(toWord(run::groupKindOf(*m_config, group))) : Cell();
 }
 
 const std::string& GroupNames::of(std::uint32_t group) {

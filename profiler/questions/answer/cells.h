@@ -1,8 +1,10 @@
 // How values of the model become cells. Internal to profiler/questions.
 #pragma once
 
+#include "engine/run/config/run_config.h"
 #include "profiler/questions/answer/answer.h"
 #include "storage/model/recording.h"
+#include "storage/model/run_facts.h"
 
 #include <cmath>
 #include <cstdint>
@@ -48,11 +50,14 @@ namespace shardscope::questions {
 /// Groups by their ranks: "all", "0-3", "0,2,4". `ranks` outlive it.
 class GroupNames {
 public:
-    explicit GroupNames(const std::vector<RankEvents>& ranks) : m_ranks(ranks) {}
+    GroupNames(const std::vector<RankEvents>& ranks, const RunFacts& run);
     [[nodiscard]] const std::string& of(std::uint32_t group);
+    /// What its ranks share, in a word; none where the recording is not of a training of our own.
+    [[nodiscard]] Cell kindOf(std::uint32_t group) const;
 
 private:
     const std::vector<RankEvents>& m_ranks;
+    std::optional<run::RunConfig> m_config;
     std::map<std::uint32_t, std::string> m_names;
 };
 

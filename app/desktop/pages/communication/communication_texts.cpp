@@ -141,6 +141,9 @@ QString reasonSentence(const CommunicationFrame& frame) {
         case ExposureReason::kLong:
             return u"What holds it back most: collectives are longer than the compute beside them "
                    u"(%1 of what is exposed)."_s.arg(share);
+        case ExposureReason::kNeeded:
+            return u"What holds it back most: ranks that share layers need collectives at once (%1 "
+                   u"of what is exposed)."_s.arg(share);
         case ExposureReason::kUnknown:
             return u"What holds it back is unknown: the recording does not say when ranks arrived, "
                    u"or when collectives were asked for."_s;

@@ -49,6 +49,18 @@ TEST(Exposure, ThatWaitsIsARanks) {
     EXPECT_EQ(found[0].reason, ExposureReason::kWaited);
 }
 
+TEST(Exposure, OfAnExchangeIsNeededAtOnce) {
+    for (const Cause cause : {Cause::kActivation, Cause::kActivationGradient}) {
+        const auto found = exposures(drawTimeline(R"(
+            rank 0 step    |ssssssssssss|
+            rank 0 compute |ffggggbbbbbb|
+            rank 0 comm    |..aaaa......|
+        )"),
+                                     0, cause);
+        EXPECT_EQ(found.at(0).reason, ExposureReason::kNeeded);
+    }
+}
+
 TEST(Exposure, OfADemandIsIssuedLate) {
     const auto found = exposures(drawTimeline(R"(
         rank 0 step    |ssssssssssss|
