@@ -302,7 +302,7 @@ void SampleRun::step(std::int32_t step) {
         rank.release("batch", rank.now);
         SpanEvent facts;
         facts.step = m_step;
-        rank.span(lanes::kSteps.id, "step " + std::to_string(step), {marks[0][r], rank.now}, facts);
+        rank.span(lanes::kSteps.id, "step", {marks[0][r], rank.now}, facts);
         facts.depth = 1;
         rank.span(lanes::kSteps.id, "forward", {marks[0][r], marks[1][r]}, facts);
         rank.span(lanes::kSteps.id, "backward", {marks[1][r], marks[2][r]}, facts);

@@ -54,6 +54,9 @@ const LaneFacts* OpenRecording::lane(LaneAddress key) const {
 }
 
 std::optional<StepSpan> OpenRecording::stepsIn(TimeRange range) const {
+    // of all of a long run there is no need to look at each
+    if (range.begin <= bounds().begin && range.end >= bounds().end && !summary.steps.empty())
+        return StepSpan{summary.steps.front().step, summary.steps.back().step};
     std::optional<StepSpan> span;
     for (const StepFacts& step : summary.steps) {
         if (step.start < range.begin || step.end > range.end) continue;

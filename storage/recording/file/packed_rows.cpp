@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -106,6 +107,38 @@ Result<void> storePacked(Connection& connection, const char* name, const RowTabl
         .run();
 }
 
+Result<void> storeAll(Connection& connection, const char* table, const char* order) {
+    auto select =
+        connection.prepare(std::string("SELECT * FROM main.") + table + " ORDER BY " + order);
+    if (!select) return failure(select);
+    RowPacker packer;
+    while (true) {
+        auto row = select->step();
+        if (!row) return failure(row);
+        if (*row) packer.add(*select);
+        if (packer.isFull() || (!*row && !packer.isEmpty()))
+            if (auto stored = storePacked(connection, table, packer.take()); !stored) return stored;
+        if (!*row) return {};
+    }
+}
+
+/// In the order in which they are read (storage/model/recording_tables.h).
+struct CopiedTable {
+    const char* name;
+    const char* order;
+};
+constexpr CopiedTable kCopiedTables[] = {{"steps", "step, rank"}, {"metrics", "rowid"}};
+
+Result<void> removeCopiesOnChange(Connection& connection, const std::string& table) {
+    for (const std::string change : {"INSERT", "UPDATE", "DELETE"}) {
+        auto made = connection.execute("CREATE TRIGGER " + table + "_copies_" + change + " AFTER " +
+                                       change + " ON " + table +
+                                       " BEGIN DELETE FROM packed WHERE name='" + table + "'; END");
+        if (!made) return made;
+    }
+    return {};
+}
+
 /// Whether it has rows, and not more than a reader unpacks in passing.
 Result<bool> isWorthPacking(Connection& connection, const PackedTable& table) {
     const std::string from = std::string(" FROM main.") + table.name;
@@ -127,19 +160,7 @@ Result<void> packTable(Connection& connection, const PackedTable& table) {
     const auto worth = isWorthPacking(connection, table);
     if (!worth) return failure(worth);
     if (!*worth) return {};
-    auto select =
-        connection.prepare("SELECT * FROM main." + name + " ORDER BY " + std::string(table.key));
-    if (!select) return failure(select);
-    RowPacker packer;
-    while (true) {
-        auto row = select->step();
-        if (!row) return failure(row);
-        if (*row) packer.add(*select);
-        if (packer.isFull() || (!*row && !packer.isEmpty()))
-            if (auto stored = storePacked(connection, table.name, packer.take()); !stored)
-                return stored;
-        if (!*row) break;
-    }
+    if (auto stored = storeAll(connection, table.name, table.key); !stored) return stored;
     // An empty table would pass for one without rows with everybody who does not look here.
     return connection.execute("DROP TABLE main." + name);
 }
@@ -259,6 +280,44 @@ Result<void> packRows(Connection& connection) {
     for (const PackedTable& table : kPackedTables)
         if (auto packed = packTable(connection, table); !packed) return packed;
     return {};
+}
+
+bool isCopied(std::string_view table) {
+    return std::any_of(std::begin(kCopiedTables), std::end(kCopiedTables),
+                       [table](const CopiedTable& each) { return table == each.name; });
+}
+
+Result<void> copyLongTables(Connection& connection) {
+    for (const CopiedTable& table : kCopiedTables) {
+        const std::string name(table.name);
+        const auto rows = connection.integer("SELECT count(*) FROM main." + name);
+        if (!rows) return failure(rows);
+        if (*rows < kLeastCopied) continue;
+        if (auto stored = storeAll(connection, table.name, table.order); !stored) return stored;
+        if (auto made = removeCopiesOnChange(connection, name); !made) return made;
+    }
+    return {};
+}
+
+Result<std::vector<RowTable>> readCopies(Connection& connection, const std::string& table) {
+    std::vector<RowTable> copies;
+    if (!isCopied(table)) return copies;
+    const auto there = connection.hasTable("packed");
+    if (!there) return failure(there);
+    if (!*there) return copies;
+    auto select =
+        connection.prepare("SELECT count, data FROM main.packed WHERE name=? ORDER BY id");
+    if (!select) return failure(select);
+    select->bind(1, std::string_view(table));
+    while (true) {
+        auto row = select->step();
+        if (!row) return std::vector<RowTable>();
+        if (!*row) return copies;
+        auto rows = columns::decodeRows(select->blob(1));
+        if (!rows || static_cast<std::int64_t>(rows->count) != select->integer(0))
+            return std::vector<RowTable>();
+        copies.push_back(std::move(*rows));
+    }
 }
 
 Result<std::int64_t> countStoredRows(Connection& connection, const std::string& table) {

@@ -6,8 +6,10 @@
 #include "storage/columns/row_table.h"
 #include "storage/sqlite/connection.h"
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardscope::storage {
@@ -24,6 +26,17 @@ inline constexpr PackedTable kPackedTables[] = {
 /// Moves the rows into `packed` and drops their table, within the caller's transaction. Leaves a
 /// table that is too large to be unpacked by everyone who opens the file.
 Result<void> packRows(Connection& connection);
+
+/// Of tables of which a long recording has more rows than one wants to wait for: copies of them in
+/// `packed`, as columns, beside the rows, which stay for SQL. A change of the table removes its
+/// copies (triggers). Within the caller's transaction; short tables are left as they are.
+Result<void> copyLongTables(Connection& connection);
+inline constexpr std::int64_t kLeastCopied = 20'000;
+[[nodiscard]] bool isCopied(std::string_view table);
+
+/// All rows of `table`, in its order, out of its copies. Empty where there are none or one is
+/// damaged: the rows are in the table.
+Result<std::vector<columns::RowTable>> readCopies(Connection& connection, const std::string& table);
 
 /// Rows of `table` in a writer's connection, packed or not; `table` is one of kPackedTables.
 Result<std::int64_t> countStoredRows(Connection& connection, const std::string& table);

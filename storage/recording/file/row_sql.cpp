@@ -1,8 +1,10 @@
 #include "storage/recording/file/row_sql.h"
 
 #include "storage/recording/file/memory_tally.h"
+#include "storage/recording/file/packed_rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -145,6 +147,76 @@ Result<std::optional<Statement>> select(Connection& connection, const Table& tab
                                      (order.empty() ? "" : " ORDER BY " + order));
     if (!select) return failure(select);
     return std::optional(std::move(*select));
+}
+
+namespace {
+
+void take(const columns::TableColumn& cells, std::size_t row, const Shape& shape, void* at) {
+    const bool isNone = cells.types[row] == columns::CellType::kNull;
+    const std::int64_t value = cells.values[row];
+    if (shape.kind == Shape::Kind::kText) {
+        *static_cast<std::string*>(at) =
+            isNone ? std::string() : cells.texts[static_cast<std::size_t>(value)];
+    } else if (shape.isReal()) {
+        constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+        setReal(shape, at, isNone ? kNone : std::bit_cast<double>(value));
+    } else {
+        setInteger(shape, at, shape.isEnum && !shape.isValue(value) ? noEnumerator(shape) : value);
+    }
+}
+
+/// Column after column; a column that the copies do not have keeps its default.
+void takeAll(const columns::RowTable& copies, const Table& table, const Rows& rows) {
+    for (const Field& field : table.columns.list) {
+        const auto cells =
+            std::find_if(copies.columns.begin(), copies.columns.end(),
+                         [&](const columns::TableColumn& each) { return each.name == field.name; });
+        if (cells == copies.columns.end()) continue;
+        for (std::size_t row = 0; row < copies.count; ++row)
+            take(*cells, row, *field.shape,
+                 field.in(static_cast<std::byte*>(rows.first) + row * rows.bytes));
+    }
+}
+
+/// Whether each column has cells of the type that its member takes.
+bool fits(const columns::RowTable& copies, const Table& table) {
+    using columns::CellType;
+    for (const Field& field : table.columns.list) {
+        const Shape& shape = *field.shape;
+        if (shape.kind == Shape::Kind::kOptional) return false;
+        const CellType wanted = shape.kind == Shape::Kind::kText ? CellType::kText
+                                : shape.isReal()                 ? CellType::kReal
+                                                                 : CellType::kInteger;
+        for (const columns::TableColumn& cells : copies.columns)
+            if (cells.name == field.name &&
+                !std::all_of(cells.types.begin(), cells.types.end(), [&](CellType type) {
+                    return type == wanted ||
+                           (type == CellType::kNull && wanted != CellType::kInteger);
+                }))
+                return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+Result<bool> readCopies(Connection& connection, const Table& table,
+                        const std::function<Rows(std::size_t count)>& make) {
+    const auto copies = storage::readCopies(connection, table.name);
+    if (!copies) return failure(copies);
+    std::size_t count = 0;
+    for (const columns::RowTable& each : *copies) {
+        if (!fits(each, table)) return false;
+        count += each.count;
+    }
+    if (count == 0) return false;
+    const Rows all = make(count);
+    auto* next = static_cast<std::byte*>(all.first);
+    for (const columns::RowTable& each : *copies) {
+        takeAll(each, table, {next, all.bytes});
+        next += each.count * all.bytes;
+    }
+    return true;
 }
 
 void readInto(void* row, const Statement& statement, const Columns& columns, int first) {

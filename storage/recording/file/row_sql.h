@@ -7,6 +7,8 @@
 #include "storage/model/recording_tables.h"
 #include "storage/sqlite/connection.h"
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +39,16 @@ Result<std::optional<Statement>> select(Connection& connection, const Table& tab
 /// Out of the statement's columns from `first` on; other members keep their defaults.
 void readInto(void* row, const Statement& statement, const Columns& columns, int first = 0);
 
+/// Structs one after another.
+struct Rows {
+    void* first = nullptr;
+    std::size_t bytes = 0;  ///< of each
+};
+/// Rows out of the copies of a long table (packed_rows.h), which `make` makes so many structs for;
+/// false where there are none.
+Result<bool> readCopies(Connection& connection, const Table& table,
+                        const std::function<Rows(std::size_t count)>& make);
+
 }  // namespace cell
 
 /// The parameters from `first` on. `row` must live until the statement has run.
@@ -58,6 +70,12 @@ template <TableRow Row>
 template <TableRow Row>
 [[nodiscard]] Result<std::vector<Row>> readRows(Connection& connection) {
     std::vector<Row> rows;
+    const auto copied = cell::readCopies(connection, tableOf<Row>(), [&](std::size_t count) {
+        rows.resize(rows.size() + count);
+        return cell::Rows{&rows[rows.size() - count], sizeof(Row)};
+    });
+    if (!copied) return failure(copied);
+    if (*copied) return rows;
     cell::Columns columns;
     auto select = cell::select(connection, tableOf<Row>(), columns);
     if (!select) return failure(select);

@@ -50,7 +50,7 @@ Result<void> readInto(Connection& connection, Rows& into) {
     return {};
 }
 
-/// They come by time, as a rule: to have SQLite sort a long run's takes half of their reading.
+/// They come by time, as a rule: to have SQLite sort a long run's takes a third of their reading.
 void sortByTime(SharedRows<MetricPoint>& metrics) {
     const auto before = [](const MetricPoint& a, const MetricPoint& b) { return a.time < b.time; };
     if (!std::is_sorted(metrics.begin(), metrics.end(), before))

@@ -28,6 +28,7 @@ const PackedTable* tableOf(std::string_view name) {
 
 void copyBlob(SalvageContext& context, const Statement& row, Result<void>& done) {
     if (!done) return;
+    if (isCopied(row.text(1))) return;  // its rows are in their table
     const PackedTable* table = tableOf(row.text(1));
     const auto rows = columns::decodeRows(row.blob(2));
     if (table == nullptr || !rows) {

@@ -4,6 +4,7 @@
 #include "storage/columns/stored_kinds.h"
 #include "storage/model/repaired.h"
 #include "storage/recording/file/output_file.h"
+#include "storage/recording/file/packed_rows.h"
 #include "storage/recording/file/part_files.h"
 #include "storage/recording/file/recording_file.h"
 #include "storage/recording/file/row_checksums.h"
@@ -227,6 +228,7 @@ Result<Salvage> salvageInto(DamagedFile& damaged, const std::string& path,
     if (done) done = mendArguments(context, *rows);
     if (done) done = commit();
     if (done) done = mergeSmallChunks(*output, kWithoutHaste);
+    if (done) done = copyLongTables(*output);
     if (done) done = thinPyramids(*output);
     if (done) done = finish(context, *rows);
     if (done) done = output->execute("COMMIT");

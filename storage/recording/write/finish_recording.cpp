@@ -309,11 +309,13 @@ Result<void> packTable(Connection& connection, const char* table,
 Result<void> packSmall(Connection& connection) {
     const auto events = eventsIn(connection);
     if (!events) return failure(events);
-    if (*events > kSmallRecording) return {};
-    if (auto done = packTable(connection, "chunks", columns::packedSmall); !done) return done;
-    if (auto done = packTable(connection, "arguments", columns::packedSmallArguments); !done)
-        return done;
-    return packRows(connection);
+    if (*events <= kSmallRecording) {
+        if (auto done = packTable(connection, "chunks", columns::packedSmall); !done) return done;
+        if (auto done = packTable(connection, "arguments", columns::packedSmallArguments); !done)
+            return done;
+        if (auto done = packRows(connection); !done) return done;
+    }
+    return copyLongTables(connection);
 }
 
 namespace {

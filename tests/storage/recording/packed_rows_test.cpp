@@ -1,6 +1,7 @@
 // Rows that a small finalised recording keeps as columns: everyone who reads sees tables.
 #include "storage/recording/file/packed_rows.h"
 
+#include "storage/model/run_facts.h"
 #include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 #include "storage/recording/repair/salvage_recording.h"
@@ -14,7 +15,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <filesystem>
+#include <tuple>
 
 namespace shardscope::storage {
 namespace {
@@ -287,6 +291,108 @@ TEST_F(PackRows, LeaveATextThatFillsABlobAlone) {
     fill("SELECT 0, value, printf('%.*c', 9000000, 'x') FROM json_each('[1,2]')");
     ASSERT_THAT(packRows(m_connection), IsOk());
     EXPECT_EQ(value("SELECT count(*) FROM strings"), 2);
+}
+
+/// A run of so many steps that opening it would wait for their rows.
+class CopiedRows : public ::testing::Test {
+protected:
+    static constexpr std::int32_t kSteps = kLeastCopied / 2;
+
+    void SetUp() override {
+        RunFacts run;
+        run.id = "long";
+        run.worldSize = 2;
+        auto writer = RecordingWriter::create(m_path, run, false);
+        ASSERT_THAT(writer, IsOk());
+        for (std::int32_t step = 0; step < kSteps; ++step) {
+            for (const std::uint32_t rank : {0U, 1U}) {
+                StepFacts facts{RankId{rank}, {step}, {step * 10}, {step * 10 + 9}, 7, 1, -1, 3};
+                facts.residentSet = {std::int64_t{step} << 32};
+                facts.coreWaitNs = step % 3 - 1;
+                facts.expectedExchanges = step;
+                ASSERT_THAT(writer->addStep(facts), IsOk());
+            }
+            const double value = step % 100 == 0 ? std::nan("") : 1.0 / (step + 1);
+            for (const char* name : {"loss", "own"})
+                ASSERT_THAT(writer->addMetric({name, {step}, {step * 10 + 9}, value}), IsOk());
+        }
+        ASSERT_THAT(writer->finalise(RunStatus::kFinished, {kSteps * 10}), IsOk());
+    }
+    [[nodiscard]] std::int64_t copies(const char* table) const {
+        return Connection::open(m_path, Connection::Mode::kReadOnly)
+            ->integer(std::string("SELECT coalesce(sum(count), 0) FROM packed WHERE name='") +
+                      table + "'")
+            .value();
+    }
+    [[nodiscard]] RecordingSummary summary() const {
+        auto reader = openRecording(m_path);
+        EXPECT_THAT(reader, IsOk());
+        auto read = (*reader)->summary();
+        EXPECT_THAT(read, IsOk());
+        return *read;
+    }
+    void change(const std::string& sql) {
+        auto connection = Connection::open(m_path, Connection::Mode::kCreate);
+        ASSERT_THAT(connection->execute(sql), IsOk());
+    }
+    static void expectSame(const RecordingSummary& a, const RecordingSummary& b) {
+        ASSERT_EQ(a.steps.size(), b.steps.size());
+        for (std::size_t i = 0; i < a.steps.size(); ++i) {
+            const StepFacts &x = a.steps[i], &y = b.steps[i];
+            ASSERT_EQ(std::tie(x.rank, x.step, x.start, x.end, x.tokens, x.expectedGathers),
+                      std::tie(y.rank, y.step, y.start, y.end, y.tokens, y.expectedGathers));
+            ASSERT_EQ(std::tie(x.residentSet, x.coreWaitNs, x.expectedExchanges, x.stolenNs),
+                      std::tie(y.residentSet, y.coreWaitNs, y.expectedExchanges, y.stolenNs));
+        }
+        ASSERT_EQ(a.metrics.size(), b.metrics.size());
+        for (std::size_t i = 0; i < a.metrics.size(); ++i) {
+            const MetricPoint &x = a.metrics[i], &y = b.metrics[i];
+            ASSERT_EQ(std::tie(x.name, x.step, x.time), std::tie(y.name, y.step, y.time));
+            ASSERT_EQ(std::bit_cast<std::int64_t>(x.value), std::bit_cast<std::int64_t>(y.value));
+        }
+    }
+
+    test::TemporaryFolder m_folder;
+    std::string m_path = m_folder.file("long.sscope");
+};
+
+TEST_F(CopiedRows, AreWhatTheirTablesHold) {
+    ASSERT_EQ(copies("steps"), 2 * kSteps);
+    ASSERT_EQ(copies("metrics"), 2 * kSteps);
+    const RecordingSummary copied = summary();
+    EXPECT_EQ(copied.steps.size(), 2U * kSteps);
+    EXPECT_TRUE(copied.lostRows.empty());
+    change("DELETE FROM packed");
+    expectSame(copied, summary());
+}
+
+TEST_F(CopiedRows, GoWhenARowOfTheirTableIsChanged) {
+    for (const std::string sql :
+         {"UPDATE steps SET tokens=8 WHERE step=5", "INSERT INTO metrics VALUES('own', 1, 2, 3)",
+          "DELETE FROM metrics WHERE step=3"}) {
+        change(sql);
+        EXPECT_EQ(copies("steps"), 0);
+    }
+    EXPECT_EQ(copies("metrics"), 0);
+    EXPECT_EQ(summary().steps[10].tokens, 8);
+}
+
+TEST_F(CopiedRows, ThatAreDamagedAreNotMissed) {
+    const RecordingSummary sound = summary();
+    change("UPDATE packed SET data=substr(data, 1, length(data) - 9) WHERE name='steps'");
+    change("UPDATE packed SET count=3 WHERE name='metrics'");
+    expectSame(sound, summary());
+}
+
+TEST_F(CopiedRows, AreMadeAnewByARepair) {
+    const std::string repaired = m_folder.file("repaired.sscope");
+    const auto account = salvageRecording(m_path, repaired, false);
+    ASSERT_THAT(account, IsOk());
+    for (const SalvagedTable& table : account->tables) EXPECT_EQ(table.refused, 0U) << table.name;
+    const RecordingSummary sound = summary();
+    m_path = repaired;
+    EXPECT_EQ(copies("steps"), 2 * kSteps);
+    expectSame(sound, summary());
 }
 
 }  // namespace

@@ -302,12 +302,13 @@ TimeRange TimelinePage::firstView(const OpenRecording& recording) {
         middle = best[best.size() / 2];
     }
     TimeRange view{};
-    for (const StepFacts& step : steps) {
-        if (step.step != middle) continue;
+    auto step = std::lower_bound(
+        steps.begin(), steps.end(), middle,
+        [](const StepFacts& each, StepIndex wanted) { return each.step < wanted; });
+    for (; step != steps.end() && step->step == middle; ++step)
         view = view.empty()
-                   ? step.range()
-                   : TimeRange{std::min(view.begin, step.start), std::max(view.end, step.end)};
-    }
+                   ? step->range()
+                   : TimeRange{std::min(view.begin, step->start), std::max(view.end, step->end)};
     const Duration margin{view.duration().ns / 16};
     return {view.begin - margin, view.end + margin};
 }
