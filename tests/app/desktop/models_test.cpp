@@ -303,6 +303,19 @@ TEST(RunForm, PredictsMemoryOfTheChosenStrategy) {
     EXPECT_TRUE(prediction.headline.startsWith(u"Fits"_s));
 }
 
+/// As everywhere else: the prefix follows the size.
+TEST(RunForm, GivesTheModelsWorkWithThePrefixOfItsSize) {
+    const auto work = [](int batch) {
+        run::RunConfig config;
+        config.batch = batch;
+        for (const auto& [name, value] : predict(config, {{}, 2, {1LL << 34}, {1LL << 34}}).traffic)
+            if (name == u"model FLOPs"_s) return value;
+        return QString();
+    };
+    EXPECT_TRUE(work(8).endsWith(u"\u2009GFLOP"_s)) << work(8).toStdString();
+    EXPECT_TRUE(work(8 * 64).endsWith(u"\u2009TFLOP"_s)) << work(8 * 64).toStdString();
+}
+
 TEST(RunForm, WarnsOfMoreThreadsThanCores) {
     run::RunConfig config;
     config.ranks = 4;

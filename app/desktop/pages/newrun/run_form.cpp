@@ -94,12 +94,11 @@ std::vector<std::pair<QString, QString>> trafficOf(const RunConfig& config) {
     const theory::StepContents contents = theory::stepContents(config);
     const double flops = theory::palmFlopsPerToken(config.model) *
                          static_cast<double>(theory::tokensPerStep(config));
-    return {
-        {QObject::tr("bytes moved per rank"), formatBytes(theory::trafficPerStep(config))},
-        {QObject::tr("gathers"), formatCount(contents.gathers)},
-        {QObject::tr("reductions"), formatCount(contents.reductions)},
-        {QObject::tr("model FLOPs"), ValueText{formatNumber(flops * 1e-9), u"GFLOP"_s}.joined()},
-        {QObject::tr("model state per rank"), formatBytes(theory::stateTheory(config))}};
+    return {{QObject::tr("bytes moved per rank"), formatBytes(theory::trafficPerStep(config))},
+            {QObject::tr("gathers"), formatCount(contents.gathers)},
+            {QObject::tr("reductions"), formatCount(contents.reductions)},
+            {QObject::tr("model FLOPs"), formatQuantity(flops, Unit::kFlop)},
+            {QObject::tr("model state per rank"), formatBytes(theory::stateTheory(config))}};
 }
 
 /// What will make the run slow; empty: nothing that is known before it.
