@@ -306,6 +306,40 @@ TEST_F(NewRunTest, ASettingIsFoundByItsNameItsFlagAndWhatItIs) {
     EXPECT_EQ(shown(), before) << "folded as it was";
 }
 
+TEST_F(NewRunTest, TheClosestSettingIsFoundFirst) {
+    const auto found = [this](const QString& text) {
+        m_page->finder()->setText(text);
+        std::vector<std::string> keys;
+        for (const BoundField* field : m_page->found().fields()) keys.emplace_back(field->key());
+        return keys;
+    };
+    const auto steps = found(u"step"_s);
+    ASSERT_GT(steps.size(), 4U);
+    EXPECT_EQ(steps.front(), "steps") << "its name begins with it";
+    const auto at = [&](const char* key) {
+        return std::distance(steps.begin(), std::find(steps.begin(), steps.end(), key));
+    };
+    EXPECT_LT(at("warmup_steps"), at("checkpoint_every")) << "one's key holds it";
+    EXPECT_EQ(found(u"LR"_s).front(), "learning_rate") << "by its flag";
+    EXPECT_EQ(found(u"rank"_s).front(), "ranks");
+    m_page->finder()->clear();
+    EXPECT_TRUE(m_page->found().fields().empty());
+    EXPECT_TRUE(m_page->found().isHidden());
+    const QWidget* basics = m_page->field("steps")->parentWidget();
+    EXPECT_EQ(basics, m_page->field("ranks")->parentWidget()) << "back at its place";
+}
+
+/// What one changes first needs no scrolling, in the least window too.
+TEST_F(NewRunTest, StepsAreOnTheFirstScreen) {
+    m_window->resize(1024, 640);
+    settle();
+    for (const char* key : {"model.name", "strategy", "ranks", "steps", "batch"}) {
+        const BoundField* field = m_page->field(key);
+        EXPECT_FALSE(field->visibleRegion().isEmpty()) << key;
+        EXPECT_EQ(field->visibleRegion().boundingRect().height(), field->height()) << key;
+    }
+}
+
 TEST_F(NewRunTest, RarelyUsedSectionsAreFoldedAndSumUpWhatIsInThem) {
     std::set<QString> folded;
     for (const FoldSection* section : m_page->sections())

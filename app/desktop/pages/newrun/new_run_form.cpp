@@ -11,10 +11,15 @@
 
 #include <QComboBox>
 #include <QFileDialog>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <array>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace shardscope::desktop {
 namespace {
@@ -30,14 +35,28 @@ int spanOf(const run::RunOption& option) {
     return labelOf(option).size() > kLongName ? 2 : 1;
 }
 
+/// What one changes first, whatever a run is for: above the sections of the others.
+constexpr std::array<std::string_view, 6> kFirst{"model.name", "strategy", "ranks",
+                                                 "steps",      "batch",    "learning_rate"};
+
+bool isFirst(const run::RunOption& option) {
+    return std::find(kFirst.begin(), kFirst.end(), option.key) != kFirst.end();
+}
+
 }  // namespace
 
-void NewRunPage::addSection(QWidget* form, const run::OptionSectionWords& words) {
-    auto* section = new FoldSection(optionText(words.word), words.common, form);
+FoldSection* NewRunPage::addSection(QWidget* form, const QString& title, bool open) {
+    auto* section = new FoldSection(title, open, form);
     form->layout()->addWidget(section);
     m_sections.push_back(section);
+    return section;
+}
+
+void NewRunPage::addSection(QWidget* form, const run::OptionSectionWords& words) {
+    FoldSection* section = addSection(form, optionText(words.word), words.common);
     for (const run::RunOption& option : run::runOptions())
-        if (option.section == words.value && *option.name != '\0') addField(section, option);
+        if (option.section == words.value && *option.name != '\0' && !isFirst(option))
+            addField(section, option);
     if (words.value == run::findRunOption("output")->section) addName(section);
     if (words.value != run::OptionSection::kHosts) return;
     m_hosts = new HostsPanel(field("hosts"), field("ssh_command"), section);
@@ -103,10 +122,37 @@ QWidget* NewRunPage::buildForm(QWidget* parent) {
     auto* layout = new QVBoxLayout(form);
     layout->setContentsMargins(0, 0, kGap, 0);
     layout->setSpacing(kGap);
+    m_found = new FoldSection(tr("Found"), true, form);
+    m_found->hide();
+    layout->addWidget(m_found);
+    FoldSection* first = addSection(form, tr("Basics"), true);
+    for (const std::string_view key : kFirst) addField(first, *run::findRunOption(key));
     for (const run::OptionSectionWords& words : kWords<run::OptionSection>) addSection(form, words);
     connectFields();
     layout->addStretch();
     return form;
+}
+
+void NewRunPage::find(const QString& text) {
+    const QString wanted = text.trimmed();
+    const bool looks = !wanted.isEmpty();
+    for (FoldSection* section : m_sections) section->takeBack();
+    m_found->forget();
+    std::vector<std::pair<OptionMatch, BoundField*>> found;
+    for (BoundField* each : m_fields)
+        if (const auto match = matchOf(each->option(), wanted); looks && match)
+            found.emplace_back(*match, each);
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [match, field] : found) {
+        m_found->addField(field, spanOf(field->option()));
+        field->show();
+    }
+    m_found->setOpen(true);
+    m_found->setVisible(!found.empty());
+    for (FoldSection* section : m_sections) section->setVisible(!looks);
+    const bool none = looks && found.empty();
+    m_notFound->setText(none ? tr("No setting is about “%1”.").arg(wanted) : QString());
 }
 
 }  // namespace shardscope::desktop

@@ -147,13 +147,6 @@ QWidget* NewRunPage::buildTraining() {
     return training;
 }
 
-void NewRunPage::find(const QString& text) {
-    bool any = false;
-    for (FoldSection* section : m_sections) any = section->find(text) || any;
-    const bool none = !any && !text.trimmed().isEmpty();
-    m_notFound->setText(none ? tr("No setting is about “%1”.").arg(text.trimmed()) : QString());
-}
-
 std::vector<Page::KeyNote> NewRunPage::keyNotes() const {
     return {{tr("Ctrl+F"), tr("find a setting")}};
 }

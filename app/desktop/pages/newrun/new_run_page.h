@@ -52,9 +52,11 @@ public:
     /// What the run is called: no setting, and so in no config.
     [[nodiscard]] NamedInput* name() const { return m_name; }
     [[nodiscard]] HostsPanel* hosts() const { return m_hosts; }
-    /// The tabs: a training of ours, and any program.
-    /// Shows only the settings that have the text; empty: all.
+    /// Of its text the settings are shown that have it, the closest first; empty: all.
     [[nodiscard]] QLineEdit* finder() const { return m_find; }
+    /// What was found: a section of its own.
+    [[nodiscard]] const FoldSection& found() const { return *m_found; }
+    /// A training of ours, and any program.
     [[nodiscard]] QTabBar* tabs() const { return m_tabs; }
     [[nodiscard]] ProgramTab* program() const { return m_program; }
 
@@ -67,6 +69,7 @@ private:
     QLayout* buildTabs();
     QWidget* buildTraining();
     QWidget* buildForm(QWidget* parent);
+    FoldSection* addSection(QWidget* form, const QString& title, bool open);
     void addSection(QWidget* form, const run::OptionSectionWords& words);
     void addField(FoldSection* section, const run::RunOption& option);
     void addName(FoldSection* section);
@@ -108,6 +111,7 @@ private:
     QStackedWidget* m_kinds = nullptr;
     ProgramTab* m_program = nullptr;
     std::vector<FoldSection*> m_sections;
+    FoldSection* m_found = nullptr;
     std::vector<BoundField*> m_fields;  ///< in the order of the form
     NamedInput* m_name = nullptr;
     QLineEdit* m_nameLine = nullptr;

@@ -210,13 +210,6 @@ QString BoundField::summary(const RunConfig& config) const {
     return u"%1 %2 %3"_s.arg(nameOf(m_option), number, optionText(m_option.unit)).trimmed();
 }
 
-bool BoundField::isAbout(const QString& text) const {
-    const char* said[] = {m_option.name, m_option.flag, m_option.key, m_option.help};
-    return std::any_of(std::begin(said), std::end(said), [&](const char* each) {
-        return QString::fromUtf8(each).contains(text, Qt::CaseInsensitive);
-    });
-}
-
 QPushButton* BoundField::addButton(const QString& name, const QString& accessibleName,
                                    const std::function<void()>& clicked) {
     auto* button = new QPushButton(name, this);

@@ -49,9 +49,6 @@ public:
     /// "Norm RMSNorm", as a folded section sums up what is not as usual.
     [[nodiscard]] QString summary(const run::RunConfig& config) const;
 
-    /// Whether its name, flag, key or help has `text`, whatever the case.
-    [[nodiscard]] bool isAbout(const QString& text) const;
-
     /// A button beside the input.
     QPushButton* addButton(const QString& name, const QString& accessibleName,
                            const std::function<void()>& clicked);

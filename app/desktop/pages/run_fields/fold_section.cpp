@@ -10,7 +10,6 @@
 #include <QLabel>
 #include <QToolButton>
 #include <QVBoxLayout>
-#include <utility>
 
 namespace shardscope::desktop {
 
@@ -52,6 +51,7 @@ void FoldSection::add(QWidget* field, int span) {
         m_column = 0;
         ++m_row;
     }
+    m_places.push_back({field, m_row, m_column, span});
     m_grid->addWidget(field, m_row, m_column, 1, span);
     m_column += span;
 }
@@ -69,27 +69,18 @@ void FoldSection::setOpen(bool open) {
     m_heading->setChecked(open);
 }
 
-bool FoldSection::find(const QString& text) {
-    const QString wanted = text.trimmed();
-    const bool looks = !wanted.isEmpty();
-    if (looks && !m_openBefore) m_openBefore = isOpen();
-    for (QWidget* widget : std::exchange(m_passedOver, {})) widget->show();
-    bool any = false;
-    for (QWidget* widget : m_body->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly)) {
-        // others may have hidden it for reasons of their own
-        if (!looks || widget->isHidden()) continue;
-        const auto* field = qobject_cast<BoundField*>(widget);
-        if (field != nullptr && field->isAbout(wanted)) {
-            any = true;
-            continue;
-        }
-        widget->hide();
-        m_passedOver.push_back(widget);
+void FoldSection::takeBack() {
+    for (const Place& place : m_places) {
+        if (place.widget->parentWidget() == m_body) continue;
+        m_grid->addWidget(place.widget, place.row, place.column, 1, place.span);
+        place.widget->show();
     }
-    setVisible(!looks || any);
-    if (looks) setOpen(true);
-    if (!looks && m_openBefore) setOpen(*std::exchange(m_openBefore, {}));
-    return any;
+}
+
+void FoldSection::forget() {
+    m_places.clear();
+    m_fields.clear();
+    m_row = m_column = 0;
 }
 
 void FoldSection::setSummary(const QString& summary) {

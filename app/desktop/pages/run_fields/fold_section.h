@@ -4,7 +4,6 @@
 
 #include <QString>
 #include <QWidget>
-#include <optional>
 #include <vector>
 
 class QGridLayout;
@@ -29,9 +28,10 @@ public:
 
     [[nodiscard]] bool isOpen() const;
     void setOpen(bool open);
-    /// Shows only fields whose name, flag, key or help has the text, unfolded, or nothing; empty:
-    /// all of it, folded as it was. Whether a field is there.
-    bool find(const QString& text);
+    /// Puts what another section has taken from it meanwhile back to its place.
+    void takeBack();
+    /// Holds nothing any more; others have taken back what was in it.
+    void forget();
     /// Shown while folded.
     void setSummary(const QString& summary);
     [[nodiscard]] QString summary() const;
@@ -42,6 +42,11 @@ protected:
     void changeEvent(QEvent* event) override;
 
 private:
+    struct Place {
+        QWidget* widget;
+        int row, column, span;
+    };
+
     void showState();
 
     QToolButton* m_heading;
@@ -49,8 +54,7 @@ private:
     QWidget* m_body;
     QGridLayout* m_grid;
     std::vector<BoundField*> m_fields;
-    std::vector<QWidget*> m_passedOver;  ///< hidden while something is looked for
-    std::optional<bool> m_openBefore;    ///< while something is looked for
+    std::vector<Place> m_places;
     int m_row = 0, m_column = 0;
 };
 

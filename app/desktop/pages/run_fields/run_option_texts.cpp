@@ -4,6 +4,8 @@
 #include "engine/run/config/run_rules.h"
 
 #include <QCoreApplication>
+#include <QStringList>
+#include <algorithm>
 #include <string>
 
 namespace shardscope::desktop {
@@ -51,6 +53,19 @@ QString helpOf(const RunOption& option) {
     QString sentence = optionText(option.help) + u'.';
     sentence[0] = sentence[0].toUpper();
     return sentence;
+}
+
+std::optional<OptionMatch> matchOf(const RunOption& option, const QString& text) {
+    const QString key = fromUtf8(option.key);
+    const QStringList names{nameOf(option), fromUtf8(option.flag), fromUtf8(option.flag).mid(2),
+                            key, key.section(u'.', -1)};
+    const auto any = [&](auto has) { return std::any_of(names.begin(), names.end(), has); };
+    if (any([&](const QString& each) { return each.startsWith(text, Qt::CaseInsensitive); }))
+        return OptionMatch::kBegins;
+    if (any([&](const QString& each) { return each.contains(text, Qt::CaseInsensitive); }))
+        return OptionMatch::kHolds;
+    if (helpOf(option).contains(text, Qt::CaseInsensitive)) return OptionMatch::kSpeaks;
+    return std::nullopt;
 }
 
 QString withFormNames(const QString& said) {

@@ -4,6 +4,8 @@
 #include "engine/run/config/run_option.h"
 
 #include <QString>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace shardscope::desktop {
@@ -15,6 +17,12 @@ namespace shardscope::desktop {
 [[nodiscard]] QString labelOf(const run::RunOption& option);
 /// What it is, as a sentence.
 [[nodiscard]] QString helpOf(const run::RunOption& option);
+
+/// Where an option has what is looked for, the best first: its name, flag or key begins with it, or
+/// holds it; what it is speaks of it.
+enum class OptionMatch : std::uint8_t { kBegins, kHolds, kSpeaks };
+/// Whatever the case; nullopt: nowhere.
+[[nodiscard]] std::optional<OptionMatch> matchOf(const run::RunOption& option, const QString& text);
 
 /// Words with the form's names for options that stand in them as {key} (run::RunProblem) or by
 /// their flags, as the command line has them: “Bucket size” for --bucket-mb.
