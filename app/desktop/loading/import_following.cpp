@@ -115,6 +115,7 @@ void RecordingLoader::goBack(const std::function<void()>& tell) {
 void RecordingLoader::close() {
     supersedeAll();
     m_again.stop();
+    watchFile({}, std::nullopt);
     m_recording.reset();
     m_pictureJobs->submit(0, [reading = m_pictures] { reading->close(); });
     m_tableJobs->submit(0, [reading = m_tables] { reading->close(); });

@@ -57,6 +57,7 @@ RecordingLoader::RecordingLoader(QObject* parent)
     connectImport();
     m_again.setSingleShot(true);
     connect(&m_again, &QTimer::timeout, this, &RecordingLoader::lookForMore);
+    connectFile();
 }
 
 RecordingLoader::~RecordingLoader() {
@@ -191,9 +192,12 @@ void RecordingLoader::openPlace(const Place& place, const Fail& fail) {
         (*sketch)->part = place.part;
         if ((*sketch)->isImporting()) (*sketch)->imported = progress;
         reading->recording = *sketch;
+        const auto identity = identityOf(place.address());
         return Topic::Delivery([this, sketch = RecordingPtr(*sketch), remote,
-                                chunks = reading->reader->knownChunks()] {
+                                chunks = reading->reader->knownChunks(),
+                                identity = identity ? *identity : std::nullopt] {
             m_chunks = chunks;
+            watchFile(sketch->address(), identity);
             showSketch(sketch, remote);
         });
     };

@@ -10,10 +10,12 @@
 #include "storage/recording/remote/calls.h"
 #include "storage/recording/remote/remote_session.h"
 
+#include <QFileSystemWatcher>
 #include <QObject>
 #include <QString>
 #include <QStringList>
 #include <QTimer>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -87,6 +89,8 @@ Q_SIGNALS:
     void connecting(const QString& progress);
     /// The host of the open recording can no longer be queried; open() connects again.
     void connectionLost(const QString& path, const QString& message);
+    /// What the user opened is no longer at its path; `replaced`: another file is. Said once.
+    void fileGone(const QString& path, bool replaced);
     /// A question failed; the recording stays open.
     void questionFailed(const QString& message);
     /// The last open question was answered.
@@ -128,6 +132,16 @@ private:
     void forgetOpening();
     [[nodiscard]] Fail loudly();
     void showSketch(const RecordingPtr& sketch, bool remote);
+    /// Which file a path leads to, whatever is written to it.
+    struct FileIdentity {
+        std::uint64_t device = 0, number = 0;
+        bool operator==(const FileIdentity&) const = default;
+    };
+    /// Not on the GUI thread. Absent: there is no such file.
+    [[nodiscard]] static Result<std::optional<FileIdentity>> identityOf(const QString& path);
+    void connectFile();
+    void watchFile(const QString& path, std::optional<FileIdentity> identity);
+    void checkFile();
     void readReport(const RecordingPtr& sketch);
     void completeSketch(const RecordingPtr& sketch,
                         const std::shared_ptr<questions::ReportReader>& report);
@@ -145,6 +159,10 @@ private:
     storage::remote::ChildOptions m_access;
     bool m_isWatched = true;
     QTimer m_again;  ///< until a recording that grows is read again
+    QFileSystemWatcher m_files;
+    QTimer m_settling;        ///< until what happened to the file is looked at
+    QString m_file;           ///< that the user opened; empty: it is not watched
+    FileIdentity m_identity;  ///< of it, when it was opened
     std::unique_ptr<JobThread> m_pictureJobs, m_tableJobs;
     TraceImport m_import;
     bool m_opensPart = false;         ///< what is imported is being opened

@@ -263,6 +263,7 @@ void MainWindow::connectLoader() {
             [this](const QString& path, const QString& message) {
                 presentLoss(path, message, tr("Reconnect"));
             });
+    connect(&m_loader, &RecordingLoader::fileGone, this, &MainWindow::presentGone);
     connect(m_connection, &ConnectionBar::reconnectRequested, this,
             [this] { openFile(QString(m_lost)); });
     connect(&m_loader, &RecordingLoader::openFailed, this, &MainWindow::presentFailure);
@@ -481,6 +482,21 @@ void MainWindow::presentLoss(const QString& path, const QString& message, const 
     m_lost = path;
     m_connection->showLoss(message, action);
     m_status->setMessage(tr("%1 can no longer be read").arg(path));
+}
+
+/// The pages read on in the file that was opened.
+void MainWindow::presentGone(const QString& path, bool replaced) {
+    const QString name = QFileInfo(path).fileName();
+    m_lost = path;
+    if (replaced)
+        m_connection->showLoss(tr("Another file is now at the place of %1; what is shown is of the "
+                                  "file that was opened, and stays until the window is closed.")
+                                   .arg(name),
+                               tr("Open the new one"));
+    else
+        m_connection->showLoss(
+            tr("%1 is no longer there; what is shown stays until the window is closed.").arg(name),
+            {});
 }
 
 void MainWindow::presentFailure(const QString& path, const QString& message) {

@@ -98,6 +98,7 @@ private:
     void presentNothing(bool somethingComes);
     void presentFailure(const QString& path, const QString& message);
     void presentLoss(const QString& path, const QString& message, const QString& action);
+    void presentGone(const QString& path, bool replaced);
     void presentSelection();
     /// What the window is of: the open recording, or the run that Live is of.
     void presentTitle();
@@ -108,7 +109,7 @@ private:
     QString m_recorder, m_sshCommand;
     QString m_name, m_address;  ///< of the open recording
     int m_problems = 0;         ///< of it
-    QString m_lost;             ///< what the bar of a lost connection connects to again
+    QString m_lost;             ///< what the bar of what can no longer be read opens again
     bool m_closing = false;     ///< once the run has stopped, or what is being saved is whole
     SelectionModel m_selection;
     RecordingLoader m_loader;

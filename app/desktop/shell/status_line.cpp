@@ -141,6 +141,7 @@ void ConnectionBar::showLoss(const QString& message, const QString& action) {
     m_banner->setText(message);
     m_button->setText(action);
     m_button->setAccessibleName(action);
+    m_button->setVisible(!action.isEmpty());
     show();
 }
 

@@ -52,7 +52,8 @@ private:
     Job m_job, m_saving;
 };
 
-// A line across the window while the host of the open recording cannot be asked, with the way back.
+// A line across the window while the host of the open recording cannot be asked, or its file is
+// gone, with the way back.
 
 class Banner;
 
@@ -61,7 +62,7 @@ class ConnectionBar : public QWidget {
 
 public:
     explicit ConnectionBar(QWidget* parent = nullptr);
-    /// `action`: what the button says.
+    /// `action`: what the button says; empty: there is nothing to do.
     void showLoss(const QString& message, const QString& action);
     [[nodiscard]] QString text() const;
 

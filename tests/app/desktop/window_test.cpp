@@ -20,6 +20,7 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <stdio.h>
 
 #include <QAbstractButton>
 #include <QAbstractItemView>
@@ -449,6 +450,48 @@ TEST(AppOptions, RefuseWhatTheyDoNotKnow) {
     EXPECT_FALSE((*good)->force);
     EXPECT_TRUE((*parse({u"a.sscope"_s, u"-f"_s}))->force);
     EXPECT_EQ((*good)->dark, true);
+}
+
+TEST_F(WindowTest, AFileThatIsRemovedWhileItIsOpenIsSaidOnce) {
+    openSample();
+    const QString path = m_window->loader().recording()->path;
+    const auto* bar = m_window->findChild<ConnectionBar*>();
+    QSignalSpy gone(&m_window->loader(), &RecordingLoader::fileGone);
+    ASSERT_TRUE(QFile::remove(path));
+    ASSERT_TRUE(gone.wait(60'000));
+    EXPECT_EQ(
+        bar->text(),
+        u"sample.sscope is no longer there; what is shown stays until the window is closed."_s);
+    for (const QAbstractButton* each : bar->findChildren<QAbstractButton*>())
+        EXPECT_EQ(each->isVisible(), each->text() == u"Dismiss"_s) << each->text().toStdString();
+    keepPicture(u"file-gone"_s);
+    QTest::keyClick(m_window.get(), Qt::Key_Escape);
+    m_window->showPage(page_ids::kTimeline);
+    settle();
+    EXPECT_TRUE(bar->text().isEmpty()) << "pages read on in the file that was opened";
+    EXPECT_EQ(frameOf(*m_window, u"timeline"_s).state(), PageFrame::State::kFull);
+    EXPECT_EQ(gone.size(), 1);
+}
+
+TEST_F(WindowTest, AnotherFileAtTheSamePlaceCanBeOpened) {
+    openSample();
+    const QString path = m_window->loader().recording()->path;
+    const QString next = m_folder.filePath(u"next.sscope"_s);
+    ASSERT_TRUE(test::writeSampleRecording(next.toStdString(), {.blocks = 6}));
+    QSignalSpy gone(&m_window->loader(), &RecordingLoader::fileGone);
+    ASSERT_EQ(::rename(next.toLocal8Bit().constData(), path.toLocal8Bit().constData()), 0);
+    ASSERT_TRUE(gone.wait(60'000));
+    EXPECT_TRUE(gone[0][1].toBool());
+    const auto* bar = m_window->findChild<ConnectionBar*>();
+    EXPECT_TRUE(bar->text().startsWith(u"Another file is now at the place of sample.sscope"_s))
+        << bar->text().toStdString();
+    QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
+    for (QAbstractButton* each : bar->findChildren<QAbstractButton*>())
+        if (each->text() == u"Open the new one"_s) each->click();
+    ASSERT_TRUE(opened.wait(60'000));
+    settle();
+    EXPECT_TRUE(bar->text().isEmpty());
+    EXPECT_EQ(m_window->loader().recording()->path, path);
 }
 
 /// Whatever has the focus, as its close button says.
