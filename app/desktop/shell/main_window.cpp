@@ -78,17 +78,14 @@ MainWindow::MainWindow(const UserFolders& folders, bool remembers, QWidget* pare
     // after the pages, so that Live has said how it ended
     connect(&m_session, &RecorderSession::finished, this, &MainWindow::endRun);
     connect(&m_session, &RecorderSession::stateChanged, this, &MainWindow::presentSession);
-    connect(&m_runOpening, &RunOpening::startingChanged, this, [this] {
-        presentTitle();
-        presentSelection();
-    });
+    connect(&m_runOpening, &RunOpening::startingChanged, this, &MainWindow::presentStart);
     connect(&m_ending, &RunEnding::reported, m_status, &StatusLine::setMessage);
     connect(&m_ending, &RunEnding::stopChosen, this, &MainWindow::stopAndClose);
     connect(&m_ending, &RunEnding::letGo, this, &QWidget::close);
     presentSession();
     const MachineFacts machine = thisMachine();
-    m_status->setFacts(
-        tr("%1 cores · %2 memory free").arg(machine.cores).arg(formatBytes(machine.freeMemory)));
+    m_facts =
+        tr("%1 cores · %2 memory free").arg(machine.cores).arg(formatBytes(machine.freeMemory));
     showPage(page_ids::kStart);
 }
 
@@ -459,14 +456,13 @@ void MainWindow::chooseRemote() {
 void MainWindow::presentRecording(const RecordingPtr& recording) {
     if (!m_loader.isImporting()) m_status->setJob({}, 0);
     m_problems = analysis::problemCount(analysis::notices(recording->report));
+    m_facts = factsOf(*recording);
     nameRecording(recording->label(), recording->address());
-    presentFacts(*recording);
     presentSession();
-    m_status->setMessage(QString(recording->address()).replace(u'\n', u", "_s));
-    presentSelection();
+    presentStart();
 }
 
-void MainWindow::presentFacts(const OpenRecording& recording) {
+QString MainWindow::factsOf(const OpenRecording& recording) {
     const auto events = static_cast<std::int64_t>(recording.report.events);
     QStringList facts{tr("%1 events").arg(formatCount(events))};
     if (events > 0)
@@ -475,7 +471,15 @@ void MainWindow::presentFacts(const OpenRecording& recording) {
                            tr("B/event")}
                      .joined();
     facts << completenessWord(recording);
-    m_status->setFacts(facts.join(u" · "_s));
+    return facts.join(u" · "_s);
+}
+
+void MainWindow::presentStart() {
+    const QString& starting = m_runOpening.starting();
+    const QString open = QString(m_address).replace(u'\n', u", "_s);
+    m_status->setMessage(starting.isEmpty() ? open : tr("Starting %1…").arg(starting));
+    presentTitle();
+    presentSelection();
 }
 
 void MainWindow::presentLoss(const QString& path, const QString& message, const QString& action) {
@@ -518,9 +522,9 @@ void MainWindow::presentFailure(const QString& path, const QString& message) {
 void MainWindow::presentNothing(bool somethingComes) {
     m_selection.reset();
     m_problems = 0;
+    m_facts.clear();
     nameRecording({}, {});
     m_topBar->setSelection({}, false);
-    m_status->setFacts({});
     presentSession();
     const bool stays = currentPage() == page_ids::kNewRun || currentPage() == page_ids::kLive;
     if (!somethingComes && !stays) showPage(page_ids::kStart);
@@ -542,6 +546,7 @@ void MainWindow::presentTitle() {
     const QString title = starts ? tr("Starting %1").arg(m_runOpening.starting()) : m_name;
     m_topBar->setTitle(title.isEmpty() ? tr("Shardscope") : title, starts ? QString() : m_address);
     m_topBar->setProblems(starts ? 0 : m_problems);
+    m_status->setFacts(starts ? QString() : m_facts);
     setWindowTitle(title.isEmpty() ? tr("Shardscope") : tr("%1 – Shardscope").arg(title));
 }
 

@@ -93,7 +93,10 @@ private:
     void chooseRemote();
     void chooseFolder();
     void presentRecording(const RecordingPtr& recording);
-    void presentFacts(const OpenRecording& recording);
+    /// For the status line.
+    [[nodiscard]] static QString factsOf(const OpenRecording& recording);
+    /// What starts, or what is open where nothing does.
+    void presentStart();
     /// Nothing is open. `somethingComes`: or this page says why.
     void presentNothing(bool somethingComes);
     void presentFailure(const QString& path, const QString& message);
@@ -108,6 +111,7 @@ private:
 
     QString m_recorder, m_sshCommand;
     QString m_name, m_address;  ///< of the open recording
+    QString m_facts;            ///< of it; of the machine before the first
     int m_problems = 0;         ///< of it
     QString m_lost;             ///< what the bar of what can no longer be read opens again
     bool m_closing = false;     ///< once the run has stopped, or what is being saved is whole

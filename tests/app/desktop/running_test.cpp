@@ -1,5 +1,6 @@
 // A run that goes: its recording is the window's, and its ranks say what they are at.
 #include "app/desktop/pages/live/live_page.h"
+#include "app/desktop/shell/status_line.h"
 #include "app/desktop/shell/top_bar.h"
 #include "app/desktop/shell/window_runs.h"
 #include "tests/app/desktop/window_fixture.h"
@@ -32,6 +33,12 @@ protected:
     /// At the top, by itself.
     QString title() const { return m_window->findChild<TopBar*>()->findChild<QLabel*>()->text(); }
     LivePage& live() { return *qobject_cast<LivePage*>(m_window->page(u"live"_s)); }
+    /// Left and right in the line at the bottom.
+    QString said(const QString& name) const {
+        for (const QLabel* label : m_window->findChild<StatusLine*>()->findChildren<QLabel*>())
+            if (label->accessibleName() == name) return label->text();
+        return {};
+    }
     QString openPath() const {
         const RecordingPtr recording = m_window->loader().recording();
         return recording ? recording->path : QString();
@@ -87,8 +94,11 @@ TEST_F(RunningTest, TheTitleSaysWhatStartsUntilItsRecordingIsOpen) {
     startFake(output);
     EXPECT_EQ(title(), u"Starting shakespeare · zero3 × 2"_s);
     EXPECT_EQ(m_window->windowTitle(), u"Starting shakespeare · zero3 × 2 – Shardscope"_s);
+    EXPECT_EQ(said(u"Under the pointer"_s), u"Starting shakespeare · zero3 × 2…"_s);
+    EXPECT_EQ(said(u"Facts of the recording"_s), QString()) << "they are of the former";
     m_window->showPage(page_ids::kOverview);
     EXPECT_EQ(title(), former) << "this page is still of that one";
+    EXPECT_TRUE(said(u"Facts of the recording"_s).contains(u"events"_s));
     EXPECT_EQ(m_window->windowTitle(), window);
     m_window->showPage(page_ids::kLive);
     EXPECT_EQ(title(), u"Starting shakespeare · zero3 × 2"_s);
@@ -108,6 +118,8 @@ TEST_F(RunningTest, ARunThatDoesNotStartGivesTheTitleBack) {
     ASSERT_TRUE(QTest::qWaitFor([this] { return !m_window->session().isGoing(); }, 20'000));
     EXPECT_EQ(m_window->currentPage(), page_ids::kLive) << "it says why";
     EXPECT_EQ(title(), former);
+    EXPECT_EQ(said(u"Under the pointer"_s), openPath());
+    EXPECT_TRUE(said(u"Facts of the recording"_s).contains(u"events"_s));
     EXPECT_EQ(m_window->windowTitle(), window);
 }
 
