@@ -394,9 +394,7 @@ bool MainWindow::isDark() const {
 }
 
 void MainWindow::useTheme(bool dark) {
-    const Theme& theme = dark ? Theme::darkTheme() : Theme::light();
-    QApplication::setPalette(theme.palette());
-    qApp->setStyleSheet(themeStyleSheet(theme));
+    applyTheme(dark ? Theme::darkTheme() : Theme::light());
     Q_EMIT themeChanged(dark);
 }
 

@@ -1,18 +1,20 @@
 #include "app/desktop/widgets/theme.h"
 
 #include <QAbstractSpinBox>
+#include <QApplication>
 #include <QComboBox>
 #include <QEvent>
 #include <QFontDatabase>
 #include <QFontInfo>
 #include <QFontMetrics>
-#include <QGuiApplication>
 #include <QLabel>
 #include <QObject>
 #include <QProxyStyle>
 #include <QRect>
 #include <QScreen>
 #include <QStringList>
+#include <QStyle>
+#include <QWidget>
 #include <algorithm>
 #include <cmath>
 
@@ -319,7 +321,7 @@ const Theme& Theme::of(const QPalette& palette) {
 const Theme& Theme::of(const QWidget*) {
     // the application's: style sheets give single widgets palettes of their own, and while a
     // change travels through the window some still have the old one
-    return of(QGuiApplication::palette());
+    return of(QApplication::palette());
 }
 
 QColor Theme::textOn(const QColor& background) {
@@ -404,6 +406,31 @@ QColor shadeFor(const QColor& base, const QString& name) {
 
 QStyle* applicationStyle() {
     return new PlainTextStyle;
+}
+
+namespace {
+
+void restyle(QWidget& widget) {
+    // one that was never seen takes up the style when it is
+    if (widget.testAttribute(Qt::WA_WState_Polished)) {
+        widget.style()->polish(&widget);
+        QEvent changed(QEvent::StyleChange);
+        QCoreApplication::sendEvent(&widget, &changed);
+    }
+    for (QObject* child : widget.children())
+        if (auto* inner = qobject_cast<QWidget*>(child); inner != nullptr && !inner->isWindow())
+            restyle(*inner);
+}
+
+}  // namespace
+
+/// Qt 6.4 restyles what it has styled, and with each widget all that is in it: one that is ten deep
+/// ten times. So it is made to forget what it has styled, and each widget is restyled here, once.
+void applyTheme(const Theme& theme) {
+    QApplication::setPalette(theme.palette());
+    QApplication::style()->unpolish(qApp);
+    qApp->setStyleSheet(themeStyleSheet(theme));
+    for (QWidget* window : QApplication::topLevelWidgets()) restyle(*window);
 }
 
 QString themeStyleSheet(const Theme& theme) {

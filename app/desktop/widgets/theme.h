@@ -79,5 +79,7 @@ inline constexpr int kValuePixels = 24;
 // The style sheet of standard controls: flat fields and buttons in the theme's colours.
 
 [[nodiscard]] QString themeStyleSheet(const Theme& theme);
+/// Palette and style sheet of the application, and of all that is there.
+void applyTheme(const Theme& theme);
 
 }  // namespace shardscope::desktop

@@ -29,6 +29,8 @@
 #include <QContextMenuEvent>
 #include <QDialog>
 #include <QDropEvent>
+#include <QHash>
+#include <QImage>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
@@ -223,6 +225,37 @@ TEST_F(WindowTest, CtrlTSwitchesTheTheme) {
     EXPECT_TRUE(m_window->isDark());
     QTest::keyClick(m_window.get(), Qt::Key_T, Qt::ControlModifier);
     EXPECT_FALSE(m_window->isDark());
+}
+
+/// Qt restyles a widget once for each widget that it is in.
+TEST_F(WindowTest, AThemeRestylesEachWidgetOnce) {
+    openSample();
+    for (const auto id : {page_ids::kNewRun, page_ids::kMemory, page_ids::kOverview}) {
+        m_window->showPage(id);
+        settle();
+    }
+    m_window->useTheme(false);
+    QTest::qWait(1);
+    const QImage before = m_window->grab().toImage();
+    class Restyled : public QObject {
+    public:
+        QHash<QObject*, int> times;
+        bool eventFilter(QObject* watched, QEvent* event) override {
+            if (event->type() == QEvent::StyleChange) ++times[watched];
+            return QObject::eventFilter(watched, event);
+        }
+    } restyled;
+    qApp->installEventFilter(&restyled);
+    m_window->useTheme(true);
+    qApp->removeEventFilter(&restyled);
+    EXPECT_GT(restyled.times.size(), 500);
+    for (auto at = restyled.times.cbegin(); at != restyled.times.cend(); ++at)
+        ASSERT_EQ(at.value(), 1) << at.key()->metaObject()->className();
+    QTest::qWait(1);
+    EXPECT_NE(m_window->grab().toImage(), before);
+    m_window->useTheme(false);
+    QTest::qWait(1);
+    EXPECT_EQ(m_window->grab().toImage(), before) << "nothing of the other theme stays";
 }
 
 TEST_F(WindowTest, ADroppedFileIsOpened) {
