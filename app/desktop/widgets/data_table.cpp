@@ -7,6 +7,7 @@
 #include <QClipboard>
 #include <QContextMenuEvent>
 #include <QHeaderView>
+#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMenu>
@@ -14,8 +15,13 @@
 #include <QScrollBar>
 #include <QStyle>
 #include <QStyledItemDelegate>
+#include <QToolTip>
 #include <QWidgetAction>
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <utility>
 
 namespace shardscope::desktop {
 namespace {
@@ -24,6 +30,7 @@ using namespace Qt::StringLiterals;
 
 constexpr int kRow = 28;
 constexpr int kDefinitionWidth = 280;
+constexpr int kMargin = 8;  ///< of a cell, on both sides
 
 class CellDelegate : public QStyledItemDelegate {
 public:
@@ -37,31 +44,81 @@ public:
             painter->fillRect(option.rect, theme.neutral);
         painter->fillRect(QRect(option.rect.left(), option.rect.bottom(), option.rect.width(), 1),
                           theme.hairline);
-        QRectF area = QRectF(option.rect).adjusted(8, 0, -8, -1);
         const auto meaning = static_cast<Meaning>(index.data(TableModel::SwatchRole).toInt());
-        if (meaning != Meaning::kNone) {
-            paintSwatch(*painter, QRectF(area.left(), area.center().y() - 5, 10, 10),
+        if (meaning != Meaning::kNone)
+            paintSwatch(*painter,
+                        QRectF(option.rect.left() + kMargin, QRectF(option.rect).center().y() - 5.5,
+                               10, 10),
                         theme.fill(meaning), theme);
-            area.setLeft(area.left() + 18);
-        }
-        const bool code = index.data(TableModel::CodeRole).toBool();
-        painter->setFont(code ? codeFont(kSmallPixels) : textFont(kTextPixels));
+        painter->setFont(fontOf(index));
         painter->setPen(index.data(TableModel::AlarmRole).toBool()   ? theme.bad
                         : index.data(TableModel::QuietRole).toBool() ? theme.quietText
                                                                      : theme.text);
         const bool numeric = index.data(TableModel::NumericRole).toBool();
-        const QString text =
-            QFontMetricsF(painter->font())
-                .elidedText(index.data().toString(), code ? Qt::ElideMiddle : Qt::ElideRight,
-                            area.width() + 2);
         // as the header above it
         drawTabular(
-            *painter, area,
+            *painter, areaOf(option.rect, index),
             QStyle::visualAlignment(option.direction, numeric ? Qt::AlignRight : Qt::AlignLeft),
-            text);
+            shownText(option.rect, index));
         painter->restore();
     }
+
+    /// What is cut is said whole, before what there is to say about it.
+    bool helpEvent(QHelpEvent* event, QAbstractItemView* view, const QStyleOptionViewItem& option,
+                   const QModelIndex& index) override {
+        const QString text = index.data().toString();
+        if (event->type() != QEvent::ToolTip || shownText(option.rect, index) == text)
+            return QStyledItemDelegate::helpEvent(event, view, option, index);
+        const QString tip = index.data(Qt::ToolTipRole).toString();
+        const bool isSaid = tip.contains(text);
+        QToolTip::showText(event->globalPos(), isSaid ? tip : text + u'\n' + tip, view);
+        return true;
+    }
+
+    /// Of its cell, so that nothing is cut.
+    static int widthOf(const QModelIndex& index) {
+        const QFont font = fontOf(index);
+        const QString text = index.data().toString();
+        const double wide =
+            std::max(QFontMetricsF(font).horizontalAdvance(text), tabularWidth(font, text));
+        return static_cast<int>(std::ceil(wide)) + 2 * kMargin + swatchOf(index);
+    }
+
+private:
+    static QFont fontOf(const QModelIndex& index) {
+        return index.data(TableModel::CodeRole).toBool() ? codeFont(kSmallPixels)
+                                                         : textFont(kTextPixels);
+    }
+    static int swatchOf(const QModelIndex& index) {
+        constexpr int kSwatch = 18;
+        const auto meaning = static_cast<Meaning>(index.data(TableModel::SwatchRole).toInt());
+        return meaning == Meaning::kNone ? 0 : kSwatch;
+    }
+    static QRectF areaOf(const QRect& cell, const QModelIndex& index) {
+        return QRectF(cell).adjusted(kMargin + swatchOf(index), 0, -kMargin, -1);
+    }
+    static QString shownText(const QRect& cell, const QModelIndex& index) {
+        const bool code = index.data(TableModel::CodeRole).toBool();
+        return QFontMetricsF(fontOf(index))
+            .elidedText(index.data().toString(), code ? Qt::ElideMiddle : Qt::ElideRight,
+                        areaOf(cell, index).width() + 2);
+    }
 };
+
+/// Gives of `room` to those that have less than they want, as much to each as it can use.
+void share(int& room, const std::vector<int>& wanted, std::vector<int>& widths) {
+    std::vector<std::size_t> order(widths.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto lack = [&](std::size_t i) { return std::max(0, wanted[i] - widths[i]); };
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return lack(a) < lack(b); });
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const int fair = room / static_cast<int>(order.size() - i);
+        const int given = std::min(lack(order[i]), fair);
+        widths[order[i]] += given;
+        room -= given;
+    }
+}
 
 void copy(const QString& text) {
     QApplication::clipboard()->setText(text);
@@ -93,6 +150,11 @@ DataTable::DataTable(const QString& accessibleName, QWidget* parent)
     header->setFont(textFont(kSmallPixels));
     header->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(header, &QHeaderView::sectionClicked, this, &DataTable::sortBy);
+    // the arrow of sorting takes room
+    connect(m_model, &QAbstractItemModel::headerDataChanged, this, [this] {
+        measure();
+        fitColumns();
+    });
     connect(header, &QHeaderView::customContextMenuRequested, this, &DataTable::showHeaderMenu);
     connect(this, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
         if (!m_model->flags(index).testFlag(Qt::ItemIsEditable))
@@ -108,6 +170,8 @@ void DataTable::sortBy(int section) {
 
 void DataTable::setTable(std::vector<TableColumn> columns, TableRows rows) {
     m_model->setTable(std::move(columns), std::move(rows));
+    m_needed.clear();
+    measure();
     fitColumns();
     fitHeight();
 }
@@ -115,10 +179,12 @@ void DataTable::setTable(std::vector<TableColumn> columns, TableRows rows) {
 void DataTable::updateTable(std::vector<TableColumn> columns, TableRows rows) {
     const bool same = columns.size() == m_model->columns().size() &&
                       static_cast<int>(rows.size()) == m_model->allRows();
-    if (same)
-        m_model->updateRows(std::move(rows));
-    else
-        setTable(std::move(columns), std::move(rows));
+    if (!same) return setTable(std::move(columns), std::move(rows));
+    m_model->updateRows(std::move(rows));
+    // wider at most: columns that follow every figure would not stand still
+    const std::vector<int> before = m_needed;
+    measure();
+    if (m_needed != before) fitColumns();
 }
 
 void DataTable::setFitsRows(bool fits) {
@@ -154,21 +220,53 @@ void DataTable::fitHeight() {
                    (scrolls ? horizontalScrollBar()->sizeHint().height() : 0));
 }
 
+/// Of its title, and of its longest texts.
+int DataTable::neededWidth(int column) const {
+    constexpr std::size_t kMeasured = 200;
+    std::vector<std::pair<qsizetype, int>> rows;
+    for (int row = 0; row < m_model->rowCount(); ++row)
+        rows.emplace_back(m_model->index(row, column).data().toString().size(), row);
+    if (rows.size() > kMeasured) {
+        std::nth_element(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(kMeasured),
+                         rows.end(), std::greater<>());
+        rows.resize(kMeasured);
+    }
+    const QString title = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+    const QFontMetrics header(horizontalHeader()->font());
+    int widest = header.horizontalAdvance(title) + 2 * kMargin + 1;
+    for (const auto& [size, row] : rows)
+        widest = std::max(widest, CellDelegate::widthOf(m_model->index(row, column)));
+    return widest;
+}
+
+void DataTable::measure() {
+    m_needed.resize(m_model->columns().size());
+    for (int i = 0; i < m_model->columnCount(); ++i) {
+        int& needed = m_needed[static_cast<std::size_t>(i)];
+        needed = std::max(needed, neededWidth(i));
+    }
+}
+
+/// Nothing is cut where there is room for it: columns that have more than they need give it to
+/// those that lack it, and what is left goes to one of them.
 void DataTable::fitColumns() {
     const auto& columns = m_model->columns();
-    if (columns.empty()) return;
-    int fixed = 0;
-    for (const TableColumn& column : columns) fixed += column.minimumWidth;
-    // what is left goes to the first column of names, or to the last that explains
+    if (columns.size() != m_needed.size() || columns.empty()) return;
+    std::vector<int> usual, widths;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        usual.push_back(columns[i].minimumWidth);
+        widths.push_back(std::min(usual.back(), m_needed[i]));
+    }
+    int room = viewport()->width() - std::accumulate(widths.begin(), widths.end(), 0);
+    room = std::max(0, room);
+    share(room, m_needed, widths);
+    share(room, usual, widths);
+    // the first column of names, or the last that explains
     std::size_t elastic = columns.back().numeric ? 0 : columns.size() - 1;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
+    for (std::size_t i = 0; i < columns.size(); ++i)
         if (columns[i].code) elastic = i;
-    }
-    const int spare = std::max(0, viewport()->width() - fixed);
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-        const int wide = columns[i].minimumWidth + (i == elastic ? spare : 0);
-        setColumnWidth(static_cast<int>(i), wide);
-    }
+    widths[elastic] += room;
+    for (std::size_t i = 0; i < columns.size(); ++i) setColumnWidth(static_cast<int>(i), widths[i]);
 }
 
 void DataTable::resizeEvent(QResizeEvent* event) {

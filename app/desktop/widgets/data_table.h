@@ -6,6 +6,7 @@
 #include "app/desktop/models/table_model.h"
 
 #include <QTableView>
+#include <vector>
 
 class QMenu;
 
@@ -47,10 +48,13 @@ private:
     void copyRows();
     void showHeaderMenu(QPoint at);
     void addSorting(QMenu& menu, int section);
+    [[nodiscard]] int neededWidth(int column) const;
+    void measure();
     void fitColumns();
     void fitHeight();
 
     TableModel* m_model;
+    std::vector<int> m_needed;  ///< widths of columns in which nothing is cut
     bool m_fitsRows = false;
     int m_mostRowsSeen = 0;  ///< 0: as its layout has it
     bool m_isQuiet = false;  ///< the selection is not the user's

@@ -19,12 +19,14 @@
 #include <QClipboard>
 #include <QContextMenuEvent>
 #include <QHeaderView>
+#include <QHelpEvent>
 #include <QLineEdit>
 #include <QMenu>
 #include <QScrollBar>
 #include <QSignalSpy>
 #include <QTabBar>
 #include <QTest>
+#include <QToolTip>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -207,9 +209,48 @@ TEST_F(DataTableTest, DefinesAColumnOnItsHeader) {
 
 TEST_F(DataTableTest, ScrollsSidewaysWhereColumnsDoNotFit) {
     EXPECT_EQ(m_table->horizontalScrollBar()->maximum(), 0);
-    m_window.resize(220, 200);
+    m_window.resize(150, 200);
     QTest::qWait(1);
     EXPECT_GT(m_table->horizontalScrollBar()->maximum(), 0);
+}
+
+TEST_F(DataTableTest, NothingIsCutWhereColumnsHaveRoomBetweenThem) {
+    const QString source = u"measured on this machine by shardscope calibrate"_s;
+    std::vector<TableColumn> wide{{u"peak"_s, {}}, {u"source"_s, {}}, {u"note"_s, {}}};
+    for (TableColumn& column : wide) column.minimumWidth = 160;
+    m_table->setTable(wide, {{TableCell::ofText(u"fp32"_s), TableCell::ofText(source),
+                              TableCell::ofText(u"none"_s)}});
+    const auto room = [&](int column, const QString& text) {
+        return m_table->columnWidth(column) -
+               QFontMetrics(textFont(kTextPixels)).horizontalAdvance(text);
+    };
+    for (const int width : {1000, 600}) {
+        m_window.resize(width, 200);
+        QTest::qWait(1);
+        EXPECT_GE(room(1, source), 16) << width;
+        EXPECT_GE(room(0, u"fp32"_s), 16) << width;
+        EXPECT_EQ(m_table->horizontalScrollBar()->maximum(), 0) << width;
+    }
+    EXPECT_GE(m_table->horizontalHeader()->length(), m_table->viewport()->width())
+        << "and all of the width is used";
+}
+
+TEST_F(DataTableTest, WhatIsCutIsSaidWholeOnHover) {
+    const QString name = u"void at::native::vectorized_elementwise_kernel<4, float>"_s;
+    TableCell cell = TableCell::ofText(name);
+    cell.tip = u"why it is here"_s;
+    m_table->setTable({{u"name"_s, {}}}, {{cell}});
+    const auto tip = [this] {
+        QToolTip::hideText();
+        const QPoint at = m_table->visualRect(m_table->table()->index(0, 0)).center();
+        QHelpEvent help(QEvent::ToolTip, at, m_table->viewport()->mapToGlobal(at));
+        QApplication::sendEvent(m_table->viewport(), &help);
+        return QToolTip::text().replace(u'\n', u' ');
+    };
+    m_table->setColumnWidth(0, 900);
+    EXPECT_EQ(tip(), u"why it is here"_s);
+    m_table->setColumnWidth(0, 120);
+    EXPECT_EQ(tip(), name + u" why it is here"_s);
 }
 
 TEST_F(DataTableTest, SaysWhichRowWasPickedAndWhichIsMeant) {
