@@ -8,15 +8,13 @@
 namespace shardscope::desktop {
 
 void chooseRecordings(QWidget* parent, const QString& title,
-                      const std::function<void(const QString&)>& take) {
+                      const std::function<void(const QStringList&)>& take) {
     auto* dialog = new QFileDialog(parent, title);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFiles);
     dialog->setNameFilters({QObject::tr("Recordings and traces (%1)").arg(openableEndings()),
                             QObject::tr("All files (*)")});
-    QObject::connect(dialog, &QFileDialog::filesSelected, parent, [take](const QStringList& files) {
-        for (const QString& file : files) take(file);
-    });
+    QObject::connect(dialog, &QFileDialog::filesSelected, parent, take);
     dialog->open();
 }
 

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 #include <functional>
 
 class QWidget;
 
 namespace shardscope::desktop {
 
-/// `take` hears each file that is chosen, unless `parent` has gone meanwhile.
+/// `take` hears of the files that are chosen, unless `parent` has gone meanwhile.
 void chooseRecordings(QWidget* parent, const QString& title,
-                      const std::function<void(const QString&)>& take);
+                      const std::function<void(const QStringList&)>& take);
 
 }  // namespace shardscope::desktop

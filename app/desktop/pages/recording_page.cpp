@@ -54,10 +54,7 @@ RecordingPage::RecordingPage(PageContext& context, QWidget* parent)
 void RecordingPage::setUp(QWidget* content, const QString& icon, const QString& emptyTitle,
                           const QString& emptyText, std::vector<QRectF> skeleton, bool scrolls) {
     auto* empty = new MessageState(icon, emptyTitle, emptyText, this);
-    connect(empty->addAction(tr("Start a new run"), true), &QPushButton::clicked, this,
-            [this] { Q_EMIT pageRequested(page_ids::kNewRun); });
-    connect(empty->addAction(tr("Open a recording…"), false), &QPushButton::clicked, this,
-            &RecordingPage::openRequested);
+    addWays(*empty);
     m_frame = new PageFrame(content, empty, std::move(skeleton), scrolls, this);
     connect(m_frame->errorState()->addAction(tr("Open another recording…"), false),
             &QPushButton::clicked, this, &RecordingPage::openRequested);
@@ -65,6 +62,13 @@ void RecordingPage::setUp(QWidget* content, const QString& icon, const QString& 
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_frame);
     m_frame->showState(PageFrame::State::kEmpty);
+}
+
+void RecordingPage::addWays(MessageState& empty) {
+    connect(empty.addAction(tr("Start a new run"), true), &QPushButton::clicked, this,
+            [this] { Q_EMIT pageRequested(page_ids::kNewRun); });
+    connect(empty.addAction(tr("Open a recording…"), false), &QPushButton::clicked, this,
+            &RecordingPage::openRequested);
 }
 
 DrawnPicture RecordingPage::drawn(QSize size, bool dark) {

@@ -13,6 +13,8 @@
 
 namespace shardscope::desktop {
 
+class MessageState;
+
 class RecordingPage : public Page {
     Q_OBJECT
 
@@ -27,6 +29,8 @@ protected:
     /// To be called once by the page's constructor.
     void setUp(QWidget* content, const QString& icon, const QString& emptyTitle,
                const QString& emptyText, std::vector<QRectF> skeleton, bool scrolls);
+    /// What leads out of the page that shows nothing yet: by setUp().
+    virtual void addWays(MessageState& empty);
     /// Whether it can show a recording whose events and report are still on their way.
     [[nodiscard]] virtual bool showsSketches() const { return false; }
     /// The recording, the selection or the figures of what is selected changed; there is a

@@ -1,6 +1,7 @@
 // The Compare page: its figures are those of the question, and each state is told in words.
 #include "profiler/questions/compare.h"
 
+#include "app/desktop/pages/recent_files.h"
 #include "app/desktop/widgets/pictures/stacked_bars.h"
 #include "profiler/analysis/compare/run_figures.h"
 #include "storage/recording/read/recording_reader.h"
@@ -8,6 +9,7 @@
 #include "tests/app/desktop/small_trace.h"
 
 #include <QAbstractButton>
+#include <QFileDialog>
 #include <QLabel>
 #include <QMimeData>
 #include <QPushButton>
@@ -71,6 +73,49 @@ TEST_F(CompareTest, ShowsTheFiguresOfTheCommandLine) {
     EXPECT_FALSE(page().findChild<MirroredBars*>()->bars().empty());
     EXPECT_EQ(stepBoxes().size(), 2);
     keepPicture(u"compare"_s);
+}
+
+/// Nothing is open yet: what is wanted are two.
+TEST_F(CompareTest, TheEmptyPageLeadsToAComparison) {
+    m_window->showPage(page_ids::kCompare);
+    EXPECT_EQ(button(u"Start a new run"_s), nullptr);
+    ASSERT_NE(button(u"Choose two recordings…"_s), nullptr);
+    button(u"Choose two recordings…"_s)->click();
+    auto* dialog = page().findChild<QFileDialog*>();
+    ASSERT_NE(dialog, nullptr);
+    const QString first = writeSample(), second = other({.blocks = 6, .evaluateEvery = 0});
+    QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
+    Q_EMIT dialog->filesSelected({first, second});
+    dialog->close();
+    ASSERT_TRUE(opened.wait(60'000));
+    settle();
+    wait();
+    EXPECT_EQ(m_window->currentPage(), page_ids::kCompare);
+    ASSERT_TRUE(page().comparison());
+    EXPECT_EQ(page().comparison()->query.files, QStringList({first, second}));
+}
+
+TEST_F(CompareTest, TheEmptyPageOffersTheTwoThatWereOpenLast) {
+    const QString older = writeSample(), newer = other({.blocks = 6, .evaluateEvery = 0});
+    {
+        RecentFiles recent(m_folder.filePath(u"state/recent.json"_s));
+        for (const QString& path : {older, newer}) {
+            run::RunStarted started;
+            started.output = path.toStdString();
+            recent.add(started, u"2026-11-30T12:00:00"_s);
+        }
+    }
+    m_window->showPage(page_ids::kCompare);
+    QPushButton* both = button(u"Compare other.sscope with sample.sscope"_s);
+    ASSERT_NE(both, nullptr);
+    QSignalSpy opened(&m_window->loader(), &RecordingLoader::opened);
+    both->click();
+    ASSERT_TRUE(opened.wait(60'000));
+    settle();
+    wait();
+    ASSERT_TRUE(page().comparison());
+    EXPECT_EQ(page().comparison()->query.files, QStringList({older, newer}))
+        << "A is the older one";
 }
 
 TEST_F(CompareTest, CallsTheRunsByTheirLettersEverywhere) {

@@ -5,6 +5,7 @@
 #include "app/desktop/pages/choose_recordings.h"
 #include "app/desktop/pages/compare/stack_panel.h"
 #include "app/desktop/pages/compare/step_timelines.h"
+#include "app/desktop/pages/recent_files.h"
 #include "app/desktop/widgets/card.h"
 #include "app/desktop/widgets/chart_panel.h"
 #include "app/desktop/widgets/data_table.h"
@@ -18,6 +19,7 @@
 
 #include <QComboBox>
 #include <QDragEnterEvent>
+#include <QFileInfo>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -25,6 +27,7 @@
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QSpinBox>
+#include <QStyle>
 #include <QUrl>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -69,20 +72,23 @@ PageEntry ComparePage::entry() {
 }
 
 ComparePage::ComparePage(PageContext& context, QWidget* parent)
-    : RecordingPage(context, parent), m_loader(context.loader), m_files(context.compared) {
+    : RecordingPage(context, parent),
+      m_loader(context.loader),
+      m_files(context.compared),
+      m_recentFile(context.recentFile) {
     setAcceptDrops(true);
-    setUp(
-        buildContent(), entry().icon, tr("Which of two runs is faster, and by what?"),
-        tr("Open a recording, then choose another: figures, steps and stacks of both stand beside "
-           "each other, with a verdict. Or choose both on Start: Compare two recordings, or "
-           "Ctrl+click rows of its list."),
-        {{0, 0, 0.5, 0.05},
-         {0, 0.09, 0.32, 0.14},
-         {0.34, 0.09, 0.32, 0.14},
-         {0.68, 0.09, 0.32, 0.14},
-         {0, 0.28, 1, 0.3},
-         {0, 0.62, 1, 0.36}},
-        true);
+    setUp(buildContent(), entry().icon, tr("Which of two runs is faster, and by what?"),
+          tr("Figures, steps and stacks of both stand beside each other, with a verdict. The first "
+             "is A; changes are of B, against A. Ctrl+click marks rows of the list on Start for "
+             "it, too."),
+          {{0, 0, 0.5, 0.05},
+           {0, 0.09, 0.32, 0.14},
+           {0.34, 0.09, 0.32, 0.14},
+           {0.68, 0.09, 0.32, 0.14},
+           {0, 0.28, 1, 0.3},
+           {0, 0.62, 1, 0.36}},
+          true);
+    offerRecent();
     buildControls();
     const auto forget = [this] {
         m_readers.forget(kComparison);
@@ -128,7 +134,11 @@ void ComparePage::resizeEvent(QResizeEvent* event) {
 
 void ComparePage::showEvent(QShowEvent* event) {
     RecordingPage::showEvent(event);
-    if (hasRecording()) present();  // others may have been chosen on another page
+    // others may have been chosen, or opened, on another page
+    if (hasRecording())
+        present();
+    else
+        offerRecent();
 }
 
 void ComparePage::dragEnterEvent(QDragEnterEvent* event) {
@@ -142,8 +152,42 @@ void ComparePage::dropEvent(QDropEvent* event) {
 }
 
 void ComparePage::chooseOther() {
-    chooseRecordings(this, tr("Compare with a recording"),
-                     [this](const QString& file) { m_files.add(file); });
+    chooseRecordings(this, tr("Compare with a recording"), [this](const QStringList& files) {
+        for (const QString& file : files) m_files.add(file);
+    });
+}
+
+/// The first is the baseline; of one alone this page asks for the other.
+void ComparePage::openToCompare(const QStringList& files) {
+    m_files.set(files.mid(1));
+    Q_EMIT fileRequested(files.front());
+}
+
+void ComparePage::addWays(MessageState& empty) {
+    m_compareRecent = empty.addAction({}, true);
+    connect(m_compareRecent, &QPushButton::clicked, this, [this] { openToCompare(m_lastTwo); });
+    m_compareTwo = empty.addAction(tr("Choose two recordings…"), true);
+    connect(m_compareTwo, &QPushButton::clicked, this, [this] {
+        chooseRecordings(this, tr("Compare two recordings or more"),
+                         [this](const QStringList& files) { openToCompare(files); });
+    });
+}
+
+/// What one has just recorded is mostly compared with what one recorded before it.
+void ComparePage::offerRecent() {
+    m_lastTwo.clear();
+    const RecentFiles recent(m_recentFile);
+    for (const RecentFile& each : recent.files())
+        if (m_lastTwo.size() < 2 && QFileInfo::exists(each.path)) m_lastTwo.prepend(each.path);
+    const bool any = m_lastTwo.size() == 2;
+    m_compareRecent->setVisible(any);
+    m_compareTwo->setProperty("primary", !any);
+    m_compareTwo->style()->polish(m_compareTwo);
+    if (!any) return;
+    m_compareRecent->setText(
+        tr("Compare %1 with %2").arg(fileName(m_lastTwo.back()), fileName(m_lastTwo.front())));
+    m_compareRecent->setAccessibleName(m_compareRecent->text());
+    m_compareRecent->setToolTip(m_lastTwo.join(u'\n'));
 }
 
 void ComparePage::swap() {

@@ -47,6 +47,7 @@ public:
 
 protected:
     void present() override;
+    void addWays(MessageState& empty) override;
     void resizeEvent(QResizeEvent* event) override;
     void showEvent(QShowEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
@@ -65,6 +66,8 @@ private:
     // compare_page.cpp
     void placeCards();
     void chooseOther();
+    void openToCompare(const QStringList& files);
+    void offerRecent();
     /// The open recording and the others, without those that cannot be read here.
     [[nodiscard]] QStringList comparable();
     [[nodiscard]] std::optional<CompareQuery> queryNow();
@@ -89,6 +92,8 @@ private:
     RecordingLoader& m_loader;
     ComparedFiles& m_files;
     OtherRecordings m_readers{"compare"};
+    QString m_recentFile;
+    QStringList m_lastTwo;  ///< that were opened and are still there, the older one first
 
     QString m_judged;  ///< file of the run that is judged; empty: the last of the others
     bool m_anyway = false;
@@ -101,6 +106,7 @@ private:
     std::vector<StepBars::Origin> m_barOrigins;
 
     QPushButton *m_swap = nullptr, *m_add = nullptr;
+    QPushButton *m_compareRecent = nullptr, *m_compareTwo = nullptr;  ///< of the empty page
     QComboBox* m_choice = nullptr;
     QWidget* m_sides = nullptr;
     QHBoxLayout* m_sideLayout = nullptr;

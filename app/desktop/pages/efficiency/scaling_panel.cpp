@@ -91,8 +91,9 @@ QWidget* ScalingPanel::buildFull() {
 }
 
 void ScalingPanel::addRecordings() {
-    chooseRecordings(this, tr("Add recordings"),
-                     [this](const QString& file) { m_files.add(file); });
+    chooseRecordings(this, tr("Add recordings"), [this](const QStringList& files) {
+        for (const QString& file : files) m_files.add(file);
+    });
 }
 
 void ScalingPanel::forget() {

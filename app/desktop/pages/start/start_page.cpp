@@ -1,8 +1,8 @@
 #include "app/desktop/pages/start/start_page.h"
 
-#include "app/desktop/loading/import_cache.h"
 #include "app/desktop/models/kept_views.h"
 #include "app/desktop/models/write_file.h"
+#include "app/desktop/pages/choose_recordings.h"
 #include "app/desktop/pages/start/recent_list.h"
 #include "app/desktop/widgets/states.h"
 #include "app/desktop/widgets/text_label.h"
@@ -13,7 +13,6 @@
 #include <QDateTime>
 #include <QDir>
 #include <QFile>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -165,13 +164,8 @@ void StartPage::makeSample() {
 
 void StartPage::compareTwo() {
     if (const QStringList marked = m_list->marked(); marked.size() > 1) return compare(marked);
-    auto* dialog = new QFileDialog(this, tr("Compare two recordings or more"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFiles);
-    dialog->setNameFilters(
-        {tr("Recordings and traces (%1)").arg(openableEndings()), tr("All files (*)")});
-    connect(dialog, &QFileDialog::filesSelected, this, &StartPage::compare);
-    dialog->open();
+    chooseRecordings(this, tr("Compare two recordings or more"),
+                     [this](const QStringList& files) { compare(files); });
 }
 
 void StartPage::compare(const QStringList& paths) {
