@@ -11,6 +11,7 @@
 #include "profiler/questions/question.h"
 #include "profiler/questions/read_device.h"
 #include "profiler/questions/report_reader.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/step_facts.h"
 
 #include <fmt/format.h>
@@ -141,8 +142,10 @@ void addFigures(const std::vector<RunFigure>& first, const std::vector<RunFigure
 }
 
 std::string changeText(double change, double low, double high) {
-    return fmt::format("{:+.1f} % (between {:+.1f} and {:+.1f} %)", 100 * change, 100 * low,
-                       100 * high);
+    const auto text = [](double fraction) {
+        return quantityText(100 * fraction, Unit::kChange, Digits::kScreen).joined();
+    };
+    return fmt::format("{} (between {} and {})", text(change), text(low), text(high));
 }
 
 std::string verdictText(const Difference& difference) {

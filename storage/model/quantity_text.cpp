@@ -73,7 +73,17 @@ QuantityText percentText(double percent, Digits digits) {
     return {significantText(percent), "%"};
 }
 
+/// "x 12.3", for people who would otherwise count the digits of a percentage; of a base that is
+/// next to nothing the factor says no more than that.
+QuantityText growthText(double factor) {
+    constexpr double kMost = 1000;
+    if (factor > kMost) return {"> x 1,000", ""};
+    return {"x " + significantText(factor), ""};
+}
+
 QuantityText changeText(double percent, Digits digits) {
+    constexpr double kLargest = 1000;
+    if (percent > kLargest) return growthText(1 + percent / 100);
     if (digits == Digits::kText) return {fmt::format("{:+.2f}", percent), "%"};
     const double rounded = std::round(percent * 10) / 10;
     return {rounded == 0 ? "0" : fmt::format("{:+.1f}", rounded), "%"};

@@ -29,7 +29,7 @@ enum class Unit : std::uint8_t {
     kFlops,  ///< per second
     kFlop,   ///< how many
     kJoules,
-    kChange,             ///< percent, with its sign
+    kChange,             ///< percent, with its sign; a factor of what has grown beyond 1,000 %
     kSignedNanoseconds,  ///< a difference
     kSignedBytes,
     kOfRow,  ///< said by the row's cell in the column "unit": "ns", "bytes", "tokens/s"

@@ -49,7 +49,7 @@ RunConfig withChosenKernels(RunConfig config, const std::vector<FactRow>& facts)
 
 std::string modelledLink(const RunConfig& config) {
     if (config.linkGigabytesPerSecond <= 0) return {};
-    return fmt::format("modelled: {} us, {} GB/s", config.linkLatencyMicroseconds,
+    return fmt::format("modelled: {} µs, {} GB/s", config.linkLatencyMicroseconds,
                        config.linkGigabytesPerSecond);
 }
 

@@ -31,7 +31,7 @@ struct Setting {
 
 // What is said of a link that is not there.
 
-/// "modelled: 50 us, 1.25 GB/s"; empty for ranks on a real link.
+/// "modelled: 50 µs, 1.25 GB/s"; empty for ranks on a real link.
 [[nodiscard]] std::string modelledLink(const RunConfig& config);
 
 }  // namespace shardscope::run

@@ -3,6 +3,7 @@
 #include "engine/run/config/measurement_plan.h"
 #include "engine/run/config/program_run.h"
 #include "engine/run/config/run_config.h"
+#include "engine/run/config/run_option.h"
 #include "profiler/analysis/compare/grounds.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
@@ -34,13 +35,32 @@ Json flat(const std::string& text) {
     return config.is_object() ? config.flatten() : Json::object();
 }
 
-std::string valueText(const Json& config, const std::string& key) {
+/// As the form shows it: of a choice its name, of a switch whether it is on.
+std::string valueText(const Json& config, const std::string& key, const run::RunOption* option) {
     if (!config.contains(key)) return "none";
     const Json& value = config[key];
-    return value.is_string() ? value.get<std::string>() : value.dump();
+    if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
+    if (value.is_number_float()) return fmt::format("{}", value.get<double>());
+    if (!value.is_string()) return value.dump();
+    const auto word = value.get<std::string>();
+    if (option != nullptr && option->choices != nullptr)
+        for (const run::OptionChoice& choice : option->choices())
+            if (choice.word == word) return choice.name;
+    return word.empty() ? "none" : word;
 }
 
-/// "batch 4 / 8"
+/// "Micro-batch 4 / 8 sequences", in the words of the form; of what is not in it, its key.
+std::string differenceText(const std::string& key, const Json& one, const Json& other) {
+    std::string name = key.substr(1);
+    std::replace(name.begin(), name.end(), '/', '.');
+    const run::RunOption* option = run::findRunOption(name);
+    const bool isNamed = option != nullptr && *option->name != '\0';
+    const char* unit = isNamed ? option->unit : "";
+    return fmt::format("{} {} / {}{}{}", isNamed ? option->name : name.c_str(),
+                       valueText(one, key, option), valueText(other, key, option),
+                       *unit == '\0' ? "" : " ", unit);
+}
+
 std::vector<std::string> optionsThatDiffer(const RunFacts& first, const RunFacts& second,
                                            const std::set<std::string>& besides = {}) {
     const Json one = flat(first.configJson), other = flat(second.configJson);
@@ -49,12 +69,9 @@ std::vector<std::string> optionsThatDiffer(const RunFacts& first, const RunFacts
         for (const auto& [key, value] : config->items()) keys.insert(key);
     std::vector<std::string> found;
     for (const std::string& key : keys) {
-        const std::string a = valueText(one, key), b = valueText(other, key);
-        if (a == b || kNotCompared.contains(key) || besides.contains(key)) continue;
-        std::string name = key.substr(1);
-        std::replace(name.begin(), name.end(), '/', '.');
-        found.push_back(
-            fmt::format("{} {} / {}", name, a.empty() ? "none" : a, b.empty() ? "none" : b));
+        if (kNotCompared.contains(key) || besides.contains(key)) continue;
+        if (valueText(one, key, nullptr) != valueText(other, key, nullptr))
+            found.push_back(differenceText(key, one, other));
     }
     return found;
 }
@@ -64,7 +81,7 @@ std::string listText(const std::vector<std::string>& names) {
     const std::vector<std::string> shown(
         names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, names.size())));
     return fmt::format(
-        "{}{}", fmt::join(shown, ", "),
+        "{}{}", fmt::join(shown, "; "),
         names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "");
 }
 

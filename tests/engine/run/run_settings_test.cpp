@@ -60,7 +60,7 @@ TEST(RunSettings, SayWhatARunWasSetToDo) {
     config.threads = 3;
     config.linkGigabytesPerSecond = 1.25;
     EXPECT_EQ(textOf(config, "threads"), "3 per rank");
-    EXPECT_EQ(textOf(config, "link"), "modelled: 0 us, 1.25 GB/s");
+    EXPECT_EQ(textOf(config, "link"), "modelled: 0 µs, 1.25 GB/s");
     EXPECT_EQ(textOf(config, "work"), std::nullopt);
     config.work = Work::kMeasuring;
     EXPECT_EQ(textOf(config, "work"), "measuring the machine: nothing was trained");
@@ -86,7 +86,7 @@ TEST(ModelledLink, IsSaidOnlyOfALinkThatIsNotThere) {
     config.linkLatencyMicroseconds = 50;
     EXPECT_EQ(modelledLink(config), "") << "a latency alone slows nothing down";
     config.linkGigabytesPerSecond = 1.25;
-    EXPECT_EQ(modelledLink(config), "modelled: 50 us, 1.25 GB/s");
+    EXPECT_EQ(modelledLink(config), "modelled: 50 µs, 1.25 GB/s");
 }
 
 }  // namespace

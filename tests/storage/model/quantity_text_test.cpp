@@ -52,6 +52,16 @@ TEST(QuantityText, DifferencesHaveTheirSign) {
     EXPECT_EQ(screen(0.01, Unit::kChange), "0 %");
 }
 
+/// Against a base of next to nothing a percentage is a row of digits.
+TEST(QuantityText, WhatHasGrownManyTimesIsAFactor) {
+    EXPECT_EQ(text(1000, Unit::kChange), "+1000.00 %");
+    EXPECT_EQ(text(1130, Unit::kChange), "x 12.3");
+    EXPECT_EQ(screen(1130, Unit::kChange), "x 12.3");
+    EXPECT_EQ(text(99'900, Unit::kChange), "x 1,000");
+    EXPECT_EQ(screen(803'477'003.0, Unit::kChange), "> x 1,000");
+    EXPECT_EQ(screen(-100, Unit::kChange), "-100.0 %");
+}
+
 TEST(QuantityText, RatesAndWorkHavePrefixes) {
     EXPECT_EQ(text(4.1e10, Unit::kBytesPerSecond), "41.00 GB/s");
     EXPECT_EQ(screen(4.1e10, Unit::kBytesPerSecond), "41.0 GB/s");

@@ -106,8 +106,9 @@ CompareCard cardOf(const KnownFigure& known, const ComparedFigure& figure) {
     card.briefTitle = capital(analysis::briefFigureTitle(known.key));
     card.value = apart(textOf(figure, difference.second));
     card.before = textOf(figure, difference.first);
-    // a number stays with its unit where the line breaks
-    card.change = changeText(difference).replace(u'\u2009', u'\u202F');
+    // a number stays with its unit, or its x, where the line breaks
+    card.change =
+        changeText(difference).replace(u'\u2009', u'\u202F').replace(u"x "_s, u"x\u00A0"_s);
     card.verdict = verdictText(difference);
     if (difference.verdict == Verdict::kImproved) card.good = true;
     if (difference.verdict == Verdict::kRegressed) card.good = false;

@@ -42,8 +42,27 @@ TEST(Comparability, NamesOptionsThatDifferAndNotWhereRunsWent) {
     other.output = "elsewhere.sscope";
     const auto found = comparabilityOf(runOf({}), runOf(other));
     EXPECT_THAT(found.refusals, IsEmpty());
-    EXPECT_THAT(found.warnings, ElementsAre(HasSubstr("batch 8 / 4")));
+    EXPECT_THAT(found.warnings, ElementsAre(HasSubstr("Micro-batch 8 / 4 sequences")));
     EXPECT_THAT(found.warnings.at(0), Not(HasSubstr("output")));
+}
+
+/// Keys are of files and scripts.
+TEST(Comparability, NamesOptionsAsTheFormDoes) {
+    run::RunConfig other;
+    other.strategy = run::Strategy::kDdpBucket;
+    other.linkGigabytesPerSecond = 0.1;
+    other.linkLatencyMicroseconds = 200;
+    other.keepGathered = !other.keepGathered;
+    other.beta1 = 0.8;
+    const auto found = comparabilityOf(runOf({}), runOf(other));
+    ASSERT_EQ(found.warnings.size(), 1U);
+    const std::string& said = found.warnings.front();
+    EXPECT_THAT(said, HasSubstr("Latency of the modelled link 0 / 200 µs"));
+    EXPECT_THAT(said, HasSubstr("Modelled link 0 / 0.1 GB/s"));
+    EXPECT_THAT(said, HasSubstr("off / on"));
+    EXPECT_THAT(said, HasSubstr("beta1 0.9 / 0.8")) << "the form has no field of it";
+    EXPECT_THAT(said, Not(HasSubstr("link_latency_us")));
+    EXPECT_THAT(said, Not(HasSubstr("ddp-bucket"))) << "but by its name";
 }
 
 TEST(Comparability, RefusesOtherModelsAndRunsWithoutSteps) {
@@ -164,7 +183,7 @@ TEST(ScalingComparability, SaysWhatElseDiffersAndIsNotKnown) {
     run::RunConfig other;
     other.prefetch = 3;
     EXPECT_THAT(scalingComparabilityOf(runOf({}), runOf(other), "recording 2").warnings,
-                ElementsAre(HasSubstr("prefetch 1 / 3")));
+                ElementsAre(HasSubstr("Prefetch 1 / 3 blocks")));
     RecordingSummary imported = runOf({});
     imported.run.configJson = "{}x";
     EXPECT_THAT(scalingComparabilityOf(runOf({}), imported, "recording 2").warnings,
