@@ -109,7 +109,7 @@ void StatusLine::present() {
     const QString text = m_outcome.isEmpty() ? m_message : m_outcome.join(QStringLiteral("; "));
     m_left->setText(m_hover.isEmpty() ? text : m_hover);
     // what does not fit is said on hover
-    m_left->setToolTip(m_outcome.join(u'\n'));
+    m_left->setToolTip(m_outcome.isEmpty() ? m_message : m_outcome.join(u'\n'));
 }
 
 void StatusLine::paintEvent(QPaintEvent*) {

@@ -28,7 +28,6 @@ TopBar::TopBar(QWidget* parent)
       m_problems(new QPushButton(this)) {
     setFixedHeight(44);
     m_title->setFont(textFont(kTextPixels, QFont::DemiBold));
-    m_selection->setToolTip(tr("The selection that applies to all pages; click to clear it"));
     m_selection->setLayoutDirection(Qt::RightToLeft);  // the cross stands behind the words
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(kGapPage, 0, kGapGroup, 1);
@@ -69,8 +68,8 @@ QToolButton* TopBar::tool(const QString& name) {
 
 void TopBar::setTitle(const QString& title, const QString& tip) {
     m_titleText = title;
+    m_titleTip = tip;
     fit();
-    m_title->setToolTip(tip);
 }
 
 void TopBar::setSelection(const QString& text, bool clearable) {
@@ -115,10 +114,15 @@ void TopBar::showEvent(QShowEvent* event) {
 void TopBar::fit() {
     static constexpr int kLeast = 72;
     m_title->setText(m_titleText);
+    m_title->setToolTip(m_titleTip);
     m_selection->setText(m_selectionText);
+    const QString what = tr("The selection that applies to all pages; click to clear it");
+    m_selection->setToolTip(what);
     if (!isVisible()) return;
     const int over = layout()->sizeHint().width() - width();
     if (over <= 0) return;
+    m_title->setToolTip((m_titleText + u'\n' + m_titleTip).trimmed());
+    m_selection->setToolTip(m_selectionText + u'\n' + what);
     const auto shorten = [over](const QFont& font, const QString& text) {
         const QFontMetrics metrics(font);
         const int room = std::max(kLeast, metrics.horizontalAdvance(text) - (over + 1) / 2);

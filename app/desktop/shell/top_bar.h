@@ -49,7 +49,7 @@ private:
     /// Shortens the title and the selection where the bar has no room for both.
     void fit();
 
-    QString m_titleText, m_selectionText;
+    QString m_titleText, m_titleTip, m_selectionText;
     bool m_clearable = false;
 };
 

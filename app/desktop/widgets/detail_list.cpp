@@ -122,7 +122,7 @@ bool DetailList::event(QEvent* event) {
     QString whole;
     if (row >= 0) {
         const auto& [name, value] = m_rows[static_cast<std::size_t>(row)];
-        whole = m_wraps ? name : value;
+        whole = m_wraps ? name : u"%1: %2"_s.arg(name, value);
     }
     QToolTip::showText(help->globalPos(), whole, this);
     return true;
@@ -145,12 +145,12 @@ void DetailList::paintEvent(QPaintEvent*) {
         const int high = rowHeight(value, width());
         painter.setPen(theme.quietText);
         const QFontMetricsF metrics(painter.font());
-        const double needed = metrics.horizontalAdvance(name);
         const int column = nameWidth(width());
-        painter.drawText(
-            QRectF(0, y, m_wraps ? column : needed + 1, m_wraps ? kRow : high),
-            Qt::AlignLeft | Qt::AlignVCenter,
-            m_wraps ? metrics.elidedText(name, Qt::ElideRight, column - 0.5 * kNameGap) : name);
+        const double room = m_wraps ? column - 0.5 * kNameGap : width() - kLeastValueWidth;
+        const double needed = std::min(metrics.horizontalAdvance(name), room);
+        painter.drawText(QRectF(0, y, m_wraps ? column : needed + 1, m_wraps ? kRow : high),
+                         Qt::AlignLeft | Qt::AlignVCenter,
+                         metrics.elidedText(name, Qt::ElideRight, room));
         painter.setPen(theme.text);
         if (m_wraps) {
             QTextLayout lines(value, painter.font());

@@ -4,6 +4,7 @@
 #include "app/desktop/widgets/pictures/spoken_picture.h"
 #include "app/desktop/widgets/theme.h"
 
+#include <QFontMetrics>
 #include <QFontMetricsF>
 #include <QPainter>
 #include <QStringList>
@@ -32,6 +33,7 @@ void Legend::setEntries(std::vector<LegendEntry> entries) {
     QStringList names;
     for (const LegendEntry& entry : m_entries) names << entry.text;
     setAccessibleName(tr("Legend: %1").arg(names.join(QStringLiteral(", "))));
+    fitTip();
     updateGeometry();
     update();
 }
@@ -70,9 +72,24 @@ int Legend::heightForWidth(int width) const {
     return places.empty() ? kLine : static_cast<int>(places.back().y()) + kLine;
 }
 
+/// Of an entry that is wider than all of it.
+int Legend::roomOfText() const {
+    return width() - kSwatch - kSwatchGap;
+}
+
+/// What does not fit is said on hover.
+void Legend::fitTip() {
+    const QFontMetrics metrics(textFont(kSmallPixels));
+    QStringList cut;
+    for (const LegendEntry& entry : m_entries)
+        if (metrics.horizontalAdvance(entry.text) > roomOfText()) cut << entry.text;
+    setToolTip(cut.join(QLatin1Char('\n')));
+}
+
 /// Layouts remember the height that another width asked for.
 void Legend::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
+    fitTip();
     if (height() != heightForWidth(width())) updateGeometry();
 }
 
@@ -104,8 +121,10 @@ void Legend::paintEvent(QPaintEvent*) {
             painter.setOpacity(1);
         }
         painter.setPen(theme.quietText);
-        painter.drawText(QRectF(swatch.right() + kSwatchGap, places[i].y(), width(), kLine),
-                         Qt::AlignLeft | Qt::AlignVCenter, m_entries[i].text);
+        const QRectF area(swatch.right() + kSwatchGap, places[i].y(), roomOfText(), kLine);
+        painter.drawText(
+            area, Qt::AlignLeft | Qt::AlignVCenter,
+            painter.fontMetrics().elidedText(m_entries[i].text, Qt::ElideRight, roomOfText()));
     }
 }
 

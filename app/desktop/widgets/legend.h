@@ -28,6 +28,8 @@ protected:
 private:
     /// Top left corner of each entry for a width.
     [[nodiscard]] std::vector<QPointF> positions(int width) const;
+    [[nodiscard]] int roomOfText() const;
+    void fitTip();
 
     std::vector<LegendEntry> m_entries;
 };

@@ -1,5 +1,7 @@
-// The bar on top in windows that are too narrow for what it says.
+// The bar on top, and legends, in windows that are too narrow for what they say.
 #include "app/desktop/shell/top_bar.h"
+
+#include "app/desktop/widgets/legend.h"
 
 #include <gtest/gtest.h>
 
@@ -28,9 +30,23 @@ TEST(TopBar, ShortensTitleAndSelectionWhereThereIsNoRoomForBoth) {
     bar.resize(500, 44);
     EXPECT_TRUE(label->text().endsWith(u'…')) << label->text().toStdString();
     EXPECT_TRUE(button->text().startsWith(u"steps"_s) && button->text().endsWith(u'…'));
+    EXPECT_EQ(label->toolTip(), title) << "all of it";
+    EXPECT_TRUE(button->toolTip().startsWith(selection));
     bar.resize(1600, 44);
     EXPECT_EQ(label->text(), title);
+    EXPECT_TRUE(label->toolTip().isEmpty());
     EXPECT_EQ(button->text(), selection);
+}
+
+TEST(Legend, EndsALongNameInAnEllipsisAndSaysItOnHover) {
+    const QString name = u"reserved by the caching allocator of the device"_s;
+    Legend legend;
+    legend.setEntries({{name, Meaning::kCompute, false}, {u"short"_s, Meaning::kCopy, false}});
+    legend.resize(800, 40);
+    legend.show();
+    EXPECT_TRUE(legend.toolTip().isEmpty());
+    legend.resize(120, 60);
+    EXPECT_EQ(legend.toolTip(), name);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ public:
         setFixedHeight(kRow);
         setCursor(Qt::PointingHandCursor);
         setFocusPolicy(Qt::StrongFocus);
-        setToolTip(m_file.path);
+        setToolTip(m_file.path + u'\n' + m_file.title);
         setAccessibleName(u"%1, %2"_s.arg(QFileInfo(m_file.path).fileName(),
                                           m_exists ? m_file.title : tr("not found")));
     }
@@ -84,7 +84,8 @@ protected:
         const QString line = m_exists
                                  ? facts.join(u" · "_s)
                                  : tr("Not found any more: moved or deleted. Click to locate it…");
-        drawTabular(painter, QRectF(inset, 28, words - inset, 16), Qt::AlignLeft, line);
+        drawTabular(painter, QRectF(inset, 28, words - inset, 16), Qt::AlignLeft,
+                    QFontMetricsF(painter.font()).elidedText(line, Qt::ElideRight, words - inset));
         drawTabular(
             painter, QRectF(inset, 44, words - inset, 14), Qt::AlignLeft,
             QFontMetrics(painter.font())

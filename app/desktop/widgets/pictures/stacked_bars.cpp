@@ -85,7 +85,9 @@ void StackedBars::paintBar(QPainter& painter, int index) const {
     const double top = index * kPitch + (kPitch - kBar) / 2.0;
     painter.setFont(textFont(kTextPixels));
     painter.setPen(bar.emphasised ? theme.text : theme.quietText);
-    drawTabular(painter, QRectF(0, top, m_labelWidth - 8, kBar), Qt::AlignLeft, bar.label);
+    const double room = m_labelWidth - 8;
+    drawTabular(painter, QRectF(0, top, room, kBar), Qt::AlignLeft,
+                QFontMetricsF(painter.font()).elidedText(bar.label, Qt::ElideRight, room));
     double x = m_labelWidth;
     painter.setOpacity(bar.emphasised ? 1.0 : 0.45);
     for (const BarSegment& segment : bar.segments) {
@@ -152,12 +154,13 @@ QString StackedBars::textOf(int bar) const {
     return parts.join(u" · "_s);
 }
 
-/// Of the segment there.
+/// Of the segment there; on its label, of the bar.
 QString StackedBars::textAt(QPointF at) const {
     const int index = itemAt(at);
     if (index < 0) return {};
     const StackedBar& bar = m_bars[static_cast<std::size_t>(index)];
     double x = at.x() - m_labelWidth;
+    if (x < 0) return textOf(index);
     for (const BarSegment& segment : bar.segments) {
         const double wide = segment.value * scale();
         if (x >= 0 && x < wide) return u"%1: %2 %3"_s.arg(bar.label, segment.name, segment.text);
