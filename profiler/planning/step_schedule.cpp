@@ -215,7 +215,9 @@ private:
     void take(const StepTask& task) {
         switch (task.kind) {
             case StepTask::Kind::kCompute: {
-                const Duration time = m_costs.computing(task) + m_pause;
+                const Duration own = m_costs.computing(task), time = own + m_pause;
+                if (task.phase == Phase::kClip || task.phase == Phase::kOptimizer)
+                    m_now.updating += own;
                 m_now.computing += time;
                 m_time = m_time + time;
                 break;

@@ -57,6 +57,7 @@ struct StepCosts {
 struct PlayedStep {
     Duration time;
     Duration computing;  ///< of it, rest and all
+    Duration updating;   ///< of that: clip and optimizer, whose elements ranks may share
     Duration waiting;    ///< of it: communication that nothing hides
     Duration moving;     ///< of the links, those of groups added up
     Duration late;       ///< of it, for ranks that compute for longer: added to what was played

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -180,6 +181,27 @@ Table projectionTable(const std::vector<ProjectionRow>& rows, planning::Scaled s
                               percent(made.waitingShare())});
     }
     return table;
+}
+
+std::string aboveLinear(const std::vector<ProjectionRow>& rows, const planning::PlanTimes& times) {
+    constexpr double kAbove = 1.0005;  // shows as more than 100 %
+    const auto best = std::max_element(
+        rows.begin(), rows.end(),
+        [](const ProjectionRow& a, const ProjectionRow& b) { return a.efficiency < b.efficiency; });
+    if (best == rows.end() || best->efficiency < kAbove) return {};
+    const ProjectionRow& first = rows.front();
+    std::string text = fmt::format(
+        "Efficiency above 100 %: ranks share the gradient norm and, under ZeRO, the update: {} per "
+        "step on {}, {} on {}.",
+        durationText(best->forecast.step.updating), counted(best->ranks, "rank"),
+        durationText(first.forecast.step.updating), counted(first.ranks, "rank"));
+    const planning::ComputeTimes& own = planning::timesFor(times, first.ranks);
+    if (own.recorded && own.ranksOnHost > first.ranks)
+        text += fmt::format(
+            " One rank was not recorded: estimated from {} that shared caches and memory, it may "
+            "be faster, and the efficiency lower.",
+            counted(own.ranksOnHost, "rank"));
+    return text;
 }
 
 Table fitsOnTable(const std::vector<planning::FitsOnDevice>& devices) {

@@ -26,6 +26,9 @@ namespace shardscope::questions {
     const std::vector<planning::StrategyPlan>& plans);
 [[nodiscard]] Table projectionTable(const std::vector<planning::ProjectionRow>& rows,
                                     planning::Scaled scaled);
+/// Where an efficiency is above 100 %, why, and what of that is uncertain; else empty.
+[[nodiscard]] std::string aboveLinear(const std::vector<planning::ProjectionRow>& rows,
+                                      const planning::PlanTimes& times);
 /// Not empty.
 [[nodiscard]] Table fitsOnTable(const std::vector<planning::FitsOnDevice>& devices);
 [[nodiscard]] Table divisionTable(const std::vector<planning::DividedPlan>& plans,

@@ -84,7 +84,9 @@ std::string projectionText(const ModelPlanInput& input, const run::RunConfig& co
     const auto rows = planning::projectModel(config, *input.times, scaled, most);
     if (rows.size() < least) return {};
     const auto end = planning::endOf(rows, config, *input.times, most);
+    const std::string above = questions::aboveLinear(rows, *input.times);
     return moreTable(questions::projectionTable(rows, scaled), markdown) +
+           (above.empty() ? "" : "\n" + lineOf(above, markdown)) +
            (end.why.empty() ? ""
                             : fmt::format("\nEnds there: {}{}.\n", end.why,
                                           end.byLink ? "; give a link with --link-gb-per-s" : ""));

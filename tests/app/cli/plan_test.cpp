@@ -27,7 +27,8 @@ ParameterPlan sevenBillion(std::optional<Bytes> memory) {
 TEST(Plan, IsTheTableOfCoursesOnOneLineEach) {
     const auto input = sevenBillion({});
     const std::string text = planText(input, PlanTexts{});
-    for (const char* each : {"112 GB", "38.5 GB", "26.25 GB", "14 GB", "estimated", "--memory"})
+    for (const char* each :
+         {"104.3 GiB", "35.9 GiB", "24.4 GiB", "13.0 GiB", "estimated", "--memory"})
         EXPECT_THAT(text, HasSubstr(each));
     EXPECT_THAT(text, Not(HasSubstr("arXiv")));
 }
@@ -36,7 +37,7 @@ TEST(Plan, TellsItsSourcesWhenAsked) {
     const auto input = sevenBillion({});
     const std::string text = planText(input, PlanTexts{.markdown = true, .explain = true});
     EXPECT_THAT(text, HasSubstr("arXiv 1910.02054"));
-    EXPECT_THAT(text, HasSubstr("| ZeRO-3 | 14 GB |"));
+    EXPECT_THAT(text, HasSubstr("| ZeRO-3 | 13.0 GiB |"));
 }
 
 TEST(Plan, IsADocumentWithItsSchema) {
@@ -80,8 +81,8 @@ TEST(Plan, KnowsOnWhichDevicesItFits) {
     EXPECT_TRUE(seen);
     EXPECT_FALSE(nlohmann::json::parse(planJson(input)).contains("fits_on"));
     const std::string text = planText(input, PlanTexts{.markdown = true, .fitsOn = true});
-    EXPECT_THAT(text, HasSubstr("| H100 SXM | 80 GB | no | yes * | yes | yes |"));
-    EXPECT_THAT(text, HasSubstr("| T4 | 16 GB | no | no | no | no |"));
+    EXPECT_THAT(text, HasSubstr("| H100 SXM | 74.5 GiB | no | yes * | yes | yes |"));
+    EXPECT_THAT(text, HasSubstr("| T4 | 14.9 GiB | no | no | no | no |"));
 }
 
 class PlanProgram : public CliTest {
@@ -99,7 +100,7 @@ protected:
 };
 
 TEST_F(PlanProgram, AnswersOrSaysWhatIsWrongAndWhereItWasGiven) {
-    ends(0, "26.25 GB", {"plan", "--parameters", "7e9", "--state-bytes", "2+2+12"});
+    ends(0, "24.4 GiB", {"plan", "--parameters", "7e9", "--state-bytes", "2+2+12"});
     ends(0, "68,976,648,192 parameters", {"plan", "--model", "llama2-70b", "--ranks", "64"});
     ends(0, "ZeRO-3", {"plan", "--model", "ref", "--ranks", "2"});
     ends(2, "--batch changes nothing", {"plan", "--model", "llama-7b", "--batch", "4"});
@@ -107,8 +108,8 @@ TEST_F(PlanProgram, AnswersOrSaysWhatIsWrongAndWhereItWasGiven) {
     ends(2, "llama2-70b", {"plan", "--model", "nope"});
     ends(2, "--parameters: '7X'", {"plan", "--parameters", "7X"});
     ends(2, "--state-bytes: '16'", {"plan", "--parameters", "7B", "--state-bytes", "16"});
-    ends(0, "devices of 141 GB", {"plan", "--parameters", "7B", "--memory", "H200"});
-    ends(0, "devices of 80 GB", {"plan", "--parameters", "7B", "--memory", "h100 sxm"});
+    ends(0, "devices of 141 GB (131.3 GiB)", {"plan", "--parameters", "7B", "--memory", "H200"});
+    ends(0, "devices of 80 GB (74.5 GiB)", {"plan", "--parameters", "7B", "--memory", "h100 sxm"});
     ends(2, "does not tell the form factor", {"plan", "--parameters", "7B", "--memory", "H100"});
     ends(2, "RTX 4090", {"plan", "--parameters", "7B", "--memory", "much"});
     ends(2, "up to 1024 ranks", {"plan", "--model", "ref", "--ranks", "5000"});
@@ -245,6 +246,17 @@ TEST(Plan, SaysOfEachStrategyWhyItsTimeIsUnknown) {
         EXPECT_TRUE(each["time_unknown"].is_null()) << "it is known";
 }
 
+TEST(Plan, OfARunThatLackedCoresSaysTheDoubtBeforeTheTimes) {
+    ModelPlan plan = timed();
+    EXPECT_THAT(planText(plan, PlanTexts{}), Not(HasSubstr("Uncertain")));
+    plan.input.times->doubt = "the ranks of busy.sscope were without a core";
+    const std::string text = planText(plan, PlanTexts{});
+    EXPECT_LT(text.find("\nUncertain: the ranks of busy.sscope were without a core.\n"),
+              text.find("Time of a step, estimated"));
+    EXPECT_THAT(std::string(nlohmann::json::parse(planJson(plan))["times"]["doubt"]),
+                HasSubstr("busy.sscope"));
+}
+
 TEST(Plan, SaysWhyAProjectionEnds) {
     ModelPlan plan = timed();
     plan.input.times->linkReach = 8;
@@ -271,6 +283,21 @@ TEST(Plan, ProjectsToManyRanks) {
     EXPECT_EQ(document["weak"][6]["ranks"], 64);
     ASSERT_EQ(document["strong"].size(), 6u) << "a batch of 32 in all";
     EXPECT_THAT(text, HasSubstr("Ends there: over more ranks"));
+}
+
+TEST(Plan, SaysWhyAnEfficiencyIsAboveOneHundred) {
+    ModelPlan plan = timed();
+    EXPECT_THAT(planText(plan, PlanTexts{.mostRanks = 8}), Not(HasSubstr("above 100 %")));
+    planning::ComputeTimes& computing = plan.input.times->computing.front();
+    computing.optimizerNs = 1;
+    plan.input.strategy = run::Strategy::kZero1;
+    const std::string text = planText(plan, PlanTexts{.mostRanks = 8});
+    EXPECT_THAT(text,
+                HasSubstr("Efficiency above 100 %: ranks share the gradient norm and, under ZeRO, "
+                          "the update: 186.38 ms per step on 8 ranks, 1.49 s on 1 rank.\n"));
+    computing.recorded = Duration{600'000'000};
+    computing.ranksOnHost = 8;
+    EXPECT_THAT(planText(plan, PlanTexts{.mostRanks = 8}), HasSubstr("One rank was not recorded"));
 }
 
 TEST(Plan, ExplainsWhatADividedModelSends) {
@@ -313,8 +340,8 @@ TEST(Plan, CountsFlopsAsOthersDo) {
 TEST(Plan, HoldsRulesOfThumbAgainstTheExactState) {
     const std::string text = planText(xl(), PlanTexts{.explain = true});
     EXPECT_THAT(text, HasSubstr("18 B per parameter"));
-    EXPECT_THAT(text, HasSubstr("rule of thumb, 16 B per parameter: 23.9 GB, -11.1 %"));
-    EXPECT_THAT(text, HasSubstr("rule of thumb, 18 B per parameter: 26.8 GB, +0.0 %"));
+    EXPECT_THAT(text, HasSubstr("rule of thumb, 16 B per parameter: 22.2 GiB, -11.1 %"));
+    EXPECT_THAT(text, HasSubstr("rule of thumb, 18 B per parameter: 25.0 GiB, +0.0 %"));
 }
 
 TEST(Plan, ExplainsEveryParallelismWithAPicture) {

@@ -61,6 +61,11 @@ TEST(PlanView, SaysWhatToTakeAndHowItScales) {
     EXPECT_EQ(view.strategies.rows.size(), view.times.rows.size());
     EXPECT_EQ(view.weak.rows.size(), 4U) << "NVLink joins the 8 ranks of a host";
     EXPECT_EQ(view.efficiency.front().points.front(), QPointF(1, 100));
+    const auto& efficiency = view.efficiency.front().points;
+    const bool above = std::any_of(efficiency.begin(), efficiency.end(),
+                                   [](const QPointF& point) { return point.y() > 100.05; });
+    EXPECT_EQ(above, view.aboveLinear.startsWith(u"Efficiency above 100 %: "_s))
+        << view.aboveLinear.toStdString();
     EXPECT_FALSE(view.fitsOn.rows.empty());
     EXPECT_FALSE(view.divisions.rows.empty());
     EXPECT_FALSE(view.memory.empty());

@@ -256,6 +256,22 @@ TEST(Projection, WeakScalingLosesWhatCommunicationCostsAndStrongMore) {
     EXPECT_LT(strong[4].efficiency, weak[4].efficiency);
 }
 
+TEST(Projection, IsAboveLinearByWhatTheUpdateSavesAtMost) {
+    for (const Strategy strategy : {Strategy::kDdpBucket, Strategy::kZero1, Strategy::kZero3}) {
+        PlanTimes times;
+        times.computing.push_back(timesAt(configOf(strategy), {1e12, 1e8, "slow memory"}));
+        times.link.emplace(theory::LinkModel{1e-9, 1e15}, "given");
+        times.ranksOnHost = 8;
+        const auto rows = projectModel(configOf(strategy), times, Scaled::kWeak, 8);
+        ASSERT_EQ(rows.size(), 4U);
+        const PlayedStep &alone = rows.front().forecast.step, &last = rows.back().forecast.step;
+        EXPECT_GT(rows.back().efficiency, strategy == Strategy::kDdpBucket ? 1 : 1.05)
+            << toWord(strategy) << ": DDP shares the norm alone";
+        EXPECT_LE((alone.time - last.time).ns, (alone.updating - last.updating).ns + 300)
+            << toWord(strategy);
+    }
+}
+
 TEST(Projection, GoesAsFarAsItsLink) {
     PlanTimes times;
     times.computing.push_back(

@@ -194,6 +194,9 @@ QWidget* PlanPage::buildCharts(QWidget* parent) {
     layout->addLayout(m_chartRow);
     m_chartLegend = new Legend(block);
     layout->addWidget(m_chartLegend);
+    m_aboveLinear = quietLabel({}, block);
+    m_aboveLinear->setAccessibleName(tr("Why an efficiency is above 100 %"));
+    layout->addWidget(m_aboveLinear);
     return block;
 }
 

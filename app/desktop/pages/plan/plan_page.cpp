@@ -343,7 +343,7 @@ void PlanPage::showView() {
     showTable(*m_times.table, *m_times.title, m_view.times);
     for (const auto& [label, text] :
          {std::pair{m_replay, m_view.replay}, std::pair{m_unknown, m_view.unknown.join(u'\n')},
-          std::pair{m_ends, m_view.ends}}) {
+          std::pair{m_ends, m_view.ends}, std::pair{m_aboveLinear, m_view.aboveLinear}}) {
         label->setText(text);
         label->setVisible(!text.isEmpty());
     }

@@ -108,6 +108,7 @@ private:
     QCheckBox* m_ofRecommended = nullptr;
     QLabel *m_headline = nullptr, *m_sources = nullptr, *m_reasons = nullptr;
     QLabel *m_replay = nullptr, *m_unknown = nullptr, *m_ends = nullptr, *m_memoryTitle = nullptr;
+    QLabel* m_aboveLinear = nullptr;
     Banner* m_problem = nullptr;
     QWidget *m_plan = nullptr, *m_more = nullptr;  ///< of the settings; what-if is of a recording
     WhatIfPanel* m_whatIf = nullptr;

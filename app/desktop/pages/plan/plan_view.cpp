@@ -186,6 +186,9 @@ void project(const ModelPlanInput& input, run::Strategy strategy, PlanView& view
     if (!weak.empty())
         view.ends = endText(view.curvesOf, weak.back().ranks,
                             planning::endOf(weak, config, *input.times, kMostRanks));
+    for (const auto* rows : {&weak, &strong})
+        if (view.aboveLinear.isEmpty())
+            view.aboveLinear = fromUtf8(questions::aboveLinear(*rows, *input.times));
     view.weak = questions::projectionTable(weak, Scaled::kWeak);
     view.strong = questions::projectionTable(strong, Scaled::kStrong);
     addCurves(weak, QObject::tr("same batch per rank"), Meaning::kCompute, view);

@@ -53,6 +53,7 @@ struct PlanView {
     QString sources;      ///< of times and link, or what is missing for them
     QStringList unknown;  ///< a sentence for each strategy whose step time is unknown
     QString replay;       ///< the error of the model on what was recorded; empty: no times
+    QString aboveLinear;  ///< why an efficiency is above 100 %; empty: none is
     QString ends;         ///< why the curves have no more ranks; empty: they have all
     bool trains = true;   ///< `start` can be run
     std::vector<StackedBar> memory;
