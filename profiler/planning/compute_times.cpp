@@ -431,8 +431,8 @@ std::string LinkTimes::whyUnknown(CollectiveOp operation, std::int32_t ranks, By
             "{} among {} ranks was measured above {}; the fit is used up to {}, and one of {} is "
             "needed",
             what, ranks,
-            sizeText(Bytes{std::llround(static_cast<double>(reach->count) / kFitReach)}),
-            sizeText(*reach), sizeText(size));
+            bytesText(Bytes{std::llround(static_cast<double>(reach->count) / kFitReach)}),
+            bytesText(*reach), bytesText(size));
     std::set<std::int32_t> others;
     for (const auto& [key, fitted] : m_known)
         if (key.first == operation) others.insert(key.second);
@@ -465,7 +465,7 @@ std::string LinkTimes::source() const {
     for (const auto& [key, fitted] : m_known) {
         const auto reach = reachOf(key.first, key.second);
         byRanks[key.second].push_back(toWord(key.first) +
-                                      (reach ? fmt::format(" up to {}", sizeText(*reach)) : ""));
+                                      (reach ? fmt::format(" up to {}", bytesText(*reach)) : ""));
     }
     std::string text = m_source;
     for (const auto& [ranks, fits] : byRanks)

@@ -64,16 +64,21 @@ std::vector<std::pair<const char*, double>> partsOf(const run::ModelConfig& mode
 
 }  // namespace
 
+std::string memoryText(Bytes memory) {
+    return fmt::format("{} ({})", decimalBytesText(static_cast<double>(memory.count)),
+                       bytesText(memory));
+}
+
 Table strategyTable(const std::vector<StrategyPlan>& plans) {
     Table table{
         "strategies",
         "Strategies",
         {{"strategy", "strategy"},
-         {"state_bytes_per_rank", "state per rank", Unit::kDecimalBytes,
+         {"state_bytes_per_rank", "state per rank", Unit::kBytes,
           "Parameters, gradients and optimizer state that a rank keeps from step to step."},
-         {"peak_bytes_per_rank", "peak per rank", Unit::kDecimalBytes,
+         {"peak_bytes_per_rank", "peak per rank", Unit::kBytes,
           "The most that a rank holds at a time, activations and buffers too.", Shown::kWhereAny},
-         {"communication_bytes_per_step", "sent per step", Unit::kDecimalBytes,
+         {"communication_bytes_per_step", "sent per step", Unit::kBytes,
           "By a rank; as much is received."},
          {"fits", "fits", Unit::kNone, "Into the memory of a device."},
          {"reason", "why"}},
@@ -208,8 +213,9 @@ Table fitsOnTable(const std::vector<planning::FitsOnDevice>& devices) {
     Table table{"fits_on",
                 "Fits on, by memory alone (*: sends least of what fits there)",
                 {{"device", "device"},
-                 {"memory", "memory", Unit::kNone, "By its data sheet."},
-                 {"memory_bytes", "memory", Unit::kDecimalBytes, "", Shown::kToScripts}},
+                 {"memory", "memory", Unit::kNone, "By its data sheet.", Shown::kToScripts},
+                 {"memory_bytes", "memory", Unit::kBytes,
+                  "By its data sheet, which counts in powers of 1000: 80 GB are 74.5 GiB."}},
                 {}};
     for (const StrategyPlan& plan : devices.front().plans) table.columns.push_back(columnOf(plan));
     for (const planning::FitsOnDevice& each : devices) {
@@ -225,21 +231,21 @@ Table divisionTable(const std::vector<DividedPlan>& plans, std::optional<Bytes> 
         "divisions",
         "Divided by tensors and stages, as theory only: this engine does not train so",
         {{"name", "division"},
-         {"state_bytes_per_rank", "state per rank", Unit::kDecimalBytes,
+         {"state_bytes_per_rank", "state per rank", Unit::kBytes,
           "N' (p + g + o / d), N' = L l / (t p) + table / t parameters: the optimizer's "
           "is divided over data parallel ranks as well."},
-         {"activation_bytes_per_rank", "activations per rank", Unit::kDecimalBytes,
+         {"activation_bytes_per_rank", "activations per rank", Unit::kBytes,
           "With all kept in 2 bytes and dropout s b h (10 + 24 / t + 5 a s / (h t)) bytes of a "
           "layer, times L / p layers and the min(m, p) micro-batches on their way through the "
           "first stage "
           "(Korthikanti et al., arXiv 2205.05198)."},
-         {"tensor_bytes_per_step", "sent for tensors", Unit::kDecimalBytes,
+         {"tensor_bytes_per_step", "sent for tensors", Unit::kBytes,
           "By each rank per step: 4 all-reduces of 2 s b h bytes per layer and micro-batch, "
           "6 where layers are computed again; each sends 2 (t - 1) / t of its size."},
-         {"pipeline_bytes_per_step", "for stages", Unit::kDecimalBytes,
+         {"pipeline_bytes_per_step", "for stages", Unit::kBytes,
           "2 s b h bytes per micro-batch to each neighbour: m x 2 s b h of two stages, twice "
           "that of a middle one."},
-         {"data_bytes_per_step", "for data", Unit::kDecimalBytes,
+         {"data_bytes_per_step", "for data", Unit::kBytes,
           "N' (g + p) (d - 1) / d: gradients and parameters by rings."},
          {"bubble_pct", "bubble", Unit::kPercent,
           "(p - 1) / (m + p - 1) of the step, in which stages wait for their first "

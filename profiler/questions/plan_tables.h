@@ -15,6 +15,9 @@
 
 namespace shardscope::questions {
 
+/// Of a device: as data sheets and options say it, and in the unit of these tables: "80 GB (74.5
+/// GiB)".
+[[nodiscard]] std::string memoryText(Bytes memory);
 /// Memory, traffic, whether it fits, and why.
 [[nodiscard]] Table strategyTable(const std::vector<planning::StrategyPlan>& plans);
 /// How far each goes in the memory.

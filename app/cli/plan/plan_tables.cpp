@@ -161,7 +161,7 @@ std::string percent(double ratio) {
 }
 
 std::string size(double bytes) {
-    return sizeText(Bytes{std::llround(bytes)});
+    return bytesText(Bytes{std::llround(bytes)});
 }
 
 questions::Table divisionsOf(const DivisionInput& input) {
@@ -246,7 +246,7 @@ std::string explanation(const ParameterPlanInput& input) {
 constexpr const char* kModelSources =
     "\nState, peak and traffic are the engine's own theory, which `report` holds against what was "
     "measured:\nengine/run/theory/memory_theory.h says what is held when, theory.h what is sent "
-    "(Rajbhandari et al.,\narXiv 1910.02054). A GPU holds 1.4 GB besides for its context and "
+    "(Rajbhandari et al.,\narXiv 1910.02054). A GPU holds 1.3 GiB besides for its context and "
     "libraries, measured on an H200.\n";
 
 std::string firstLine(const ParameterPlanInput& input) {
@@ -256,7 +256,7 @@ std::string firstLine(const ParameterPlanInput& input) {
                        counted(input.ranks, "rank"), planning::textOf(input.state),
                        input.memory
                            ? fmt::format(", devices of {}, of which state may take {:.0f} %",
-                                         sizeText(*input.memory), 100 * planning::kStateShare)
+                                         questions::memoryText(*input.memory), 100 * planning::kStateShare)
                            : "");
 }
 
@@ -268,7 +268,7 @@ std::string firstLine(const ModelPlanInput& input) {
         counted(config.ranks, "rank"), toWord(config.precision), counted(config.batch, "sequence"),
         config.model.context,
         config.accumulate == 1 ? "1 micro-step" : fmt::format("{} micro-steps", config.accumulate),
-        input.memory ? ", devices of " + sizeText(*input.memory) : "");
+        input.memory ? ", devices of " + questions::memoryText(*input.memory) : "");
 }
 
 Json strategiesOf(const std::vector<StrategyPlan>& plans) {

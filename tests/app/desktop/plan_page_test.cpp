@@ -32,6 +32,8 @@ namespace {
 
 using namespace Qt::StringLiterals;
 
+constexpr double kGibi = 1024.0 * 1024 * 1024;
+
 PlanSettings onH100(std::int32_t ranks) {
     PlanSettings settings;
     settings.config.model = *run::findModelPreset("xl");
@@ -79,15 +81,18 @@ TEST(PlanView, CountsBytesInOneUnit) {
         texts += bar.total;
         for (const BarSegment& segment : bar.segments) texts += segment.text;
     }
-    EXPECT_FALSE(texts.contains(u"iB"_s)) << texts.toStdString();
-    EXPECT_EQ(view.memoryUnit, u"GB"_s);
-    // 1.6 GB of peak are 1.6 at the axis, too
+    EXPECT_FALSE(texts.contains(u"GB"_s) || texts.contains(u"MB"_s)) << texts.toStdString();
+    EXPECT_EQ(view.memoryUnit, u"GiB"_s);
+    for (const questions::Table* table : {&view.strategies, &view.fitsOn, &view.divisions})
+        for (const questions::Column& column : table->columns)
+            EXPECT_NE(column.unit, questions::Unit::kDecimalBytes) << column.key;
+    // 1.6 GiB of peak are 1.6 at the axis, too
     const auto peak =
         whole(view.strategies, view.strategies.rows.size() - 1, "peak_bytes_per_rank");
-    EXPECT_GT(view.memoryOverRanks.back().points[3].y(), 0.5e-9 * static_cast<double>(peak));
-    EXPECT_LT(view.memoryOverRanks.back().points[3].y(), 1.5e-9 * static_cast<double>(peak));
+    EXPECT_GT(view.memoryOverRanks.back().points[3].y(), 0.5 * static_cast<double>(peak) / kGibi);
+    EXPECT_LT(view.memoryOverRanks.back().points[3].y(), 1.5 * static_cast<double>(peak) / kGibi);
     const PlanView small = makePlanView({});
-    EXPECT_EQ(small.memoryUnit, u"MB"_s);
+    EXPECT_EQ(small.memoryUnit, u"MiB"_s);
 }
 
 TEST(PlanView, ANumberOfParametersIsPlannedAsOnTheCommandLine) {
@@ -100,9 +105,10 @@ TEST(PlanView, ANumberOfParametersIsPlannedAsOnTheCommandLine) {
     EXPECT_EQ(whole(view.strategies, 3, "state_bytes_per_rank"), 14'000'000'000);
     EXPECT_EQ(whole(view.strategies, 3, "communication_bytes_per_step"), 36'750'000'000);
     EXPECT_EQ(view.memory.front().total,
-              cellText(questions::Cell(112e9), questions::Unit::kDecimalBytes));
+              cellText(questions::Cell(112e9), questions::Unit::kBytes))
+        << "as in the table";
     EXPECT_EQ(view.memory.front().segments.size(), 3U);
-    EXPECT_EQ(view.memoryOverRanks.back().points[3], QPointF(8, 14));
+    EXPECT_EQ(view.memoryOverRanks.back().points[3], QPointF(8, 14e9 / kGibi));
     EXPECT_TRUE(view.times.rows.empty());
     EXPECT_TRUE(view.divisions.rows.empty()) << "it has no shape";
     EXPECT_FALSE(view.fitsOn.rows.empty());
@@ -121,7 +127,7 @@ TEST(PlanView, APublishedModelHasItsShapesDivisions) {
     EXPECT_FALSE(view.divisions.rows.empty());
     settings.config.ranks = 1;
     EXPECT_EQ(makePlanView(settings).headline,
-              u"Nothing fits into 80 GB: more ranks, or less state."_s);
+              u"Nothing fits into 80 GB (74.5 GiB): more ranks, or less state."_s);
 }
 
 TEST(PlanView, SaysWhatIsNoNumberOfParameters) {

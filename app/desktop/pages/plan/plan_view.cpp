@@ -11,7 +11,6 @@
 #include "profiler/planning/fits_on.h"
 #include "profiler/planning/model_parallel.h"
 #include "profiler/questions/plan_tables.h"
-#include "storage/model/quantity_text.h"
 
 #include <QObject>
 #include <algorithm>
@@ -79,27 +78,14 @@ const StrategyPlan* recommended(const std::vector<StrategyPlan>& plans) {
     return nullptr;
 }
 
-/// As data sheets and the tables of plans count: powers of 1000.
-QString decimal(double bytes) {
-    return cellText(questions::Cell(bytes), questions::Unit::kDecimalBytes);
-}
-
-std::vector<StackedBar> inDecimal(std::vector<StackedBar> bars) {
-    for (StackedBar& bar : bars) {
-        bar.total = decimal(bar.sum());
-        for (BarSegment& segment : bar.segments) segment.text = decimal(segment.value);
-    }
-    return bars;
-}
-
 /// `curves`: bytes.
 void addMemoryCurves(std::vector<LineSeries> curves, PlanView& view) {
     double most = 0;
     for (const LineSeries& curve : curves)
         for (const QPointF& point : curve.points) most = std::max(most, point.y());
-    constexpr double kGiga = 1e9, kMega = 1e6;
-    const double factor = most >= kGiga ? kGiga : kMega;
-    view.memoryUnit = most >= kGiga ? u"GB"_s : u"MB"_s;
+    constexpr double kMebi = 1024.0 * 1024, kGibi = 1024 * kMebi;
+    const double factor = most >= kGibi ? kGibi : kMebi;
+    view.memoryUnit = most >= kGibi ? u"GiB"_s : u"MiB"_s;
     for (LineSeries& curve : curves)
         for (QPointF& point : curve.points) point.ry() /= factor;
     view.memoryOverRanks = std::move(curves);
@@ -110,7 +96,7 @@ QString headlineOf(const std::vector<StrategyPlan>& plans, std::optional<Bytes> 
     if (const StrategyPlan* best = recommended(plans))
         return QObject::tr("Take %1. %2").arg(fromUtf8(best->name), fromUtf8(best->reason));
     if (!memory) return QObject::tr("Choose a device to see what fits and what to take.");
-    return QObject::tr("Nothing fits into %1: %2.").arg(fromUtf8(sizeText(*memory)), remedy);
+    return QObject::tr("Nothing fits into %1: %2.").arg(fromUtf8(questions::memoryText(*memory)), remedy);
 }
 
 /// How far the model is off what was recorded, beside the times.
@@ -205,6 +191,10 @@ constexpr std::array kShardingLooks{
     ShardingLook{planning::Sharding::kGradients, Meaning::kCopy},
     ShardingLook{planning::Sharding::kParameters, Meaning::kCompute}};
 
+QString formatted(double bytes) {
+    return formatBytes(Bytes{std::llround(bytes)});
+}
+
 /// State by what it is of, and over ranks.
 void addState(const planning::ParameterPlanInput& input, PlanView& view) {
     const planning::StateBytes& state = input.state;
@@ -233,13 +223,14 @@ void addState(const planning::ParameterPlanInput& input, PlanView& view) {
             if (const double size = planning::stateBytesPerRank(look.sharding, part.bytes,
                                                                 input.parameters, input.ranks);
                 size > 0)
-                bar.segments.push_back({size, part.meaning, part.name, {}});
+                bar.segments.push_back({size, part.meaning, part.name, formatted(size)});
+        bar.total = formatted(bar.sum());
         LineSeries& curve = curves.emplace_back(LineSeries{name, {}, look.meaning});
         for (int ranks = 1; ranks <= kMostRanks; ranks *= 2)
             curve.points << QPointF(
                 ranks, planning::stateBytesPerRank(look.sharding, state, input.parameters, ranks));
     }
-    view.memory = inDecimal(std::move(bars));
+    view.memory = std::move(bars);
     addMemoryCurves(std::move(curves), view);
 }
 
@@ -338,7 +329,7 @@ PlanView makePlanView(const PlanSettings& settings) {
     view.headline = headlineOf(
         plans, input.memory, QObject::tr("more ranks, a smaller batch, or computing blocks again"));
     view.sources = sourcesOf(input, settings.recorded.why);
-    view.memory = inDecimal(stageBars(checked));
+    view.memory = stageBars(checked);
     view.legend = theoryLegend(view.memory);
     view.strategies = questions::strategyTable(plans);
     addReasons(plans, view);

@@ -59,8 +59,7 @@ struct PlanView {
     std::vector<StackedBar> memory;
     std::vector<LegendEntry> legend;
     questions::Table strategies, times, limits, weak, strong, fitsOn, divisions;
-    std::vector<LineSeries>
-        memoryOverRanks;  ///< in memoryUnit, as the tables count: powers of 1000
+    std::vector<LineSeries> memoryOverRanks;  ///< in memoryUnit
     QString memoryUnit;
     std::vector<LineSeries> efficiency;  ///< percent over ranks, weak and strong
     std::vector<LineSeries> throughput;  ///< thousand tokens/s over ranks
