@@ -216,16 +216,19 @@ std::map<std::pair<CollectiveOp, std::int32_t>, std::vector<analysis::SizedTime>
     return medians;
 }
 
-/// Why nothing can be forecast from it; empty: it can.
-std::string whyNoBase(const RecordingSummary& summary, const analysis::SteadySteps& steady) {
+double withoutCore(const RecordingSummary& summary, const analysis::SteadySteps& steady) {
     std::set<StepIndex> steps;
     for (const auto& [index, step] : steady.steps) steps.insert(index);
-    const analysis::CoreUse cores = analysis::coreUse(summary, steps);
-    if (cores.takenOfSteps() < analysis::kManyTaken) return {};
+    return analysis::coreUse(summary, steps).takenOfSteps();
+}
+
+/// Why nothing can be forecast from it; empty: it can.
+std::string whyNoBase(double withoutCore) {
+    if (withoutCore < analysis::kManyTaken) return {};
     return fmt::format(
         "its ranks were without a core for {:.0f} % of step time, so that its times are the "
         "machine's: record it again with nothing else running",
-        100 * cores.takenOfSteps());
+        100 * withoutCore);
 }
 
 }  // namespace
@@ -265,7 +268,8 @@ Result<ComputeTimes> computeTimesOf(const RecordingSummary& summary,
     if (config->tensor > 1) return failure(ErrorCode::kUsage, kSharedLayersUnknown);
     const analysis::SteadySteps steady = analysis::steadyWithDetail(summary, ranks);
     const bool device = config->device == run::Device::kCuda;
-    if (const auto refused = whyNoBase(summary, steady); !refused.empty())
+    const double starved = withoutCore(summary, steady);
+    if (const auto refused = whyNoBase(starved); !refused.empty())
         return failure(ErrorCode::kUsage, refused);
     Learner learner(middleOf(steady));
     std::vector<Duration> woken;
@@ -295,6 +299,7 @@ Result<ComputeTimes> computeTimesOf(const RecordingSummary& summary,
     found.config.hosts.clear();  // other numbers of ranks have other hosts
     if (!device && !summary.hosts.empty()) found.cores = summary.hosts.front().cores;
     found.steps = static_cast<std::int32_t>(steady.steps.size());
+    found.withoutCore = starved;
     return found;
 }
 

@@ -57,6 +57,7 @@ struct ComputeTimes {
     std::int32_t ranksOnHost = 1;  ///< most of any host
     std::int32_t cores = 0;        ///< of that host; 0: not known, or a device computes
     std::int32_t steps = 0;        ///< that it is of
+    double withoutCore = 0;        ///< of their time, over ranks
 };
 
 /// Of runs of the same settings the deviation of their median steps, over the median: by how far

@@ -1,6 +1,7 @@
 #include "profiler/planning/plan_times.h"
 
 #include "engine/run/theory/device_peaks.h"
+#include "profiler/analysis/steps/cores_taken.h"
 #include "profiler/planning/forecast.h"
 #include "storage/model/quantity_text.h"
 #include "storage/model/step_facts.h"
@@ -51,6 +52,14 @@ std::string errorText(std::optional<double> error, const Result<Duration>& playe
 
 }  // namespace
 
+std::string coresDoubt(double takenOfSteps, std::string_view run) {
+    if (takenOfSteps < analysis::kNotedTaken) return {};
+    return fmt::format(
+        "the ranks of {} were without a core for {:.0f} % of step time: what is estimated from it "
+        "holds for a machine as busy as that, and is unknown for one with free cores",
+        run, 100 * takenOfSteps);
+}
+
 const ComputeTimes& timesFor(const PlanTimes& times, std::int32_t ranksOnHost) {
     const auto misses = [ranksOnHost](const ComputeTimes& each) {
         const bool over = each.ranksOnHost > ranksOnHost;
@@ -79,6 +88,7 @@ Result<PlanTimes> timesOfRecording(const RecordingSummary& summary,
     times.ranksOnHost = computing->ranksOnHost;
     times.source =
         fmt::format("computing as {} recorded, {}", name, counted(computing->steps, "step"));
+    times.doubt = coresDoubt(computing->withoutCore, name);
     times.computing.push_back(std::move(*computing));
     times.link = linkOf(summary, ranks);
     ComputeTimes& own = times.computing.front();

@@ -14,6 +14,11 @@
 
 namespace shardscope::planning {
 
+/// What is said before all that is estimated from steps whose ranks lacked cores for this share of
+/// them (analysis::CoreUse::takenOfSteps), a phrase; empty below analysis::kNotedTaken. `run`: "the
+/// run", or the name of a recording.
+[[nodiscard]] std::string coresDoubt(double takenOfSteps, std::string_view run);
+
 /// As many as a run may have.
 inline constexpr std::int32_t kMostPlannedRanks = 1024;
 
@@ -24,6 +29,9 @@ struct PlanTimes {
     std::int32_t ranksOnHost = 1;         ///< at most
     std::int32_t linkReach = 0;           ///< ranks that the link joins at most; 0: any number
     std::string source;  ///< of the computing, with the error of the model; a phrase
+    /// What limits all forecasts, to be said before them, a phrase: the recorded ranks lacked
+    /// cores. Empty: nothing.
+    std::string doubt;
     /// Of the first of `computing`: how long the model plays its step, over the recorded one, less
     /// 1. Absent: unknown, and `source` says why, or there is no recording.
     std::optional<double> replayError;

@@ -5,6 +5,7 @@
 #include "profiler/analysis/report/lacks.h"
 #include "profiler/analysis/steps/cores_taken.h"
 #include "profiler/planning/forecast.h"
+#include "profiler/planning/plan_times.h"
 #include "profiler/questions/answer/cells.h"
 #include "profiler/questions/path_steps.h"
 #include "profiler/questions/questions.h"
@@ -158,11 +159,11 @@ public:
         const Duration played{analysis::medianOf(m_walls.front())};
         return played.seconds() / medianWall().seconds() - 1;
     }
-    /// Of the steps' time that ranks had no core.
-    [[nodiscard]] double takenCores(const RecordingSummary& summary) const {
+    /// Of ranks that had no core, in these steps.
+    [[nodiscard]] std::string doubt(const RecordingSummary& summary) const {
         std::set<StepIndex> steps;
         for (const auto& [index, range] : m_ranges) steps.insert(index);
-        return analysis::coreUse(summary, steps).takenOfSteps();
+        return planning::coresDoubt(analysis::coreUse(summary, steps).takenOfSteps(), "the run");
     }
     [[nodiscard]] std::vector<std::string> choices() const;
 
@@ -459,6 +460,7 @@ void addUnparted(const Bounds& bounds, Answer& answer) {
 }
 
 void addTables(const Asked& asked, const Bounds& bounds, Answer& answer) {
+    answer.doubt = bounds.doubt(asked.summary);
     answer.sentences.push_back(bounds.shortest());
     answer.sentences.emplace_back(analysis::kWhatIfModel);
     answer.figures.push_back(
@@ -536,11 +538,7 @@ Result<void> addScenarios(const Asked& asked, const std::vector<RankEvents>& ran
     answer.sentences.emplace_back(analysis::kWhatIfModel);
     addReplay(bounds, answer);
     if (bounds.hasMoving()) addUnparted(bounds, answer);
-    if (const double taken = bounds.takenCores(asked.summary); taken >= analysis::kManyTaken)
-        answer.unknown.push_back(fmt::format(
-            "what being faster would do with free cores is unknown: the ranks were without a core "
-            "for {:.0f} % of step time",
-            100 * taken));
+    answer.doubt = bounds.doubt(asked.summary);
     return {};
 }
 

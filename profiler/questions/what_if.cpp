@@ -102,6 +102,7 @@ Result<Answer> askWhatIf(const Asked& asked) {
         if (auto added = addScenarios(asked, *ranks, answer); !added) return failure(added);
         return answer;
     }
+    answer.doubt = learnt->doubt;
     const planning::ComputeTimes* times = &learnt->computing.front();
     const auto& link = learnt->link;
     const Alternatives found = planning::alternativesOf(*times, link ? &*link : nullptr);

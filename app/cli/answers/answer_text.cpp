@@ -159,6 +159,7 @@ std::string tableMarkdown(const Table& table) {
 
 std::string answerText(const Answer& answer, std::size_t mostRows) {
     std::string text;
+    if (!answer.doubt.empty()) text += printableLine("Uncertain: " + answer.doubt) + ".\n";
     for (const std::string& sentence : answer.sentences) text += printableLine(sentence) + '\n';
     for (const questions::Figure& figure : answer.figures)
         if (!figure.value.isNone())
@@ -189,6 +190,7 @@ std::string columnDefinitions(const Answer& answer) {
 
 std::string answerMarkdown(const Answer& answer) {
     std::string text;
+    if (!answer.doubt.empty()) text += markdownSentence("Uncertain: " + answer.doubt) + ".\n\n";
     for (const std::string& sentence : answer.sentences)
         text += markdownSentence(sentence) + "\n\n";
     for (const questions::Figure& figure : answer.figures)

@@ -69,6 +69,7 @@ Result<PlanRecordings> readPlanRecordings(const std::vector<std::string>& paths)
         all.computing.push_back(std::move(times.computing.front()));
         if (!all.link) all.link = std::move(times.link);
         all.source += "; " + times.source;
+        if (!times.doubt.empty()) all.doubt += (all.doubt.empty() ? "" : "; ") + times.doubt;
     }
     return found;
 }

@@ -111,7 +111,10 @@ std::string timeText(const ModelPlanInput& input, const std::vector<StrategyPlan
     const bool known = std::any_of(plans.begin(), plans.end(), [](const StrategyPlan& plan) {
         return plan.forecast.has_value();
     });
-    std::string text = known ? moreTable(questions::timeTable(plans), markdown) : "";
+    std::string text;
+    if (!input.times->doubt.empty())
+        text = "\n" + lineOf("Uncertain: " + input.times->doubt + ".", markdown);
+    if (known) text += moreTable(questions::timeTable(plans), markdown);
     std::string unknown;
     for (const std::string& each : questions::timesUnknown(plans))
         unknown += lineOf(each, markdown);
@@ -145,7 +148,9 @@ Json timesJson(const ModelPlanInput& input) {
     Json link = nullptr, error = nullptr;
     if (times.link) link = times.link->source();
     if (times.replayError) error = 100 * *times.replayError;
-    return {{"source", times.source}, {"link", link}, {"replay_error_pct", error}};
+    Json document{{"source", times.source}, {"link", link}, {"replay_error_pct", error}};
+    if (!times.doubt.empty()) document["doubt"] = times.doubt;
+    return document;
 }
 
 /// {"strategy", "weak": [...], "strong": [...]}
@@ -250,14 +255,15 @@ constexpr const char* kModelSources =
     "libraries, measured on an H200.\n";
 
 std::string firstLine(const ParameterPlanInput& input) {
-    return fmt::format("{}{} on {}, {} bytes each{}; state only, estimated",
-                       input.model.empty() ? "" : input.model + ", ",
-                       counted(std::llround(input.parameters), "parameter"),
-                       counted(input.ranks, "rank"), planning::textOf(input.state),
-                       input.memory
-                           ? fmt::format(", devices of {}, of which state may take {:.0f} %",
-                                         questions::memoryText(*input.memory), 100 * planning::kStateShare)
-                           : "");
+    return fmt::format(
+        "{}{} on {}, {} bytes each{}; state only, estimated",
+        input.model.empty() ? "" : input.model + ", ",
+        counted(std::llround(input.parameters), "parameter"), counted(input.ranks, "rank"),
+        planning::textOf(input.state),
+        input.memory
+            ? fmt::format(", devices of {}, of which state may take {:.0f} %",
+                          questions::memoryText(*input.memory), 100 * planning::kStateShare)
+            : "");
 }
 
 std::string firstLine(const ModelPlanInput& input) {

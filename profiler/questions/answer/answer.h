@@ -99,7 +99,9 @@ struct Figure {
 struct Answer {
     const char* question = "";                                  ///< its key
     std::vector<std::pair<const char*, std::string>> settings;  ///< "mode", "hta"
-    std::vector<std::string> sentences;                         ///< the answer, shortest first
+    /// What limits all that follows, said before it, without a full stop; empty: nothing.
+    std::string doubt;
+    std::vector<std::string> sentences;  ///< the answer, shortest first
     std::vector<Figure> figures;
     std::vector<Table> tables;
     /// "<what> unknown: <what is missing>", each without a full stop.

@@ -30,6 +30,7 @@ void add(const Answer& answer, Json& to) {
     for (const Table& table : answer.tables) {
         to[table.key] = rowsJson(table);
     }
+    if (!answer.doubt.empty()) to["doubt"] = answer.doubt;
     to["sentences"] = answer.sentences;
     to["unknown"] = answer.unknown;
     to["could_not_tell"] = answer.unknown;  // its name in shardscope.analyze/1 until now

@@ -27,7 +27,8 @@ ParameterPlan sevenBillion(std::optional<Bytes> memory) {
 TEST(Plan, IsTheTableOfCoursesOnOneLineEach) {
     const auto input = sevenBillion({});
     const std::string text = planText(input, PlanTexts{});
-    for (const char* each : {"104.3 GiB", "35.9 GiB", "24.4 GiB", "13.0 GiB", "estimated", "--memory"})
+    for (const char* each :
+         {"104.3 GiB", "35.9 GiB", "24.4 GiB", "13.0 GiB", "estimated", "--memory"})
         EXPECT_THAT(text, HasSubstr(each));
     EXPECT_THAT(text, Not(HasSubstr("arXiv")));
 }
@@ -243,6 +244,17 @@ TEST(Plan, SaysOfEachStrategyWhyItsTimeIsUnknown) {
     const auto known = nlohmann::json::parse(planJson(timed()));
     for (const auto& each : known["strategies"])
         EXPECT_TRUE(each["time_unknown"].is_null()) << "it is known";
+}
+
+TEST(Plan, OfARunThatLackedCoresSaysTheDoubtBeforeTheTimes) {
+    ModelPlan plan = timed();
+    EXPECT_THAT(planText(plan, PlanTexts{}), Not(HasSubstr("Uncertain")));
+    plan.input.times->doubt = "the ranks of busy.sscope were without a core";
+    const std::string text = planText(plan, PlanTexts{});
+    EXPECT_LT(text.find("\nUncertain: the ranks of busy.sscope were without a core.\n"),
+              text.find("Time of a step, estimated"));
+    EXPECT_THAT(std::string(nlohmann::json::parse(planJson(plan))["times"]["doubt"]),
+                HasSubstr("busy.sscope"));
 }
 
 TEST(Plan, SaysWhyAProjectionEnds) {

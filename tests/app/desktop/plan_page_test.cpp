@@ -104,8 +104,7 @@ TEST(PlanView, ANumberOfParametersIsPlannedAsOnTheCommandLine) {
     EXPECT_EQ(whole(view.strategies, 0, "state_bytes_per_rank"), 112'000'000'000);
     EXPECT_EQ(whole(view.strategies, 3, "state_bytes_per_rank"), 14'000'000'000);
     EXPECT_EQ(whole(view.strategies, 3, "communication_bytes_per_step"), 36'750'000'000);
-    EXPECT_EQ(view.memory.front().total,
-              cellText(questions::Cell(112e9), questions::Unit::kBytes))
+    EXPECT_EQ(view.memory.front().total, cellText(questions::Cell(112e9), questions::Unit::kBytes))
         << "as in the table";
     EXPECT_EQ(view.memory.front().segments.size(), 3U);
     EXPECT_EQ(view.memoryOverRanks.back().points[3], QPointF(8, 14e9 / kGibi));
@@ -219,10 +218,30 @@ TEST(PlanView, SaysOfEachStrategyWhyItsTimeIsUnknown) {
     EXPECT_THAT(view.unknown.join(u'\n').toStdString(),
                 testing::HasSubstr("DDP, flat: step time unknown: no all-reduce among 2 ranks was "
                                    "measured above 32 B"));
+    times->doubt = "the ranks of x.sscope were without a core";
+    const QString doubtful = makePlanView(settings).sources;
+    EXPECT_LT(doubtful.indexOf(u"Uncertain: the ranks of x.sscope were without a core. "_s),
+              doubtful.indexOf(u"Times are estimated"_s));
     const std::string sources = view.sources.toStdString();
     EXPECT_THAT(sources, testing::HasSubstr("plays its step 3.0 % shorter than recorded"));
     EXPECT_THAT(sources, testing::HasSubstr("among 2 ranks: all-reduce up to 64 B"));
     EXPECT_THAT(view.ends.toStdString(), testing::HasSubstr("was measured"));
+}
+
+TEST(WhatIfPanel, BeginsWithTheDoubt) {
+    PlayedFaster played;
+    played.answer.doubt = "the ranks of the run were without a core";
+    played.answer.tables.push_back(
+        {"durations",
+         "",
+         {{"step_ns", ""}, {"low_ns", ""}, {"high_ns", ""}, {"saved_pct", ""}},
+         {}});
+    played.answer.tables.back().rows.push_back(
+        {std::int64_t{5}, std::int64_t{4}, std::int64_t{6}, 50.0});
+    played.answer.figures.push_back({{"replay_recorded_ns", ""}, std::int64_t{10}});
+    EXPECT_TRUE(fasterHeadline(played).startsWith(
+        u"Uncertain: the ranks of the run were without a core. A step would take"_s))
+        << fasterHeadline(played).toStdString();
 }
 
 TEST(PlanView, SaysWhyNothingIsTakenFromARecording) {

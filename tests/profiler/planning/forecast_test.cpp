@@ -212,6 +212,10 @@ TEST(ComputeTimes, OfARunWithoutCoresAreRefused) {
         step.coreWaitNs = step.range().duration().ns * 2 / 5;
     EXPECT_THAT(computeTimesOf(recording.summary, recording.ranks),
                 test::FailsWith("without a core for 40 %"));
+    for (StepFacts& step : recording.summary.steps.own()) step.coreWaitNs /= 2;
+    const auto times = timesOfRecording(recording.summary, recording.ranks, "busy.sscope");
+    ASSERT_TRUE(times);
+    EXPECT_THAT(times->doubt, HasSubstr("ranks of busy.sscope were without a core for 20 %"));
 }
 
 TEST(Forecast, MoreTokensTipARunFromCommunicationToCompute) {

@@ -48,6 +48,36 @@ TEST_F(WhatIf, TellsOtherSettingsAndHowWrongItsModelIs) {
         EXPECT_THAT(unknown, testing::HasSubstr("among"));
 }
 
+TEST_F(WhatIf, OfARunThatLackedCoresBeginsWithTheDoubt) {
+    record();
+    std::vector<SpeedUp> faster;
+    const auto starved = [this, &faster](const char* question, std::int64_t percent) {
+        for (StepFacts& step : m_summary.steps.own())
+            step.coreWaitNs = step.range().duration().ns * percent / 100;
+        const Selection all;
+        Asked asked{*m_reader, m_summary, all};
+        asked.faster = faster;
+        auto answer = findQuestion(question)->ask(asked);
+        EXPECT_TRUE(answer) << answer.error().message;
+        return std::move(*answer);
+    };
+    for (const char* question : {"what-if", "bounds"}) {
+        EXPECT_EQ(starved(question, 5).doubt, "") << question;
+        EXPECT_THAT(starved(question, 20).doubt,
+                    HasSubstr("ranks of the run were without a core for 21 % of step time"))
+            << "one more was stolen";
+    }
+    EXPECT_EQ(starved("what-if", 20).tables.front().key, std::string("settings"));
+    // Other settings are refused; recorded steps can be played again all the same.
+    EXPECT_THAT(starved("what-if", 40).unknown,
+                ElementsAre(HasSubstr("without a core for 41 % of step time")));
+    EXPECT_THAT(starved("bounds", 40).doubt, HasSubstr("without a core for 41 %"));
+    faster = {{"link", 2}};
+    const Answer played = starved("what-if", 40);
+    EXPECT_EQ(played.tables.front().key, std::string("durations"));
+    EXPECT_THAT(played.doubt, HasSubstr("without a core for 41 %"));
+}
+
 TEST_F(WhatIf, ChangesAreAgainstThePlayedStep) {
     record();
     const Answer answer = ask("what-if");
@@ -149,7 +179,7 @@ TEST_F(WhatIf, OfRanksWithoutCoresSaysThatTheirTimesAreTheMachines) {
     Answer answer;
     ASSERT_TRUE(addScenarios(asked, *ranks, answer));
     EXPECT_EQ(answer.tables.size(), 1u);
-    EXPECT_THAT(answer.unknown, ElementsAre(HasSubstr("of step time")));
+    EXPECT_THAT(answer.doubt, HasSubstr("of step time"));
 }
 
 TEST_F(WhatIf, OfATraceOfAnotherToolItCannotTell) {

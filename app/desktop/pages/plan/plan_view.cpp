@@ -96,12 +96,15 @@ QString headlineOf(const std::vector<StrategyPlan>& plans, std::optional<Bytes> 
     if (const StrategyPlan* best = recommended(plans))
         return QObject::tr("Take %1. %2").arg(fromUtf8(best->name), fromUtf8(best->reason));
     if (!memory) return QObject::tr("Choose a device to see what fits and what to take.");
-    return QObject::tr("Nothing fits into %1: %2.").arg(fromUtf8(questions::memoryText(*memory)), remedy);
+    return QObject::tr("Nothing fits into %1: %2.")
+        .arg(fromUtf8(questions::memoryText(*memory)), remedy);
 }
 
 /// How far the model is off what was recorded, beside the times.
-QString replayOf(const ModelPlanInput& input, bool recorded) {
+QString replayOf(const ModelPlanInput& input, bool recorded, const QString& notLearnt) {
     if (!input.times) return {};
+    if (!recorded && !notLearnt.isEmpty())
+        return QObject::tr("Replay error: unknown, since no times are taken from the recording.");
     if (!recorded)
         return QObject::tr("Replay error: unknown, since no recording says how long steps took.");
     if (!input.times->replayError) return QObject::tr("Replay error: unknown, as said above.");
@@ -116,8 +119,12 @@ QString sourcesOf(const ModelPlanInput& input, const QString& notLearnt) {
                QObject::tr(
                    "Nothing says how long steps take: choose a device with a data sheet, open a "
                    "recording of this model or a smaller one, or calibrate this machine (below).");
+    const QString doubt =
+        input.times->doubt.empty()
+            ? QString()
+            : QObject::tr("Uncertain: %1.").arg(fromUtf8(input.times->doubt)) + u' ';
     QString text =
-        before + QObject::tr("Times are estimated: %1.").arg(fromUtf8(input.times->source));
+        before + doubt + QObject::tr("Times are estimated: %1.").arg(fromUtf8(input.times->source));
     if (!input.times->link)
         return text + u" "_s +
                QObject::tr("Link: unknown. Give its bandwidth to see several ranks.");
@@ -336,7 +343,7 @@ PlanView makePlanView(const PlanSettings& settings) {
     addMemoryCurves(stageCurves(checked), view);
     view.limits = questions::limitsTable(planning::limitsOf(input));
     if (input.times) view.times = questions::timeTable(plans);
-    view.replay = replayOf(input, usesRecording(settings));
+    view.replay = replayOf(input, usesRecording(settings), settings.recorded.why);
     for (const std::string& sentence : questions::timesUnknown(plans))
         view.unknown << fromUtf8(sentence) + u'.';
     if (input.times && input.times->link) project(input, strategyOfCurves(settings, plans), view);

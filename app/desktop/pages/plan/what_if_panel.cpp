@@ -77,6 +77,12 @@ QString choiceText(const QString& choice) {
     return choice;
 }
 
+/// Before what it limits.
+QString doubtOf(const questions::Answer& answer) {
+    if (answer.doubt.empty()) return {};
+    return QObject::tr("Uncertain: %1.").arg(fromUtf8(answer.doubt)) + u' ';
+}
+
 }  // namespace
 
 QString fasterHeadline(const PlayedFaster& played) {
@@ -91,10 +97,11 @@ QString fasterHeadline(const PlayedFaster& played) {
         return cellText(table->rows.front()[table->columnAt(key)], questions::Unit::kNanoseconds);
     };
     const double* saved = table->rows.front()[table->columnAt("saved_pct")].real();
-    return QObject::tr("A step would take %1 (%2 to %3) instead of %4: %5.")
-        .arg(text("step_ns"), text("low_ns"), text("high_ns"),
-             cellText(*recorded, questions::Unit::kNanoseconds),
-             saved != nullptr ? changeText(*saved) : unknownText());
+    return doubtOf(played.answer) +
+           QObject::tr("A step would take %1 (%2 to %3) instead of %4: %5.")
+               .arg(text("step_ns"), text("low_ns"), text("high_ns"),
+                    cellText(*recorded, questions::Unit::kNanoseconds),
+                    saved != nullptr ? changeText(*saved) : unknownText());
 }
 
 QString replayErrorText(const questions::Answer& answer) {
