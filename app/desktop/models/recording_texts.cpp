@@ -3,6 +3,7 @@
 #include "app/desktop/models/format.h"
 #include "engine/run/config/run_config.h"
 #include "engine/run/config/run_settings.h"
+#include "profiler/analysis/rules/notices.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/plain_text.h"
 #include "storage/model/rank_facts.h"
@@ -14,6 +15,9 @@
 #include <QObject>
 #include <QStringList>
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
 
 namespace shardscope::desktop {
 
@@ -127,15 +131,54 @@ QString noOverlapText(const SelectedPart& part) {
     return u"unknown: %1"_s.arg(lackText(*part.recording, analysis::Lack::kPhases));
 }
 
-QString incompleteText(const OpenRecording& recording) {
-    const auto& report = recording.report;
-    if (recording.isImporting()) return importingText(recording.imported);
-    if (recording.isRunning())
-        return u"This run is still recording: shown is what there is so far."_s;
-    if (!recording.summary.complete) {
-        return u"This recording was not finished: its writer stopped. %1 were recovered; what came "
-               u"after is lost."_s.arg(formatDuration(recording.bounds().duration()));
+namespace {
+
+/// Up to which all ranks finished their steps and nothing is missing from them; absent: none.
+std::optional<StepIndex> lastWholeStep(const OpenRecording& recording) {
+    std::map<RankId, std::int32_t> last;
+    for (const StepFacts& step : recording.summary.steps) {
+        const auto [found, isNew] = last.emplace(step.rank, step.step.value);
+        if (!isNew) found->second = std::max(found->second, step.step.value);
     }
+    if (last.empty() || static_cast<std::int64_t>(last.size()) < recording.summary.run.worldSize)
+        return std::nullopt;
+    std::int32_t whole = std::numeric_limits<std::int32_t>::max();
+    for (const auto& [rank, step] : last) whole = std::min(whole, step);
+    for (const analysis::CountGap& gap : recording.report.completeness.gaps)
+        whole = std::min(whole, gap.step.value - 1);
+    return whole < 0 ? std::nullopt : std::optional(StepIndex{whole});
+}
+
+/// Which rank or host it was and how it ended, without its last words: those are on Problems.
+QString endOfRun(const RecordingSummary& summary) {
+    for (const Diagnostic& each : summary.diagnostics)
+        if (each.code == "rank-died" || each.code == "host-lost" || each.code == "run-failed")
+            return fromUtf8(analysis::sentence(each.message.substr(0, each.message.find("; "))));
+    return summary.run.status == RunStatus::kKilled ? u"The run was killed."_s
+                                                    : u"The run failed."_s;
+}
+
+/// Empty: it ended by itself, or was stopped.
+QString failureText(const OpenRecording& recording) {
+    const RecordingSummary& summary = recording.summary;
+    if (summary.run.status != RunStatus::kFailed && summary.run.status != RunStatus::kKilled)
+        return {};
+    const analysis::Report& report = recording.report;
+    const bool lacks = (report.completeness.known && !report.completeness.complete) ||
+                       report.dropped > 0 || report.lost > 0;
+    if (!lacks)
+        return endOfRun(summary) +
+               u" It did not reach its last step; everything up to its end is here."_s;
+    const auto whole = lastWholeStep(recording);
+    return endOfRun(summary) +
+           (whole ? u" Steps are complete up to step %1; Problems lists what is missing."_s.arg(
+                        whole->value)
+                  : u" No step is complete; Problems lists what is missing."_s);
+}
+
+/// Of events that did not come into the recording.
+QString lossText(const OpenRecording& recording) {
+    const auto& report = recording.report;
     if (report.dropped > 0) {
         return u"%1 of %2 events %3: counts and sums are too low."_s.arg(
             formatCount(static_cast<std::int64_t>(report.dropped)),
@@ -150,15 +193,24 @@ QString incompleteText(const OpenRecording& recording) {
                    formatCount(
                        static_cast<std::int64_t>(report.lost + report.dropped + report.events)));
     }
-    if (report.completeness.known && !report.completeness.complete &&
-        !report.completeness.missing.empty()) {
-        return fromUtf8(report.completeness.missing.front());
-    }
-    if (recording.summary.run.status == RunStatus::kFailed ||
-        recording.summary.run.status == RunStatus::kKilled) {
-        return u"The run did not reach its last step; everything up to its end is here."_s;
-    }
     return {};
+}
+
+}  // namespace
+
+QString incompleteText(const OpenRecording& recording) {
+    if (recording.isImporting()) return importingText(recording.imported);
+    if (recording.isRunning())
+        return u"This run is still recording: shown is what there is so far."_s;
+    if (!recording.summary.complete) {
+        return u"This recording was not finished: its writer stopped. %1 were recovered; what came "
+               u"after is lost."_s.arg(formatDuration(recording.bounds().duration()));
+    }
+    for (const QString& text : {failureText(recording), lossText(recording)})
+        if (!text.isEmpty()) return text;
+    const analysis::Completeness& completeness = recording.report.completeness;
+    if (!completeness.known || completeness.missing.empty()) return {};
+    return fromUtf8(analysis::sentence(completeness.missing.front()));
 }
 
 QString sharedDeviceText(const OpenRecording& recording) {

@@ -11,7 +11,7 @@
 
 namespace shardscope::desktop {
 
-/// What is missing from a recording that is not whole; empty when nothing is.
+/// How a run failed, or what is missing from its recording; empty: neither.
 [[nodiscard]] QString incompleteText(const OpenRecording& recording);
 /// The same of a trace that is being imported.
 [[nodiscard]] QString importingText(const ImportProgress& progress);

@@ -30,6 +30,9 @@ constexpr const char* kTimesOff =
     "were: who waited for whom is judged only where it can be.";
 /// Codes of what recorders and imports note; what is not here was noted while recording.
 constexpr KnownCode kKnownCodes[] = {
+    {"rank-died", NoticeTopic::kRun, ""},
+    {"host-lost", NoticeTopic::kRun, ""},
+    {"run-failed", NoticeTopic::kRun, ""},
     {"recording-incomplete", NoticeTopic::kMissing, kTooLow},
     {"completeness-unknown", NoticeTopic::kMissing,
      "Nothing says that anything is missing, and nothing proves that nothing is."},

@@ -636,5 +636,43 @@ TEST(RecordingTexts, NameWhyThereIsNone) {
         << incompleteText(recording).toStdString();
 }
 
+TEST(RecordingTexts, OfAKilledRunSayFirstWhatHappened) {
+    OpenRecording recording;
+    RecordingSummary& summary = recording.summary;
+    summary.complete = true;
+    summary.run.worldSize = 2;
+    summary.run.status = RunStatus::kFailed;
+    summary.diagnostics.push_back({Severity::kProblem,
+                                   "rank-died",
+                                   "rank 1 on here was ended by signal 9 (Killed) after step 16; "
+                                   "its last words: none",
+                                   "",
+                                   RankId{1},
+                                   {},
+                                   1});
+    EXPECT_EQ(incompleteText(recording),
+              u"Rank 1 on here was ended by signal 9 (Killed) after step 16. It did not reach its "
+              u"last step; everything up to its end is here."_s);
+    for (const std::uint32_t rank : {0U, 1U})
+        for (std::int32_t step = 0; step <= (rank == 0 ? 17 : 16); ++step) {
+            StepFacts& row = summary.steps.own().emplace_back();
+            row.rank = RankId{rank};
+            row.step = StepIndex{step};
+        }
+    analysis::Completeness& completeness = recording.report.completeness;
+    completeness.known = true;
+    completeness.missing = {"rank 0 step 17: has events, its row in steps is missing"};
+    EXPECT_EQ(incompleteText(recording),
+              u"Rank 1 on here was ended by signal 9 (Killed) after step 16. Steps are complete up "
+              u"to step 16; Problems lists what is missing."_s);
+    // What the rank had not sent yet when it was killed went with it.
+    completeness.gaps.push_back({RankId{1}, StepIndex{15}, "gathers", 3, 0});
+    EXPECT_TRUE(incompleteText(recording).contains(u"complete up to step 14;"_s))
+        << incompleteText(recording).toStdString();
+    summary.run.status = RunStatus::kFinished;
+    EXPECT_EQ(incompleteText(recording),
+              u"Rank 0 step 17: has events, its row in steps is missing."_s);
+}
+
 }  // namespace
 }  // namespace shardscope::desktop

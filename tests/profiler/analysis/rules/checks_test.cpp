@@ -233,6 +233,8 @@ TEST(Notices, SayWhatTheyAreAboutWhatFollowsAndWhatToDo) {
     EXPECT_EQ(all[3].topic, NoticeTopic::kNoted);
     EXPECT_TRUE(all[3].consequence.empty());
     EXPECT_EQ(all[4].topic, NoticeTopic::kRun);
+    report.diagnostics.push_back({Severity::kProblem, "rank-died", "rank 1 ended", "", {}, {}, 1});
+    EXPECT_EQ(notices(report).front().topic, NoticeTopic::kRun) << "what ended the run";
 }
 
 }  // namespace
