@@ -236,6 +236,25 @@ protected:
     QTemporaryDir m_folder;
 };
 
+TEST(Marks, AreJumpedToLikeFailuresAndSlowStretches) {
+    OpenRecording recording;
+    recording.summary.diagnostics.push_back(
+        {Severity::kProblem, "rank-died", "rank 1 ended", "", {}, Timestamp{300}, 1});
+    analysis::RunFinding& slow = recording.report.findings.emplace_back();
+    slow.code = "slow-stretch";
+    slow.title = "Steps 8 to 13 take 1.6 x as long as the rest";
+    slow.range = TimeRange{{200}, {260}};
+    recording.report.findings.emplace_back().code = "late-rank";
+    std::vector<std::int64_t> times;
+    QStringList texts;
+    for (const Landmark& each : landmarks(recording, kMarks)) {
+        times.push_back(each.time.ns);
+        texts << each.text;
+    }
+    EXPECT_THAT(times, ElementsAre(100, 200, 250, 300));
+    EXPECT_TRUE(texts[1].contains(u"Steps 8 to 13 take 1.6 x as long"_s)) << texts[1].toStdString();
+}
+
 TEST(Marks, LieByTime) {
     Marks marks;
     EXPECT_EQ(addMark(marks, {{20}, u"b"_s, {}}), 0U);

@@ -89,6 +89,20 @@ TEST_F(SearchTest, SaysWhereItWasFound) {
         [](const SearchHit& a, const SearchHit& b) { return a.span.start < b.span.start; }));
 }
 
+TEST_F(SearchTest, SaysOfAMatchThatItLiesBeforeTheSteps) {
+    const Timestamp first = m_summary.steps.front().start;
+    int before = 0;
+    for (const SearchHit& hit : find({u"calibration"_s, false})->hits) {
+        if (hit.span.phase != Phase::kCalibration) continue;
+        EXPECT_EQ(placeOf(hit, m_summary), u"in calibration, before the first step"_s);
+        ++before;
+    }
+    EXPECT_GT(before, 0);
+    for (const SearchHit& hit : find({u"linear"_s, false})->hits)
+        EXPECT_EQ(placeOf(hit, m_summary).isEmpty(),
+                  hit.span.start >= first && hit.span.phase != Phase::kCalibration);
+}
+
 TEST_F(SearchTest, KeepsToTheSelectedRanks) {
     const RankId rank = m_summary.ranks.back().rank;
     const SearchResultPtr found = find({u"linear"_s, false}, {rank});
@@ -170,6 +184,17 @@ TEST_F(FindPageTest, SlashOpensItAndEnterGoesFromMatchToMatch) {
     EXPECT_TRUE(m_page->findBar().isHidden());
     EXPECT_TRUE(m_page->canvas().hasFocus());
     EXPECT_EQ(m_page->tables().tab(), TableTab::kRange);
+}
+
+TEST_F(FindPageTest, SaysThatTheMatchLiesInCalibration) {
+    open();
+    QTest::keyClick(&m_page->canvas(), Qt::Key_Slash);
+    type(u"calibration"_s);
+    EXPECT_FALSE(m_page->findBar().status().contains(u"before the first step"_s));
+    QTest::keyClick(field(), Qt::Key_Return);
+    settle();
+    EXPECT_TRUE(m_page->findBar().status().contains(u" · in calibration, before the first step"_s))
+        << m_page->findBar().status().toStdString();
 }
 
 TEST_F(FindPageTest, ListsWhatItFound) {

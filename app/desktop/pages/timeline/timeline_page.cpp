@@ -52,29 +52,6 @@ bool isTooFar(const OpenRecording& recording, TimeRange range) {
     return static_cast<double>(recording.summary.events.total()) * part > kMostFarEvents * all;
 }
 
-/// What one jumps to.
-struct Landmark {
-    Timestamp time;
-    QString text;
-};
-
-/// By time.
-std::vector<Landmark> landmarks(const OpenRecording& recording, const Marks& marks) {
-    std::vector<Landmark> places;
-    for (const Mark& mark : marks) places.push_back({mark.time, mark.name});
-    for (const Diagnostic& each : recording.summary.diagnostics)
-        if (each.severity != Severity::kNote && each.time.ns > 0)
-            places.push_back({each.time, fromUtf8(each.message)});
-    for (const analysis::SlowStepFound& slow : recording.report.slowSteps) {
-        const TimeRange time = recording.timeOf({{}, StepSpan{slow.step, slow.step}, {}});
-        places.push_back({time.begin + Duration{time.duration().ns / 2},
-                          u"step %1. %2"_s.arg(slow.step.value).arg(fromUtf8(slow.why))});
-    }
-    std::sort(places.begin(), places.end(),
-              [](const Landmark& a, const Landmark& b) { return a.time < b.time; });
-    return places;
-}
-
 constexpr QLatin1StringView kApart{"timeline/apart"};
 
 }  // namespace
@@ -231,8 +208,8 @@ void TimelinePage::jump(bool forward) {
     const auto places = landmarks(recording(), m_canvas->marks());
     if (places.empty())
         return Q_EMIT hoverChanged(
-            tr("No marks, failures or slow steps; Ctrl+PgDown goes from step to "
-               "step, M sets a mark"));
+            tr("No marks, failures, slow steps or stretches; Ctrl+PgDown goes from "
+               "step to step, M sets a mark"));
     const TimeRange view = m_canvas->view();
     const Timestamp middle{view.begin.ns + view.duration().ns / 2};
     // near an end of the recording what was jumped to is not in the middle
@@ -272,7 +249,8 @@ std::vector<Page::KeyNote> TimelinePage::keyNotes() const {
             {tr("B"), tr("show or hide the tables"),
              [self] { self->wantTables(self->m_tables->isFolded()); }},
             {tr("M"), tr("mark this moment"), runs(kMark)},
-            {tr("J"), tr("next mark, failure or slow step"), [self] { self->jump(true); }},
+            {tr("J"), tr("next mark, failure, slow step or slow stretch"),
+             [self] { self->jump(true); }},
             {tr("Shift+J"), tr("the one before"), [self] { self->jump(false); }},
             {tr("E"), tr("all levels of a lane, or the first")},
             {tr("Shift+C"), tr("fold all ranks"), runs(kFoldAll)},

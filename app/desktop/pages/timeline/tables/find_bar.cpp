@@ -83,11 +83,12 @@ void FindBar::change() {
     Q_EMIT searchChanged();
 }
 
-void FindBar::showResult(const SearchResult& result, int current) {
+void FindBar::showResult(const SearchResult& result, int current, const QString& where) {
     const QString count = formatCount(static_cast<std::int64_t>(result.count));
     QString text = result.count == 0 ? tr("no match") : tr("%1 matches").arg(count);
     if (result.count == 1) text = tr("1 match");
     if (current >= 0) text = tr("%1 of %2").arg(formatCount(current + 1), count);
+    if (!where.isEmpty()) text += u" · "_s + where;
     if (!result.isComplete())
         text += tr(" · searched %1").arg(formatPercent(result.done));
     else if (result.argumentsLeftOut)

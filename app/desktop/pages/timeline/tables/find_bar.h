@@ -22,8 +22,9 @@ public:
     void close();
     [[nodiscard]] SearchText search() const;
     void setText(const QString& text);
-    /// `current`: which of the hits one looks at, from 0; -1: none yet.
-    void showResult(const SearchResult& result, int current);
+    /// `current`: which of the hits one looks at, from 0; -1: none yet. `where`: of it, what is to
+    /// be said.
+    void showResult(const SearchResult& result, int current, const QString& where = {});
     void showNothing();
     [[nodiscard]] QString status() const;
 

@@ -76,7 +76,31 @@ bool write(const QString& path, const QByteArray& json) {
     return file.open(QIODevice::WriteOnly) && file.write(json) == json.size() && file.commit();
 }
 
+Landmark landmarkOf(const OpenRecording& recording, const analysis::SlowStepFound& slow) {
+    const TimeRange time = recording.timeOf({{}, StepSpan{slow.step, slow.step}, {}});
+    return {time.begin + Duration{time.duration().ns / 2},
+            u"step %1. %2"_s.arg(slow.step.value).arg(fromUtf8(slow.why))};
+}
+
 }  // namespace
+
+std::vector<Landmark> landmarks(const OpenRecording& recording, const Marks& marks) {
+    std::vector<Landmark> places;
+    for (const Mark& mark : marks) places.push_back({mark.time, mark.name});
+    for (const Diagnostic& each : recording.summary.diagnostics)
+        if (each.severity != Severity::kNote && each.time.ns > 0)
+            places.push_back({each.time, fromUtf8(each.message)});
+    for (const analysis::SlowStepFound& slow : recording.report.slowSteps)
+        places.push_back(landmarkOf(recording, slow));
+    for (const analysis::RunFinding& finding : recording.report.findings)
+        if (finding.code == "slow-stretch" && finding.range)
+            places.push_back({finding.range->begin,
+                              QObject::tr("From here on: %1. %2")
+                                  .arg(fromUtf8(finding.title), fromUtf8(finding.detail))});
+    std::sort(places.begin(), places.end(),
+              [](const Landmark& a, const Landmark& b) { return a.time < b.time; });
+    return places;
+}
 
 MarkList::MarkList(RecordingLoader& loader, TablePanel& panel, QObject* parent)
     : QObject(parent),

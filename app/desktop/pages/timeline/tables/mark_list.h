@@ -30,6 +30,14 @@ using Marks = std::vector<Mark>;
 
 /// Puts a mark in its place by time. Returns where; a second one at the same time is the first.
 std::size_t addMark(Marks& marks, const Mark& mark);
+/// What one jumps to.
+struct Landmark {
+    Timestamp time;
+    QString text;
+};
+/// Marks, failures, slow steps, and where slow stretches begin; by time.
+[[nodiscard]] std::vector<Landmark> landmarks(const OpenRecording& recording, const Marks& marks);
+
 /// "mark 3": the first such name that is not taken.
 [[nodiscard]] QString newMarkName(const Marks& marks);
 

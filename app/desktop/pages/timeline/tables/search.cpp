@@ -1,6 +1,7 @@
 #include "app/desktop/pages/timeline/tables/search.h"
 
 #include "app/desktop/models/format.h"
+#include "storage/model/step_facts.h"
 #include "storage/recording/read/recording_reader.h"
 
 #include <QObject>
@@ -191,6 +192,15 @@ TableRows foundRows(const RecordingSummary& summary, const SearchResult& result)
                         TableCell::ofText(hit.byArguments ? u"arguments"_s : u"name"_s)});
     }
     return rows;
+}
+
+QString placeOf(const SearchHit& hit, const RecordingSummary& summary) {
+    if (isApart(hit.span)) return QObject::tr("in calibration, before the first step");
+    if (summary.steps.empty()) return {};
+    const auto first =
+        std::min_element(summary.steps.begin(), summary.steps.end(),
+                         [](const StepFacts& a, const StepFacts& b) { return a.start < b.start; });
+    return hit.span.start < first->start ? QObject::tr("before the first step") : QString();
 }
 
 QString foundCaption(const SearchResult& result) {

@@ -110,6 +110,9 @@ private:
 
 [[nodiscard]] std::vector<TableColumn> foundColumns();
 [[nodiscard]] TableRows foundRows(const RecordingSummary& summary, const SearchResult& result);
+/// Of a match that is no part of the training: "in calibration, before the first step"; empty: it
+/// is.
+[[nodiscard]] QString placeOf(const SearchHit& hit, const RecordingSummary& summary);
 /// "3,402 matches", and what of them the table leaves out.
 [[nodiscard]] QString foundCaption(const SearchResult& result);
 

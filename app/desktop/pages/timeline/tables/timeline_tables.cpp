@@ -125,7 +125,7 @@ bool TimelineTables::goesBack() {
 void TimelineTables::pick(int row) {
     if (m_panel.tab() == TableTab::kFound) {
         m_hit = row;
-        if (m_found) m_bar.showResult(*m_found, m_hit);
+        showHit();
         return;
     }
     if (m_panel.tab() != TableTab::kRange || !m_range || row < 0) return;
@@ -200,7 +200,7 @@ void TimelineTables::searchOn() {
                               found->count != m_found->count;
             m_hit = placeIn(*found);
             m_found = found;
-            m_bar.showResult(*found, m_hit);
+            showHit();
             if (more) Q_EMIT hitsChanged(found->moments);
             if (isFirst) {
                 Q_EMIT tablesWanted();
@@ -221,6 +221,14 @@ int TimelineTables::placeIn(const SearchResult& result) const {
     };
     const auto at = std::find_if(result.hits.begin(), result.hits.end(), same);
     return at == result.hits.end() ? -1 : static_cast<int>(at - result.hits.begin());
+}
+
+void TimelineTables::showHit() {
+    if (!m_found) return;
+    m_bar.showResult(
+        *m_found, m_hit,
+        m_hit < 0 ? QString()
+                  : placeOf(m_found->hits[static_cast<std::size_t>(m_hit)], m_recording->summary));
 }
 
 void TimelineTables::showFound() {
@@ -246,7 +254,7 @@ void TimelineTables::goToHit(int step) {
     if (!m_found || m_found->hits.empty()) return;
     const auto all = static_cast<int>(m_found->hits.size());
     m_hit = m_hit < 0 ? firstHit(step) : ((m_hit + step) % all + all) % all;
-    m_bar.showResult(*m_found, m_hit);
+    showHit();
     if (m_panel.tab() == TableTab::kFound) m_panel.table().selectSource(m_hit);
     goTo(m_found->hits[static_cast<std::size_t>(m_hit)]);
 }

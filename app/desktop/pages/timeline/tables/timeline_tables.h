@@ -60,6 +60,7 @@ private:
     void startSearch();
     void searchOn();
     void showFound();
+    void showHit();
     [[nodiscard]] int firstHit(int step) const;
     [[nodiscard]] int placeIn(const SearchResult& result) const;
     void pick(int row);
