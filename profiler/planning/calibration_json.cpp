@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 tl::unexpected<Error> damaged(const std::string& why) {
-    return failure(ErrorCode::kUnreadable, "this is no calibration: " + why);
+    return failure(ErrorCode::kUnreadable, "this is not a calibration: " + why);
 }
 
 Json jsonOf(const Interval& interval) {

@@ -78,7 +78,7 @@ void tellReason(const LateRank& late, const LateCause& cause, Answer& answer) {
     if (cause.reason == LateReason::kUnknown) {
         answer.unknown.emplace_back(
             "why it is late is unknown: no kind of its time exceeds that of the others by half "
-            "of what it is late");
+            "of its delay");
         return;
     }
     answer.sentences.push_back(fmt::format("Why: {}. {} What to try: {}.", toWord(cause.reason),
@@ -136,8 +136,8 @@ Result<Answer> askLate(const Asked& asked) {
         answer.sentences.emplace_back("No rank is late by itself.");
         if (!held.empty() && held.front().share() >= analysis::kLeastBlockedShare)
             answer.sentences.push_back(fmt::format(
-                "Ranks wait for each other: for rank {} most, for {:.1f} % of the others' time, "
-                "which is {:.0f} % of all waits; a tie, or each in its turn.",
+                "Ranks wait for each other. Most of it is for rank {}: {:.1f} % of the others' "
+                "time, {:.0f} % of all waits. It is a tie, or they take turns.",
                 held.front().rank.value, 100 * held.front().share(),
                 100 * held.front().explained()));
     }

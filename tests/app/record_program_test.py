@@ -122,7 +122,7 @@ class RecordProgram(unittest.TestCase):
     def test_what_cannot_be_asked_for_starts_nothing(self):
         marker = self.folder / "ran"
         for options, words in ((["--dry-run"], "--dry-run is about"), (["--json"], "--json is about"),
-                               (["--step-range", "("], "( is no regular expression")):
+                               (["--step-range", "("], "( is not a regular expression")):
             with self.subTest(options=options):
                 done = self.record("touch", str(marker), options=options)
                 self.assertEqual(done.returncode, 2)

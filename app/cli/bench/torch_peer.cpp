@@ -148,7 +148,7 @@ Result<PeerTimes> readPeer(const std::string& path) {
     std::error_code ignored;
     // A FIFO would be waited for.
     if (!fs::is_regular_file(path, ignored))
-        return failure(ErrorCode::kUnreadable, path + " is no regular file");
+        return failure(ErrorCode::kUnreadable, path + " is not a regular file");
     std::ifstream file(path);
     const Json json = Json::parse(file, nullptr, false);
     try {

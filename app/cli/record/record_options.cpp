@@ -64,7 +64,7 @@ std::string faultOfExpression(const std::string& text) {
     std::array<char, 128> why{};
     if (error != 0) ::regerror(error, &expression, why.data(), why.size());
     if (error == 0) ::regfree(&expression);
-    return error == 0 ? "" : fmt::format("{} is no regular expression: {}", text, why.data());
+    return error == 0 ? "" : fmt::format("{} is not a regular expression: {}", text, why.data());
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ void RecordOptions::addTo(CLI::App& app) {
         .checkedBy([](const std::string& text) {
             const auto end = text.find('=');
             return end == std::string::npos || end == 0
-                       ? fmt::format("{} is no variable; write NAME=VALUE", text)
+                       ? fmt::format("{} is not a variable; write NAME=VALUE", text)
                        : std::string();
         });
     addFlag(app, "--dry-run", dryRun,

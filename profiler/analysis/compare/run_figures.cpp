@@ -284,7 +284,7 @@ Result<GateRule> parseGateRule(std::string_view text) {
     rule.key = two ? trimmed(text.substr(0, sign)) : std::string_view();
     if (rule.key.empty() || !value)
         return failure(ErrorCode::kUsage,
-                       fmt::format("'{}' is no rule: write FIGURE >= -2%, FIGURE <= +1% or "
+                       fmt::format("'{}' is not a rule: write FIGURE >= -2%, FIGURE <= +1% or "
                                    "FIGURE <= 3e9",
                                    rule.text));
     rule.atLeast = text[sign] == '>';

@@ -61,7 +61,7 @@ MaybeFinding findHostBound(const RuleInput& input) {
         "In {} of {} steps everything launched was done, and the host had not launched the next "
         "kernel yet.{}",
         idleSteps, input.rows.size(),
-        recordedAll(config) ? " Recording all of it takes time of the same thread." : "");
+        recordedAll(config) ? " Full recording takes time of the same thread." : "");
     finding.remedy = remedyOf(config);
     finding.cost = all.idle;
     finding.steps = {input.rows.begin()->first, input.rows.rbegin()->first};

@@ -232,7 +232,7 @@ MaybeFinding findLateCollective(const RuleInput& input) {
     finding.code = "late-collective";
     finding.severity = Severity::kWarning;
     finding.title =
-        fmt::format("The {} of {} is asked for too late", toWord(key.first), layerText(key.second));
+        fmt::format("The {} of {} is issued too late", toWord(key.first), layerText(key.second));
     finding.detail = fmt::format(
         "In {} of {} steps ranks are blocked for it for 5 % of the step or more, although there is "
         "compute to hide it behind; of the same operation {:.0f} % is hidden in other layers. It "

@@ -142,11 +142,10 @@ constexpr auto wordsOf(LateReason) {
           "It computes for longer than the others, and its threads run meanwhile.",
           "look whether it has more work, a slower processor or less of its caches and memory"},
          {LateReason::kNotRunning, "not running",
-          "It was in the midst of its work and did not run: its steps used less processor time "
-          "than the work took. It slept, waited for something that is not recorded, or was "
-          "stopped.",
-          "look what it does there that is no computing (a sleep, a file, a lock, the network), "
-          "for what shares its cores, for a limit on processor time, and for who stops it"},
+          "It was at work and did not run: its steps used less processor time than the work took. "
+          "It slept, waited for something that is not recorded, or was stopped.",
+          "look for what it does there besides computing (a sleep, a file, a lock, the network), "
+          "for what shares its cores, for a limit on processor time, and for what stops it"},
          {LateReason::kClocks, "clocks",
           "It computes for longer, and its device ran at lower clocks than the others'.",
           "look at its power limit, temperature and cooling"},
@@ -164,7 +163,7 @@ constexpr auto wordsOf(LateReason) {
           "let it hold less (smaller micro-batch, recomputation), or segments that grow "
           "(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)"},
          {LateReason::kUnknown, "unknown",
-          "No kind of its time exceeds that of the others by half of what it is late.", ""}});
+          "No kind of its time exceeds that of the others by half of its delay.", ""}});
 }
 [[nodiscard]] constexpr const char* definition(LateReason reason) {
     return entryOf(reason)->definition;

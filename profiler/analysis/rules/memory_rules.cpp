@@ -48,12 +48,10 @@ MaybeFinding findMemoryGrowth(const RuleInput& input) {
     finding.title = fmt::format("Memory of rank {} grows by {} per step", worst->rank.value,
                                 bytesText(worst->growth.perStep));
     finding.detail = fmt::format(
-        "At the ends of steps {} more than after warm-up is allocated and not freed; of the ranks "
-        "whose events were read {} of {} grow.",
+        "At step ends {} more is allocated than after warm-up; of the ranks whose events were "
+        "read, {} of {} grow.",
         bytesText(worst->growth.all), growing, input.growths.size());
-    finding.remedy =
-        "look who holds what is alive in a late step and was not in an early one "
-        "(analyze memory)";
+    finding.remedy = "compare what is alive in a late step with an early one (analyze memory)";
     finding.rank = worst->rank;
     finding.denominator = "bytes alive at the ends of steps, the first two left out";
     finding.evidence = {{"per_step_bytes", static_cast<double>(worst->growth.perStep.count)},

@@ -37,10 +37,10 @@ std::string remedyOf(const OperatorTime& all) {
 
 std::string detailOf(const OperatorTime& all, std::size_t steps, std::size_t looked) {
     return fmt::format(
-        "In {} of {} steps that were looked at {:.0f} % or more passed in Python, in PyTorch's way "
-        "to the next operator or in anything else outside of operators, and in no wait, data "
-        "loading or collective. {:.0f} operators per second and rank, {} each on average, {} "
-        "outside for each; recording it is below 1 us of that.",
+        "In {} of {} analysed steps {:.0f} % of the time or more was outside of operators: Python, "
+        "PyTorch's dispatch, anything else but waits, data loading and collectives. {:.0f} "
+        "operators per second and rank, {} each on average, and {} outside per operator, of which "
+        "recording takes below 1 us.",
         steps, looked, 100 * kLeastOutsideOperators,
         static_cast<double>(all.operators) / std::max(all.wall.seconds(), 1e-9),
         durationText(perEach(all.inOperators, all.operators)),
@@ -79,14 +79,14 @@ MaybeFinding findOutsideOperators(const RuleInput& input) {
     RunFinding finding;
     finding.code = "host-bound";
     finding.severity = Severity::kWarning;
-    finding.title = fmt::format("No operator runs for {:.0f} % of the steps: the host is the bound",
+    finding.title = fmt::format("No operator runs for {:.0f} % of the steps: the host limits them",
                                 100 * all.share());
     finding.detail = detailOf(all, steps, byStep.size());
     finding.remedy = remedyOf(all);
     finding.cost = Duration{std::llround(all.share() * static_cast<double>(wallOf(input).ns))};
     finding.steps = {byStep.begin()->first, byStep.rbegin()->first};
     finding.range = rangeOf(input.summary, finding.steps->first, finding.steps->second);
-    finding.denominator = "wall time of the steps that were looked at, over ranks";
+    finding.denominator = "wall time of the analysed steps, over ranks";
     const auto rankSteps = static_cast<std::int64_t>(input.operators.size());
     finding.evidence = {
         {"share", all.share()},

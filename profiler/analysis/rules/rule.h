@@ -104,25 +104,23 @@ constexpr auto wordsOf(SlowReason) {
           "The same work took longer, and its threads ran meanwhile.",
           "look at clocks, power limit and temperature, and at what shares caches and memory"},
          {SlowReason::kNotRunning, "not running",
-          "It was at work and used less processor time for it than otherwise, and it waited for no "
-          "core: it slept or waited for something that is not recorded, or it was stopped, or its "
-          "machine was.",
-          "look what it does there that is no computing (a sleep, a file, a lock, the network), "
-          "and "
-          "for who stops it (signals, a debugger, a paused virtual machine, a limit on processor "
-          "time)"},
+          "It was at work, used less processor time for it than usual and did not wait for a core: "
+          "it slept, waited for something that is not recorded, or was stopped, or its machine "
+          "was.",
+          "look for what it does there besides computing (a sleep, a file, a lock, the network), "
+          "and for what stops it (signals, a debugger, a paused virtual machine, a limit on "
+          "processor time)"},
          {SlowReason::kHost, "host",
-          "Devices or step threads have nothing to do for longer: the host is the bound.",
+          "Devices or step threads are idle for longer: the host limits them.",
           "look at what host threads do between launches"},
          {SlowReason::kCommunication, "communication", "Data moves for longer.",
           "look at the link, and at who else uses it"},
          {SlowReason::kCoresTaken, "cores taken",
-          "Ranks were ready to run and had no core, or the hypervisor ran other machines: others "
-          "ran on their cores.",
+          "Ranks were ready to run and had no core: other programs or other virtual machines ran "
+          "there.",
           "run less beside it, or give ranks cores of their own; in a container look whether its "
           "quota of processor time held them back"},
-         {SlowReason::kUnknown, "unknown",
-          "No kind of time makes up for half of what was taken more.",
+         {SlowReason::kUnknown, "unknown", "No kind of time accounts for half of the extra time.",
           "compare it in the timeline with a step before it"}});
 }
 /// "slow-step": steps that slow_steps.h names, the slowest first, the others by reason. A note

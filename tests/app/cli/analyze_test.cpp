@@ -205,7 +205,7 @@ TEST_F(Analyze, RefusesWhatCannotBeCompared) {
     EXPECT_THAT(said({"compare", recording}, 2), HasSubstr("two recordings or more"));
     const std::string bad = write("bad.toml", "rules = ['nonsense']\n");
     EXPECT_THAT(said({"compare", recording, recording, "--gate", bad}, 2),
-                AllOf(HasSubstr("bad.toml:1:10"), HasSubstr("is no rule")));
+                AllOf(HasSubstr("bad.toml:1:10"), HasSubstr("is not a rule")));
     const std::string unknown = write("unknown.toml", "rules = ['x <= 1%']\n");
     EXPECT_THAT(said({"compare", recording, recording, "--gate", unknown}, 2),
                 HasSubstr("there is step.time_ns"));

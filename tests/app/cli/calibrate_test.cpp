@@ -128,7 +128,7 @@ TEST_F(CalibrateVerb, DoesNotUseADamagedFile) {
     std::ofstream(file) << "{\"schema\":\"shardscope.calibration/1\"}";
     const auto program = start({"calibrate", "--show"});
     EXPECT_EQ(program->wait(), 3);
-    EXPECT_THAT(program->err(), AllOf(HasSubstr(file), HasSubstr("no calibration"),
+    EXPECT_THAT(program->err(), AllOf(HasSubstr(file), HasSubstr("not a calibration"),
                                       HasSubstr("run `shardscope calibrate` again")));
 }
 

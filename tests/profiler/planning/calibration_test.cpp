@@ -262,7 +262,7 @@ TEST(Calibration, SaysWhatIsDamaged) {
     EXPECT_THAT(with("\"all-reduce\"", "\"all-wrong\""),
                 HasSubstr("'all-wrong', which is unknown"));
     EXPECT_THAT(with("\"alpha_ns\": ", "\"alpha_ns\": -"), HasSubstr("alpha_ns is -"));
-    EXPECT_THAT(with("\"best\": 5", "\"best\": null, \"no\": 5"), HasSubstr("no calibration"));
+    EXPECT_THAT(with("\"best\": 5", "\"best\": null, \"no\": 5"), HasSubstr("not a calibration"));
     EXPECT_THAT(with("\"samples\"", "\"simples\""), HasSubstr("samples"));
 }
 

@@ -58,7 +58,7 @@ QString wrongVariable(const QString& environment) {
     const QStringList lines = environment.split(u'\n');
     for (qsizetype i = 0; i < lines.size(); ++i)
         if (!lines[i].trimmed().isEmpty() && !kVariable.match(lines[i].trimmed()).hasMatch())
-            return QObject::tr("Line %1 is no variable; write NAME=VALUE.").arg(i + 1);
+            return QObject::tr("Line %1 is not a variable; write NAME=VALUE.").arg(i + 1);
     return {};
 }
 
@@ -72,7 +72,7 @@ QString wrongExpression(const QString& text) {
     }
     char why[128] = {};
     ::regerror(wrong, &expression, why, sizeof why);
-    return QObject::tr("This is no regular expression (%1); write one, or leave it empty.")
+    return QObject::tr("This is not a regular expression (%1); write one, or leave it empty.")
         .arg(QString::fromLocal8Bit(why));
 }
 

@@ -249,7 +249,7 @@ QString stateSourcesOf(const planning::ParameterPlanInput& input) {
                              : QObject::tr("%1, %2 parameters").arg(fromUtf8(input.model), count);
     return QObject::tr(
                "%1 over %2 ranks, %3 bytes of each kept: its state alone, estimated. The engine "
-               "does not train it, so that nothing says what its activations and steps take.")
+               "does not train it, so its activations and step time are unknown.")
         .arg(what, formatCount(input.ranks), fromUtf8(planning::textOf(input.state)));
 }
 

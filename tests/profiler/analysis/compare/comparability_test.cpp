@@ -226,7 +226,7 @@ TEST(GateRule, RefusesWhatIsNone) {
         const auto rule = parseGateRule(bad);
         ASSERT_FALSE(rule) << bad;
         EXPECT_EQ(rule.error().code, ErrorCode::kUsage);
-        EXPECT_THAT(rule.error().message, HasSubstr("is no rule"));
+        EXPECT_THAT(rule.error().message, HasSubstr("is not a rule"));
     }
 }
 

@@ -82,7 +82,7 @@ TEST(OutsideOperators, WarnOfAProgramThatTheHostBounds) {
     EXPECT_EQ(found->code, "host-bound");
     EXPECT_EQ(found->severity, Severity::kWarning);
     EXPECT_THAT(found->title, HasSubstr("45 % of the steps"));
-    EXPECT_THAT(found->detail, HasSubstr("In 10 of 10 steps"));
+    EXPECT_THAT(found->detail, HasSubstr("In 10 of 10 analysed steps"));
     EXPECT_THAT(found->detail, HasSubstr("100000 operators per second and rank, 5.0 µs each"));
     EXPECT_THAT(found->remedy, HasSubstr("torch.compile"));
     EXPECT_EQ(found->steps, std::pair(StepIndex{5}, StepIndex{14}));
