@@ -21,22 +21,24 @@ using analysis::LateCause;
 using analysis::LateRank;
 using analysis::LateReason;
 
-/// What is looked at: steady steps with all their phases.
+/// What is looked at, as in a report: steady steps that have detail.
 struct Basis {
     std::vector<analysis::LedgerRow> ledger;
     std::set<StepIndex> steps;
 };
 
-Result<Basis> basisOf(const Asked& asked, const std::vector<RankEvents>& ranks) {
-    const auto ofDevices = deviceRows(asked.reader, asked.summary, ranks);
+Result<Basis> basisOf(const Asked& asked, const RecordingSummary& detailed,
+                      const std::vector<RankEvents>& ranks) {
+    const auto ofDevices = deviceRows(asked.reader, detailed, ranks);
     if (!ofDevices) return failure(ofDevices);
     Basis basis;
     for (const RankEvents& events : ranks)
-        for (const analysis::LedgerRow& row :
-             analysis::rankLedger(asked.summary, events, *ofDevices))
+        for (const analysis::LedgerRow& row : analysis::rankLedger(detailed, events, *ofDevices))
             basis.ledger.push_back(row);
-    for (const auto& [step, whole] : analysis::steadyWithDetail(asked.summary, ranks).steps)
-        basis.steps.insert(step);
+    std::set<StepIndex> steady;
+    for (const auto& [step, whole] : analysis::steadySteps(asked.summary, ranks).steps)
+        steady.insert(step);
+    basis.steps = analysis::comparedSteps(basis.ledger, steady);
     return basis;
 }
 
@@ -46,7 +48,8 @@ Table heldUpTable(const std::vector<LateRank>& held) {
         "Who held the others up",
         {{"rank", "rank"},
          {"blocked_ns", "held up", Unit::kNanoseconds,
-          "For how long the others' step threads were blocked before it arrived, together."},
+          "For how long the step threads of all other ranks together were blocked before it "
+          "arrived, in steady steps."},
          {"share_pct", "of their time", Unit::kPercent,
           "Of the wall time of the other ranks in these steps."},
          {"explained_pct", "of all waits", Unit::kPercent,
@@ -72,9 +75,14 @@ void tellReason(const LateRank& late, const LateCause& cause, Answer& answer) {
     answer.figures.push_back(
         {{"reason", "reason", Unit::kNone, "What its steps spend more on than the others'."},
          toWord(cause.reason)});
-    answer.figures.push_back({{"lateness_ns", "lateness", Unit::kNanoseconds,
-                               "What each of the others waited for it, all steps together."},
-                              late.lateness().ns});
+    answer.figures.push_back(
+        {{"lateness_ns", "lateness", Unit::kNanoseconds,
+          "What it held up the others for, mean of the other ranks, all steps together."},
+         late.lateness().ns});
+    answer.figures.push_back(
+        {{"cost_ns", "cost of all ranks together", Unit::kNanoseconds,
+          "As in `report`: what it held up the others for, together, and its own lateness."},
+         late.cost().ns});
     if (cause.reason == LateReason::kUnknown) {
         answer.unknown.emplace_back(
             "why it is late is unknown: no kind of its time exceeds that of the others by half "
@@ -116,8 +124,8 @@ Result<Answer> askLate(const Asked& asked) {
         answer.sentences.emplace_back("One rank has no other rank to wait for.");
         return answer;
     }
-    static_cast<void>(asked.detailed(answer));
-    const auto basis = basisOf(asked, *ranks);
+    const analysis::DetailedPart part = asked.detailed(answer);
+    const auto basis = basisOf(asked, part.summary ? *part.summary : asked.summary, *ranks);
     if (!basis) return failure(basis);
     if (const std::string lacks = missing(asked, *ranks, *basis); !lacks.empty()) {
         answer.unknown.push_back("who is slow is unknown: " + lacks);

@@ -344,9 +344,14 @@ Answer overlap(const Report& report, bool brief) {
         answer.sentences.emplace_back(
             "waiting and transfer time cannot be separated: the other ranks are not recorded");
     for (const analysis::WaitingForRank& waiting : namedLate(report, brief))
-        answer.sentences.push_back(fmt::format(
-            "rank {} arrived last in {}; the others waited {} for it", waiting.late.value,
-            counted(waiting.collectives, "collective"), durationText(waiting.waited)));
+        answer.sentences.push_back(
+            fmt::format("rank {} arrived last in {}; the others' collectives waited {} for it",
+                        waiting.late.value, counted(waiting.collectives, "collective"),
+                        durationText(waiting.waited)));
+    if (!report.waiting.empty() && !brief)
+        answer.sentences.emplace_back(
+            "waiting counts all other ranks together, behind compute too; the finding `late-rank` "
+            "and `analyze late` count blocked step threads in steady steps");
     if (report.unknown.collectives > 0)
         answer.sentences.push_back(
             fmt::format("in {} the last rank to arrive is unknown{}; the ranks waited {}",

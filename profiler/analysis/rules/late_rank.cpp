@@ -222,6 +222,14 @@ bool LateRank::isRegular() const {
     return regular() >= kRegularSteps && explained() >= kLeastExplained;
 }
 
+std::set<StepIndex> comparedSteps(const std::vector<LedgerRow>& ledger,
+                                  const std::set<StepIndex>& steady) {
+    std::set<StepIndex> steps;
+    for (const LedgerRow& row : ledger)
+        if (steady.contains(row.step)) steps.insert(row.step);
+    return steps;
+}
+
 std::string lateSentence(const LateRank& late) {
     if (late.isRegular())
         return fmt::format(

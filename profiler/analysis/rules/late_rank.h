@@ -81,9 +81,17 @@ struct LateRank {
     [[nodiscard]] const std::set<StepIndex>& heldUpSteps() const {
         return veryLongOnes.areOfRank(kLeastVeryLongSteps) ? veryLongOnes.steps : longOnes.steps;
     }
-    /// What each of the others waited for it.
+    /// What each of the others waited for it: the mean of `blocked`.
     [[nodiscard]] Duration lateness() const;
+    /// What all ranks together would save: the others' `blocked`, and the rank's own lateness,
+    /// since it ends its steps earlier as well.
+    [[nodiscard]] Duration cost() const { return blocked + lateness(); }
 };
+
+/// Steps that a late rank is looked for in: of the steady ones those that are in the ledger, which
+/// says what their time went to.
+[[nodiscard]] std::set<StepIndex> comparedSteps(const std::vector<LedgerRow>& ledger,
+                                                const std::set<StepIndex>& steady);
 
 /// In how many steps, and for how long: of one that is named.
 [[nodiscard]] std::string lateSentence(const LateRank& late);

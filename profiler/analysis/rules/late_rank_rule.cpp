@@ -60,8 +60,7 @@ MaybeFinding findLateRank(const RuleInput& input, const std::set<StepIndex>& ste
         cause.reason == LateReason::kUnknown
             ? "compare its timeline with another rank's in the step of the longest wait"
             : remedy(cause.reason);
-    // Those who wait end earlier, and so does the rank itself.
-    finding.cost = late.blocked + late.lateness();
+    finding.cost = late.cost();
     finding.severity =
         mayBeChance(late, cause) || isOfTheMachine(cause.reason, late.rank, input.summary)
             ? Severity::kNote

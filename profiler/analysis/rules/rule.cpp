@@ -9,14 +9,6 @@
 namespace shardscope::analysis {
 namespace {
 
-/// Of the steady ones those of which it is known what their time went to.
-std::set<StepIndex> comparedSteps(const Report& report, const std::set<StepIndex>& steady) {
-    std::set<StepIndex> steps;
-    for (const LedgerRow& row : report.ledger)
-        if (steady.contains(row.step)) steps.insert(row.step);
-    return steps;
-}
-
 std::set<StepIndex> namesOf(const SteadySteps& steady) {
     std::set<StepIndex> names;
     for (const auto& [index, step] : steady.steps) names.insert(index);
@@ -37,7 +29,7 @@ RuleInput ruleInput(const RecordingSummary& summary, const std::vector<RankEvent
                     growths,
                     around,
                     names,
-                    comparedSteps(report, names),
+                    comparedSteps(report.ledger, names),
                     {},
                     slowSteps(steady),
                     trainingHealth(summary, ranks),

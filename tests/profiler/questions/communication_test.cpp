@@ -6,10 +6,15 @@
 #include "profiler/planning/calibration_store.h"
 #include "profiler/questions/calibrated_limit.h"
 #include "profiler/questions/report_reader.h"
+#include "storage/columns/chunk.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
+#include "storage/recording/write/recording_writer.h"
+#include "tests/profiler/analysis/made_run.h"
 #include "tests/profiler/questions/asking.h"
+#include "tests/support/result_matchers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,6 +39,74 @@ protected:
                              [&](const Table& table) { return key == table.key; });
     }
 };
+
+class LateTest : public CommunicationTest {
+protected:
+    void write(const test::MadeRun& made) {
+        RunFacts run = made.summary.run;
+        run.id = "late";
+        auto writer = storage::RecordingWriter::create(m_path, run, true);
+        ASSERT_THAT(writer, test::IsOk());
+        ASSERT_THAT(writer->addHost({}), test::IsOk());
+        for (const StepFacts& step : made.summary.steps)
+            ASSERT_THAT(writer->addStep(step), test::IsOk());
+        for (const RankEvents& each : made.ranks) add(*writer, each);
+        ASSERT_THAT(writer->finalise(RunStatus::kFinished, made.summary.steps.back().end),
+                    test::IsOk());
+    }
+    static void add(storage::RecordingWriter& writer, const RankEvents& events) {
+        const RankId rank = events.rank;
+        RankFacts facts;
+        facts.rank = rank;
+        ASSERT_THAT(writer.putRank(facts), test::IsOk());
+        ASSERT_THAT(writer.addLane({rank, lanes::kPhases.id, LaneRole::kCompute, "compute", "", 0}),
+                    test::IsOk());
+        ASSERT_THAT(writer.addStrings(rank, {1}, {"phase"}), test::IsOk());
+        std::vector<SpanEvent> phases = events.phases;
+        for (SpanEvent& phase : phases) {
+            phase.lane = lanes::kPhases.id;
+            phase.name = {1};
+        }
+        ASSERT_THAT(writer.addChunk(columns::encodeSpans(rank, phases)), test::IsOk());
+        ASSERT_THAT(writer.addChunk(columns::encodeCollectives(rank, events.collectives)),
+                    test::IsOk());
+    }
+};
+
+TEST_F(LateTest, IsAsLateInAReportAsWhereItIsAskedFor) {
+    test::MadeRun made([](int) { return test::Lateness{1, 300'000}; }, true, 3);
+    for (SpanEvent& phase : made.ranks[0].phases)  // which sets its step aside
+        if (phase.step == StepIndex{7}) phase.phase = Phase::kEvaluation;
+    write(made);
+    auto reader = storage::openRecording(m_path);
+    ASSERT_THAT(reader, test::IsOk());
+    m_reader = std::move(*reader);
+    m_summary = *m_reader->summary();
+    const auto report = readReport(*m_reader, m_summary);
+    ASSERT_THAT(report, test::IsOk());
+    const auto found = std::find_if(report->findings.begin(), report->findings.end(),
+                                    [](const auto& each) { return each.code == "late-rank"; });
+    ASSERT_NE(found, report->findings.end());
+    const auto evidence = [&](std::string_view name) {
+        return std::find_if(found->evidence.begin(), found->evidence.end(),
+                            [&](const auto& each) { return each.name == name; })
+            ->value;
+    };
+    const Answer answer = ask("late");
+    const Table& ranks = tableOf(answer, "ranks");
+    EXPECT_EQ(whole(ranks, 0, "blocked_ns"), evidence("blocked_ns"));
+    EXPECT_EQ(whole(ranks, 0, "steps_led"), evidence("steps_led"));
+    EXPECT_EQ(evidence("steps"), test::kSteps - 2 - 1) << "warm-up, and what is set aside";
+    EXPECT_EQ(number(ranks, 0, "share_pct"), 100 * evidence("share"));
+    const auto figure = [&](std::string_view key) {
+        return *std::find_if(answer.figures.begin(), answer.figures.end(), [&](const Figure& each) {
+                    return key == each.what.key;
+                })->value.integer();
+    };
+    EXPECT_EQ(figure("cost_ns"), found->cost->ns);
+    EXPECT_EQ(2 * figure("lateness_ns"), whole(ranks, 0, "blocked_ns"));
+    EXPECT_THAT(found->detail, testing::HasSubstr(durationText({whole(ranks, 0, "blocked_ns")})));
+}
 
 TEST_F(CommunicationTest, SaysOfLayersWhatOverlapSays) {
     record();

@@ -215,8 +215,10 @@ std::vector<TableColumn> skewColumns() {
         {QObject::tr("by"), QObject::tr("Median from the first arrival to its own."), true, false,
          false, 72},
         {QObject::tr("at most"), QObject::tr("The longest of them."), true, false, false, 72},
-        {QObject::tr("others waited"), QObject::tr("For it, all together."), true, false, false,
-         104}};
+        {QObject::tr("others waited"),
+         QObject::tr("For it, all other ranks together, behind compute too; Findings and "
+                     "`analyze late` count blocked step threads in steady steps."),
+         true, false, false, 104}};
 }
 
 TableRows skewRows(const analysis::ArrivalSkew& skew) {
