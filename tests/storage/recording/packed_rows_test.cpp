@@ -306,7 +306,13 @@ protected:
         ASSERT_THAT(writer, IsOk());
         for (std::int32_t step = 0; step < kSteps; ++step) {
             for (const std::uint32_t rank : {0U, 1U}) {
-                StepFacts facts{RankId{rank}, {step}, {step * 10}, {step * 10 + 9}, 7, 1, -1, 3};
+                StepFacts facts;
+                facts.rank = RankId{rank};
+                facts.step = {step};
+                facts.start = {step * 10};
+                facts.end = {step * 10 + 9};
+                facts.tokens = 7;
+                facts.expectedPhases = 3;
                 facts.residentSet = {std::int64_t{step} << 32};
                 facts.coreWaitNs = step % 3 - 1;
                 facts.expectedExchanges = step;

@@ -164,7 +164,7 @@ void ComparePage::openToCompare(const QStringList& files) {
 }
 
 void ComparePage::addWays(MessageState& empty) {
-    m_compareRecent = empty.addAction({}, true);
+    m_compareRecent = empty.addAction(tr("Compare the last two"), true);
     connect(m_compareRecent, &QPushButton::clicked, this, [this] { openToCompare(m_lastTwo); });
     m_compareTwo = empty.addAction(tr("Choose two recordings…"), true);
     connect(m_compareTwo, &QPushButton::clicked, this, [this] {
