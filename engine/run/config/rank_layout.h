@@ -5,6 +5,7 @@
 #include "engine/run/config/run_config.h"
 #include "storage/model/words.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,8 +16,9 @@ struct RankPlace {
     std::int32_t replica = 0;  ///< of R / T
 };
 
+/// At least one, also of settings that a form holds before they are sound.
 [[nodiscard]] inline std::int32_t replicasOf(const RunConfig& config) {
-    return config.ranks / config.tensor;
+    return std::max(1, config.ranks / std::max(1, config.tensor));
 }
 [[nodiscard]] inline RankPlace placeOf(const RunConfig& config, std::int32_t rank) {
     return {rank % config.tensor, rank / config.tensor};

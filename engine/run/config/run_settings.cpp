@@ -20,15 +20,20 @@ bool holdsBytes(const ModelConfig& model) {
 
 std::vector<Setting> settingsOf(const RunConfig& config) {
     std::vector<Setting> settings{
-        {"batch",
-         fmt::format("{} x {} tokens per rank, {} per step", counted(config.batch, "sequence"),
-                     grouped(config.model.context), counted(config.accumulate, "micro-step"))},
+        {"batch", fmt::format("{} x {} tokens per {}, {} per step",
+                              counted(config.batch, "sequence"), grouped(config.model.context),
+                              config.tensor > 1 ? fmt::format("{} ranks", config.tensor) : "rank",
+                              counted(config.accumulate, "micro-step"))},
         {"precision", toWord(config.precision)},
         {"data", !config.data.empty()       ? config.data
                  : holdsBytes(config.model) ? "the project's own source tree"
                                             : kSyntheticData},
         {"seed", std::to_string(config.seed)},
     };
+    if (config.tensor > 1)
+        settings.push_back(
+            {"layers", fmt::format("each shared by {} ranks{}", config.tensor,
+                                   config.sequence ? ", with sequence parallelism" : "")});
     // What is said of model, strategy and batch is not what such a run did.
     if (config.work != Work::kTraining)
         settings.insert(settings.begin(), {"work", "measuring the machine: nothing was trained"});

@@ -26,7 +26,15 @@
 
 namespace shardscope::analysis {
 
-enum class ExposureReason : std::uint8_t { kNone, kWaited, kQueued, kLate, kLong, kUnknown, kNeeded };
+enum class ExposureReason : std::uint8_t {
+    kNone,
+    kWaited,
+    kQueued,
+    kLate,
+    kLong,
+    kUnknown,
+    kNeeded
+};
 struct ExposureWords {
     ExposureReason value;
     const char* word;

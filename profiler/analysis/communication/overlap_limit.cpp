@@ -138,8 +138,7 @@ private:
         if (phase.phase == Phase::kClip) return m_reduced;
         if (phase.phase == Phase::kOptimizer) return std::max(m_reduced, m_agreed);
         const auto gathered = m_gathered.find(phase.layer);
-        return gathered == m_gathered.end() ? m_exchanged
-                                            : std::max(m_exchanged, gathered->second);
+        return gathered == m_gathered.end() ? m_exchanged : std::max(m_exchanged, gathered->second);
     }
 
     const RankEvents& m_events;

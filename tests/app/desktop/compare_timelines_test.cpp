@@ -108,7 +108,7 @@ TEST(StepPairs, FindTheSamePartInTheOtherRun) {
     ASSERT_TRUE(same);
     EXPECT_EQ(same->slice.range, (TimeRange{{1700}, {1900}})) << "late in the step, of that step";
     EXPECT_EQ(plain(partText(mine, same, false, u"A"_s, u"B"_s)),
-              u"gather, block 3: A 10.0 ns, B 200 ns, +190 ns (+1900.0 %)"_s);
+              u"gather, block 3: A 10.0 ns, B 200 ns, +190 ns (x 20.0)"_s);
     EXPECT_FALSE(samePart(part(u"scatter"_s, 80, 90), {{0}, {100}}, other, {{1000}, {2000}}));
     EXPECT_TRUE(partText(mine, {}, true, u"A"_s, u"B"_s).contains(u"A has none"_s));
 }

@@ -2,7 +2,9 @@
 #include "app/desktop/pages/timeline/lanes/lane_layout.h"
 
 #include "app/desktop/pages/timeline/lanes/lane_actions.h"
+#include "engine/run/config/run_config.h"
 #include "storage/model/rank_facts.h"
+#include "storage/model/run_facts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -124,6 +126,12 @@ TEST(LaneGroups, CommunicationOfAGroupSaysItsRanks) {
             lane(rank, 6, LaneRole::kCommunication, "communication in group 1"));
     std::ranges::stable_sort(summary.lanes, {}, &LaneFacts::rank);
     EXPECT_NE(named(layOutLanes(summary, {}), u"communication · ranks 0–2, 5 of group 1"_s),
+              nullptr);
+    run::RunConfig config;
+    config.ranks = 6;
+    config.tensor = 3;
+    summary.run.configJson = run::toJson(config);
+    EXPECT_NE(named(layOutLanes(summary, {}), u"communication · tensor group, ranks 0–2, 5"_s),
               nullptr);
     EXPECT_EQ(rankList({{4}}), u"rank 4"_s);
     EXPECT_EQ(rankList({{4}, {5}}), u"ranks 4, 5"_s);

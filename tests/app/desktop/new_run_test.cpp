@@ -133,6 +133,7 @@ RunConfig runWith(std::string_view key) {
     if (key == "compress" || key == "kept_fraction") config.strategy = run::Strategy::kDdpFlat;
     if (key == "kept_fraction") config.compression = run::Compression::kTopK;
     if (key == "shard_ranks") config.strategy = run::Strategy::kHsdp;
+    if (key == "sequence") config.tensor = 2;
     if (key == "reduce") config.precision = run::Precision::kBFloat16;
     if (key == "loss_scale") config.precision = run::Precision::kFloat16;
     if (key == "share_device" || key == "device_capture" || key == "offload" || key == "graphs")

@@ -60,6 +60,12 @@ TEST(RunSettings, SayWhatARunWasSetToDo) {
     config.threads = 3;
     config.linkGigabytesPerSecond = 1.25;
     EXPECT_EQ(textOf(config, "threads"), "3 per rank");
+    EXPECT_EQ(textOf(config, "layers"), std::nullopt);
+    config.tensor = 4;
+    config.sequence = true;
+    EXPECT_EQ(textOf(config, "layers"), "each shared by 4 ranks, with sequence parallelism");
+    EXPECT_EQ(textOf(config, "batch"),
+              "4 sequences x 2,048 tokens per 4 ranks, 2 micro-steps per step");
     EXPECT_EQ(textOf(config, "link"), "modelled: 0 µs, 1.25 GB/s");
     EXPECT_EQ(textOf(config, "work"), std::nullopt);
     config.work = Work::kMeasuring;

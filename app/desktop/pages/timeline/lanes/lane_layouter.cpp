@@ -3,11 +3,13 @@
 #include "app/desktop/pages/timeline/lanes/lane_layout.h"
 #include "app/desktop/pages/timeline/lanes/track_levels.h"
 #include "app/desktop/pages/timeline/tracks/counter_lane.h"
+#include "engine/run/config/rank_layout.h"
 #include "storage/model/host_facts.h"
 #include "storage/model/rank_facts.h"
 
 #include <QStringList>
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 namespace shardscope::desktop {
@@ -93,6 +95,7 @@ public:
     Layouter(const RecordingSummary& summary, const LaneLayoutOptions& options, std::size_t ranks)
         : m_summary(summary), m_options(options) {
         m_thin = ranks > kMostFolded;
+        if (const auto config = run::parseRunConfigJson(summary.run.configJson)) m_config = *config;
     }
 
     void addPinned() {
@@ -257,7 +260,10 @@ private:
             std::vector<RankId> members;
             for (const LaneFacts& other : m_summary.lanes)
                 if (other.name == lane.facts->name) members.push_back(other.rank);
-            return u"communication · %1 of group %2"_s.arg(rankList(members)).arg(group);
+            if (!m_config)
+                return u"communication · %1 of group %2"_s.arg(rankList(members)).arg(group);
+            const auto kind = run::groupKindOf(*m_config, group);
+            return u"communication · %1 group, %2"_s.arg(fromUtf8(toWord(kind)), rankList(members));
         }
         if (!alone) return lane.identity.name;
         const QString group_ = lane.identity.groupName;
@@ -356,6 +362,7 @@ private:
         if (!group.key.isEmpty()) m_y += kLaneGap;
     }
 
+    std::optional<run::RunConfig> m_config;  ///< of a training of our own
     const RecordingSummary& m_summary;
     const LaneLayoutOptions& m_options;
     LaneLayout m_layout;
