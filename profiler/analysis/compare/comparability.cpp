@@ -6,6 +6,7 @@
 #include "engine/run/config/run_option.h"
 #include "profiler/analysis/compare/grounds.h"
 #include "storage/model/host_facts.h"
+#include "storage/model/quantity_text.h"
 #include "storage/model/rank_facts.h"
 #include "storage/model/step_facts.h"
 
@@ -133,8 +134,7 @@ bool hasSteps(const RecordingSummary& summary) {
 
 /// With its parameters.
 std::string modelText(const RunFacts& run) {
-    return fmt::format("{}{} parameters", run.model.empty() ? "" : run.model + " with ",
-                       run.parameters);
+    return (run.model.empty() ? "" : run.model + " with ") + counted(run.parameters, "parameter");
 }
 
 /// Parameters that differ, of runs whose models are known.
@@ -206,8 +206,7 @@ void addScalingRefusals(const RecordingSummary& first, const RecordingSummary& o
         !sentence.empty())
         found.refusals.push_back(std::move(sentence));
     else if (otherModel(first.run, other.run))
-        refuse("Parameters", std::to_string(first.run.parameters),
-               std::to_string(other.run.parameters));
+        refuse("Parameters", countText(first.run.parameters), countText(other.run.parameters));
     const std::string one = precisionOf(first), two = precisionOf(other);
     if (!one.empty() && !two.empty() && one != two) refuse("Precisions", one, two);
     const std::string devices = rankDevicesOf(first), others = rankDevicesOf(other);

@@ -163,7 +163,7 @@ TEST(ScalingComparability, RefusesOtherModelsPrecisionsAndDevices) {
     rank.device = "cpu (1 thread)";
     first.ranks.push_back(rank);
     EXPECT_THAT(scalingComparabilityOf(first, other, "recording 3").refusals,
-                ElementsAre("Parameters of recording 1 and recording 3 differ: 10774272 / 5.",
+                ElementsAre("Parameters of recording 1 and recording 3 differ: 10,774,272 / 5.",
                             "Precisions of recording 1 and recording 3 differ: fp32 / bf16.",
                             HasSubstr("cpu (1 thread) / NVIDIA H200")));
 }
