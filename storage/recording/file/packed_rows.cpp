@@ -1,12 +1,14 @@
 #include "storage/recording/file/packed_rows.h"
 
+#include "storage/model/recording_tables.h"
+#include "storage/model/step_facts.h"
 #include "storage/schema/migrations.h"
 #include "storage/sqlite/sqlite_error.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -122,12 +124,10 @@ Result<void> storeAll(Connection& connection, const char* table, const char* ord
     }
 }
 
-/// In the order in which they are read (storage/model/recording_tables.h).
-struct CopiedTable {
-    const char* name;
-    const char* order;
-};
-constexpr CopiedTable kCopiedTables[] = {{"steps", "step, rank"}, {"metrics", "rowid"}};
+/// Copies are in the order in which the rows are read.
+std::array<const Table*, 2> copiedTables() {
+    return {&tableOf<StepFacts>(), &tableOf<MetricPoint>()};
+}
 
 Result<void> removeCopiesOnChange(Connection& connection, const std::string& table) {
     for (const std::string change : {"INSERT", "UPDATE", "DELETE"}) {
@@ -283,17 +283,18 @@ Result<void> packRows(Connection& connection) {
 }
 
 bool isCopied(std::string_view table) {
-    return std::any_of(std::begin(kCopiedTables), std::end(kCopiedTables),
-                       [table](const CopiedTable& each) { return table == each.name; });
+    const auto all = copiedTables();
+    return std::any_of(all.begin(), all.end(),
+                       [table](const Table* each) { return table == each->name; });
 }
 
 Result<void> copyLongTables(Connection& connection) {
-    for (const CopiedTable& table : kCopiedTables) {
-        const std::string name(table.name);
+    for (const Table* table : copiedTables()) {
+        const std::string name(table->name);
         const auto rows = connection.integer("SELECT count(*) FROM main." + name);
         if (!rows) return failure(rows);
         if (*rows < kLeastCopied) continue;
-        if (auto stored = storeAll(connection, table.name, table.order); !stored) return stored;
+        if (auto stored = storeAll(connection, table->name, table->order); !stored) return stored;
         if (auto made = removeCopiesOnChange(connection, name); !made) return made;
     }
     return {};
