@@ -225,7 +225,8 @@ void dividedCrossEntropy(const at::Tensor& x, Parameter& weight, const at::Tenso
 }
 
 at::Tensor emptyStatistics(const at::Tensor& x) {
-    const at::Tensor statistics = at::zeros({x.size(0), 3}, x.options().dtype(at::kFloat));
+    const at::Tensor statistics =
+        at::zeros({x.size(0), theory::kRowStatistics}, x.options().dtype(at::kFloat));
     statistics.select(1, 0).fill_(-std::numeric_limits<float>::infinity());
     return statistics;
 }

@@ -2,6 +2,7 @@
 
 #include "engine/kernels/operator_scope.h"
 #include "engine/parallel/distributed.h"
+#include "engine/run/theory/working_sizes.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
@@ -38,9 +39,6 @@ private:
     std::size_t m_turn = 0;
 };
 
-constexpr std::int64_t kStatistics = 3;  // of a row
-constexpr std::int64_t kVectors = 4;     // of a block, weights and biases of two norms
-
 class RanksOfTensor final : public TensorRanks {
 public:
     RanksOfTensor(comm::Communicator& communicator, control::Observer* observer,
@@ -49,8 +47,9 @@ public:
         const std::int64_t elements = options.rows * options.hidden;
         const DataType dtype = kernels::dataTypeOf(options.compute);
         m_partials = turns(elements, dtype, "partial sums");
-        m_small = turns(std::max(options.rows * kStatistics, options.hidden * kVectors),
-                        DataType::kFloat32, "statistics");
+        m_small = turns(
+            std::max(options.rows * theory::kRowStatistics, options.hidden * theory::kBlockVectors),
+            DataType::kFloat32, "statistics");
         if (options.sequence) m_own = turns(elements / size(), dtype, "rows to gather");
     }
 

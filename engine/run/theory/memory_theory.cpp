@@ -205,7 +205,8 @@ public:
         const bool cut = pieces.count > 1, divided = m_config.tensor > 1;
         const std::int64_t width =
             cut ? pieces.rows : (m_config.model.vocabulary + m_config.tensor - 1) / m_config.tensor;
-        const std::int64_t statistics = cut || divided ? 3 * kFloatBytes * m_tokens : 0;
+        const std::int64_t statistics =
+            cut || divided ? kRowStatistics * kFloatBytes * m_tokens : 0;
         // A tensor group's gradients lie where it sums them.
         return between((divided ? 1 : 2) * hidden()) + gathered(hidden()) + statistics +
                std::max(logits(width), between(hidden()));
@@ -298,11 +299,10 @@ LargestRows largestRows(const RunConfig& config) {
 /// a block.
 std::int64_t exchangeBytes(const RunConfig& config) {
     if (config.tensor == 1) return 0;
-    constexpr std::int64_t kStatistics = 3, kVectors = 4;
     const std::int64_t rows = std::int64_t{config.batch} * config.model.context;
     const std::int64_t all = computeBytes(config) * rows * config.model.hidden;
     const std::int64_t small =
-        kFloatBytes * std::max(kStatistics * rows, kVectors * config.model.hidden);
+        kFloatBytes * std::max(kRowStatistics * rows, kBlockVectors * config.model.hidden);
     return 2 * (all + small + (config.sequence ? all / config.tensor : 0));
 }
 

@@ -142,13 +142,12 @@ std::int32_t recomputedBlocks(const run::RunConfig& config) {
 /// The head's rows come in chunks, of whose logits each rank has a part of the columns; in pieces
 /// all rows at once.
 void addStatistics(const run::RunConfig& config, std::int64_t rows, std::vector<Exchange>& all) {
-    constexpr std::int64_t kStatistics = 3;
     const auto add = [&](std::int64_t count, std::int64_t each) {
         if (count > 0)
             all.push_back({CollectiveOp::kAllGather,
                            Cause::kActivation,
                            config.accumulate * count,
-                           {config.tensor * each * kStatistics * kFloatBytes}});
+                           {config.tensor * each * kRowStatistics * kFloatBytes}});
     };
     if (run::vocabularyPieces(config).count > 1) return add(1, rows);
     const std::int64_t width = (config.model.vocabulary + config.tensor - 1) / config.tensor;

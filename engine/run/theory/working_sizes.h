@@ -42,6 +42,14 @@ inline constexpr std::int64_t kScoreFloats = std::int64_t{1} << 17;
     return std::clamp<std::int64_t>(kScoreFloats / (context * context), 1, heads);
 }
 
+// What ranks that share layers exchange besides rows: the engine makes room for it, theory counts
+// it.
+
+/// Of a row, that a softmax over a divided vocabulary takes (engine/kernels/cross_entropy.h).
+inline constexpr std::int64_t kRowStatistics = 3;
+/// Of a block: weights and biases of two norms.
+inline constexpr std::int64_t kBlockVectors = 4;
+
 // How DDP cuts the gradients that it sends: the schedule works by it, theory counts by it.
 
 /// fp32 elements of a bucket, at least one.

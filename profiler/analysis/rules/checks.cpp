@@ -42,7 +42,7 @@ Check certificate(const Completeness& completeness) {
     }
     check.state = completeness.complete ? CheckState::kFine : CheckState::kProblem;
     check.found = fmt::format(
-        "{} of {} numbers of gathers, reductions and phases are as the strategy requires",
+        "{} of {} numbers of collectives and phases are as the strategy requires",
         countText(completeness.compared - completeness.different),
         countText(completeness.compared));
     if (!completeness.complete && completeness.different == 0)
